@@ -1,0 +1,81 @@
+"""What can go wrong, as types.
+
+::
+
+    TablecloakError
+    |-- InputError(ValueError)     the data, a file or an argument is not what it should be
+    |-- ModelError                 the question has no answer: levels and bounds conflict
+    |-- SolverError                a solver broke off or contradicted itself
+    `-- VerificationError          an answer failed its own check; it is never returned
+
+    TablecloakWarning(UserWarning) the answer stands, but the reader must know something
+
+Every message says what was found, where, what was expected, and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "InputError",
+    "ModelError",
+    "SolverError",
+    "TablecloakError",
+    "TablecloakWarning",
+    "VerificationError",
+    "listed",
+    "suggestion",
+]
+
+
+class TablecloakError(Exception):
+    """Root of all errors raised on purpose by this package.
+
+    Parameters
+    ----------
+    message : str
+        What was found, where, what was expected, what to do.
+    cells : iterable of int, default=()
+        Indices of the offending cells, where cells are concerned.
+    """
+
+    def __init__(self, message: str, *, cells: Iterable[int] = ()) -> None:
+        super().__init__(message)
+        self.cells = tuple(int(cell) for cell in cells)
+
+
+class InputError(TablecloakError, ValueError):
+    """The data, a file or an argument is not what it should be."""
+
+
+class ModelError(TablecloakError):
+    """Protection levels, bounds and fixed cells conflict: no release can satisfy them."""
+
+
+class SolverError(TablecloakError):
+    """A solver broke off, or contradicted itself even after a cold restart."""
+
+
+class VerificationError(TablecloakError):
+    """An answer failed its own certificate; it is never returned."""
+
+
+class TablecloakWarning(UserWarning):
+    """The answer stands, but the reader must know something about it."""
+
+
+def listed(items: Sequence[object], limit: int = 5) -> str:
+    """Join the first `limit` items for a message and count the rest."""
+    shown = ", ".join(str(item) for item in items[:limit])
+    rest = len(items) - limit
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the nearest known word, or list what is known."""
+    import difflib
+
+    known = sorted(known)
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else f" Known are: {', '.join(known)}."

@@ -1,0 +1,375 @@
+"""Branch and bound whose proof can be checked by a stranger.
+
+The search tree splits the integral points into leaves; each leaf carries row multipliers
+whose weak-duality bound reaches the claim, or which prove that the leaf is empty. Checking
+the tree needs sparse products and no solver. Rows may be added on the way (lazy
+constraints), which HiGHS itself does not offer.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.errors import VerificationError
+from tablecloak.solve.certify import dual_bound, proves_infeasible
+from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, find_infeasibility
+from tablecloak.solve.program import Program
+
+__all__ = ["BranchResult", "BranchTree", "Rows", "branch_and_bound"]
+
+Floats = npt.NDArray[np.float64]
+
+Rows = tuple[csr_array, Floats, Floats]
+"""Matrix, lower and upper sides of rows that hold for every wanted point."""
+
+Separate = Callable[[Floats, bool], Rows | None]
+"""Given a point, and whether it is integral: rows that it violates, or None."""
+
+Progress = Callable[[float, float, int], None]
+"""Called now and then with the best value, the bound, and the number of open nodes."""
+
+INTEGRALITY_TOLERANCE = 1e-6
+RELATIVE_GAP = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    parent: int
+    column: int
+    is_lower: bool
+    limit: float
+    bound: float
+    depth: int
+
+
+@dataclass(eq=False)
+class BranchTree:
+    """The proof: a binary tree over column bounds with row multipliers at its leaves.
+
+    Parameters
+    ----------
+    nodes : list
+        Each node adds one bound on one integral column to its parent's; node 0 is the root.
+    multipliers : dict of int to numpy.ndarray
+        For each leaf the multipliers of the first k rows.
+    """
+
+    nodes: list[_Node] = field(default_factory=list)
+    multipliers: dict[int, Floats] = field(default_factory=dict)
+
+    def box(self, program: Program, node: int) -> tuple[Floats, Floats]:
+        """Column bounds that hold in a node."""
+        lower, upper = program.lower.copy(), program.upper.copy()
+        while node > 0:
+            entry = self.nodes[node]
+            if entry.is_lower:
+                lower[entry.column] = max(lower[entry.column], entry.limit)
+            else:
+                upper[entry.column] = min(upper[entry.column], entry.limit)
+            node = entry.parent
+        return lower, upper
+
+    def verify(self, program: Program) -> float:
+        """Return the lower bound that the tree proves, by sparse products alone.
+
+        Parameters
+        ----------
+        program : Program
+            With all rows that the multipliers refer to.
+
+        Raises
+        ------
+        VerificationError
+            If the leaves do not cover all integral points.
+        """
+        children: dict[int, list[_Node]] = {}
+        for entry in self.nodes[1:]:
+            children.setdefault(entry.parent, []).append(entry)
+        for pair in children.values():
+            _check_split(program, pair)
+        bounds = [
+            self._leaf_bound(program, node)
+            for node in range(len(self.nodes))
+            if node not in children
+        ]
+        return min(bounds)
+
+    def _leaf_bound(self, program: Program, node: int) -> float:
+        lower, upper = self.box(program, node)
+        if np.any(lower > upper):
+            return np.inf
+        duals = self.multipliers.get(node)
+        if duals is None:
+            return -np.inf
+        bound = dual_bound(program, duals, lower=lower, upper=upper)
+        if bound > 0 and proves_infeasible(program, duals, lower=lower, upper=upper):
+            return np.inf
+        return bound
+
+
+@dataclass(frozen=True, eq=False)
+class BranchResult:
+    """What a search found and proved.
+
+    Parameters
+    ----------
+    x : numpy.ndarray of float
+        Best integral point; empty if none better than the given value was found.
+    value : float
+        Its objective, or the given one.
+    bound : float
+        Proved lower bound.
+    tree : BranchTree
+    program : Program
+        The program with all rows added on the way.
+    nodes : int
+        Nodes processed.
+    """
+
+    x: Floats
+    value: float
+    bound: float
+    tree: BranchTree
+    program: Program
+    nodes: int
+
+
+def branch_and_bound(
+    program: Program,
+    *,
+    value: float = np.inf,
+    separate: Separate | None = None,
+    step: float = 0.0,
+    time_limit: float = np.inf,
+    node_limit: int = 1_000_000,
+    root_rounds: int = 200,
+    progress: Progress | None = None,
+) -> BranchResult:
+    """Minimise over the integral points of a program, with a proof.
+
+    Parameters
+    ----------
+    program : Program
+        Scaled; integral columns need finite bounds.
+    value : float, default=inf
+        Objective of a point that is already known.
+    separate : callable, optional
+        Returns further rows that every wanted point satisfies and the given one does not; an
+        integral point counts as found only if it returns None for it.
+    step : float, default=0
+        If positive, all wanted points have objectives that are multiples of it.
+    time_limit : float, default=inf
+        Seconds of wall time.
+    node_limit : int, default=1000000
+        Largest number of nodes to process.
+    root_rounds : int, default=200
+        Largest number of rounds of added rows at the root; deeper nodes get a tenth.
+    progress : callable, optional
+        Called after each node.
+
+    Returns
+    -------
+    BranchResult
+        Its bound is valid whenever the search stops; an interruption from the keyboard ends
+        the search like the time limit.
+    """
+    search = _Search(program, value, separate, step, root_rounds)
+    deadline = time.monotonic() + time_limit
+    try:
+        while search.open and search.processed < node_limit and time.monotonic() < deadline:
+            search.process_next(deadline)
+            if progress:
+                progress(search.value, search.bound(), len(search.open))
+    except KeyboardInterrupt:
+        pass
+    return search.result()
+
+
+class _Search:
+    """State of one search."""
+
+    def __init__(
+        self,
+        program: Program,
+        value: float,
+        separate: Separate | None,
+        step: float,
+        root_rounds: int,
+    ) -> None:
+        self.base = program
+        self.value = value
+        self.x = np.empty(0)
+        self.separate = separate
+        self.step = step
+        self.root_rounds = root_rounds
+        self.processed = 0
+        self.solver = LinearSolver(program)
+        self.integral = np.flatnonzero(program.integral)
+        self.tree = BranchTree([_Node(-1, -1, False, 0.0, -np.inf, 0)])
+        self.open = [(-np.inf, 0, 0)]
+        self.leaf_bounds = np.inf
+
+    def cutoff(self) -> float:
+        """Bound from which on a node cannot hold a better point."""
+        if not np.isfinite(self.value):
+            return np.inf
+        if self.step:
+            return self.value - self.step * (1 - 1e-6)
+        return self.value - RELATIVE_GAP * max(1.0, abs(self.value))
+
+    def bound(self) -> float:
+        """Lower bound over closed leaves and open nodes."""
+        lowest = min(self.leaf_bounds, min((entry[0] for entry in self.open), default=np.inf))
+        if self.step and np.isfinite(lowest):
+            lowest = float(np.ceil(lowest / self.step - 1e-6) * self.step)
+        return min(lowest, self.value)
+
+    def result(self) -> BranchResult:
+        """Close the books: nodes left open are leaves with what their parents proved."""
+        for _, _, node in self.open:
+            self._inherit(node)
+        program = replace(self.solver.program, integral=self.base.integral)
+        return BranchResult(self.x, self.value, self.bound(), self.tree, program, self.processed)
+
+    def process_next(self, deadline: float) -> None:
+        inherited, _, node = self.open[0]
+        if inherited >= self.cutoff():
+            self._close_all()
+            return
+        heapq.heappop(self.open)
+        try:
+            self._process(node, inherited, deadline)
+        except KeyboardInterrupt:
+            heapq.heappush(self.open, (inherited, -self.tree.nodes[node].depth, node))
+            raise
+
+    def _process(self, node: int, inherited: float, deadline: float) -> None:
+        self.processed += 1
+        lower, upper = self.tree.box(self.base, node)
+        self._set_box(lower, upper)
+        depth = self.tree.nodes[node].depth
+        rounds = self.root_rounds if depth == 0 else max(self.root_rounds // 10, 1)
+        bound = inherited
+        while True:
+            solution = self.solver.solve(max(deadline - time.monotonic(), 0.01))
+            if not len(solution.x):
+                self._close_empty(node, solution, bound, lower, upper, deadline)
+                return
+            if solution.bound > bound or node not in self.tree.multipliers:
+                bound = max(bound, solution.bound)
+                self.tree.multipliers[node] = solution.duals
+            if bound >= self.cutoff():
+                self.leaf_bounds = min(self.leaf_bounds, bound)
+                return
+            fractional = self._fractional(solution.x)
+            rows = None
+            if self.separate and (rounds > 0 or not len(fractional)):
+                rows = self.separate(self._rounded(solution.x, fractional), not len(fractional))
+            if rows is not None and rows[0].shape[0] and time.monotonic() < deadline:
+                self.solver.add_rows(*rows)
+                rounds -= 1
+                continue
+            if rows is not None and rows[0].shape[0]:
+                heapq.heappush(self.open, (bound, -depth, node))
+                return
+            break
+        if len(fractional):
+            self._branch(node, bound, solution.x, fractional)
+            return
+        self._accept(solution.x)
+        # The leaf holds its optimum; nothing in it is better than what it proves.
+        self.leaf_bounds = min(self.leaf_bounds, bound)
+
+    def _close_all(self) -> None:
+        """No open node can hold a better point: the parents' multipliers prove it."""
+        for bound, _, node in self.open:
+            self.leaf_bounds = min(self.leaf_bounds, bound)
+            self._inherit(node)
+        self.open.clear()
+
+    def _inherit(self, node: int) -> None:
+        source = node
+        while source not in self.tree.multipliers and source > 0:
+            source = self.tree.nodes[source].parent
+        if source in self.tree.multipliers:
+            self.tree.multipliers[node] = self.tree.multipliers[source]
+
+    def _close_empty(
+        self,
+        node: int,
+        solution: Solution,
+        bound: float,
+        lower: Floats,
+        upper: Floats,
+        deadline: float,
+    ) -> None:
+        """Close an infeasible node with a proof; without one it stays as a leaf of its bound."""
+        program = self.solver.current
+        if solution.status is SolveStatus.INFEASIBLE and time.monotonic() < deadline:
+            found = find_infeasibility(program)
+            if found.confirmed:
+                self.tree.multipliers[node] = found.duals
+                return
+        self._inherit(node)
+        self.leaf_bounds = min(self.leaf_bounds, bound)
+
+    def _set_box(self, lower: Floats, upper: Floats) -> None:
+        columns = self.integral
+        changed = columns[
+            (self.solver.lower[columns] != lower[columns])
+            | (self.solver.upper[columns] != upper[columns])
+        ]
+        if len(changed):
+            self.solver.change_bounds(changed, lower[changed], upper[changed])
+
+    def _fractional(self, x: Floats) -> npt.NDArray[np.int64]:
+        values = x[self.integral]
+        return self.integral[np.abs(values - np.rint(values)) > INTEGRALITY_TOLERANCE]
+
+    def _rounded(self, x: Floats, fractional: npt.NDArray[np.int64]) -> Floats:
+        if len(fractional):
+            return x
+        rounded = x.copy()
+        rounded[self.integral] = np.rint(x[self.integral])
+        return rounded
+
+    def _branch(
+        self, node: int, bound: float, x: Floats, fractional: npt.NDArray[np.int64]
+    ) -> None:
+        """Split on the column whose rounding costs most either way."""
+        part = x[fractional] - np.floor(x[fractional])
+        cost = np.abs(self.base.cost[fractional])
+        score = np.minimum(part, 1 - part) * (cost + np.mean(cost) + 1e-12)
+        column = int(fractional[np.argmax(score)])
+        below = float(np.floor(x[column]))
+        depth = self.tree.nodes[node].depth + 1
+        for is_lower, limit in ((False, below), (True, below + 1)):
+            self.tree.nodes.append(_Node(node, column, is_lower, limit, bound, depth))
+            child = len(self.tree.nodes) - 1
+            heapq.heappush(self.open, (bound, -depth, child))
+
+    def _accept(self, x: Floats) -> None:
+        found = self._rounded(x, np.empty(0, dtype=np.int64))
+        value = self.base.objective(found)
+        if value < self.value:
+            self.x, self.value = found, value
+
+
+def _check_split(program: Program, pair: list[_Node]) -> None:
+    lows = [entry for entry in pair if entry.is_lower]
+    highs = [entry for entry in pair if not entry.is_lower]
+    fits = (
+        len(lows) == len(highs) == 1
+        and lows[0].column == highs[0].column
+        and lows[0].limit == highs[0].limit + 1
+        and bool(program.integral is not None and program.integral[lows[0].column])
+    )
+    if not fits:
+        raise VerificationError("The search tree does not cover all integral points.")

@@ -1,0 +1,158 @@
+"""Checks that trust no solver: safe bounds, exact feasibility, confirmed infeasibility."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, eye_array, hstack
+
+from tablecloak.solve.program import Program
+
+__all__ = ["Violation", "dual_bound", "elastic", "proves_infeasible", "violation"]
+
+Floats = npt.NDArray[np.float64]
+
+_LONG = np.longdouble
+_EPSILON = float(np.finfo(_LONG).eps)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """How far a point is from satisfying a program, in the program's own units.
+
+    Parameters
+    ----------
+    rows, bounds, integrality : float
+        Largest violation of any row, column bound, or whole-number condition.
+    """
+
+    rows: float
+    bounds: float
+    integrality: float
+
+    @property
+    def worst(self) -> float:
+        """The largest of the three."""
+        return max(self.rows, self.bounds, self.integrality)
+
+
+def violation(program: Program, x: Floats) -> Violation:
+    """Measure how far a point is from feasible, in extended precision.
+
+    Parameters
+    ----------
+    program : Program
+    x : numpy.ndarray of float, shape (n_columns,)
+    """
+    if not np.all(np.isfinite(x)):
+        return Violation(np.inf, np.inf, np.inf)
+    activity = _long(program.matrix) @ x.astype(_LONG)
+    below = np.max(program.row_lower - activity, initial=0.0)
+    above = np.max(activity - program.row_upper, initial=0.0)
+    outside = max(np.max(program.lower - x, initial=0.0), np.max(x - program.upper, initial=0.0))
+    fraction = np.abs(x - np.rint(x))[program.integral]
+    return Violation(float(max(below, above)), float(outside), float(np.max(fraction, initial=0.0)))
+
+
+def dual_bound(
+    program: Program, duals: Floats, *, lower: Floats | None = None, upper: Floats | None = None
+) -> float:
+    """Return a lower bound on the optimal value that holds for *any* row multipliers.
+
+    By weak duality, for every y::
+
+        min c.x >= sum_r (y_r > 0 ? y_r row_lower_r : y_r row_upper_r)
+                   + sum_j min over [l_j, u_j] of (c_j - A_j.y) x_j
+
+    Poor multipliers give a poor bound, never a wrong one.
+
+    Parameters
+    ----------
+    program : Program
+    duals : numpy.ndarray of float, shape (k,)
+        Row multipliers, for the first k rows; the others count as 0.
+    lower, upper : numpy.ndarray of float, shape (n_columns,), optional
+        Column bounds to use instead of the program's.
+
+    Returns
+    -------
+    float
+        The bound, lowered by what rounding may have cost; -inf if a reduced cost has the
+        wrong sign on an infinite bound. There, one within its rounding error counts as 0.
+
+    Notes
+    -----
+    Two sparse products in extended precision. The rounding error of a sum of k terms is at
+    most k eps times the sum of their absolute values, which is subtracted.
+    """
+    y = duals.astype(_LONG)
+    rows = program.matrix[: len(y), :]
+    low, high = program.row_lower[: len(y)], program.row_upper[: len(y)]
+    # A multiplier that would need an infinite side is worth nothing; 0 is always allowed.
+    y = np.where((y > 0) & np.isneginf(low), 0.0, y)
+    y = np.where((y < 0) & np.isposinf(high), 0.0, y)
+    side = np.where(y > 0, low, np.where(y < 0, high, 0.0)).astype(_LONG)
+    transposed = _long(csr_array(rows.T))
+    priced = transposed @ y
+    reduced = program.cost - priced
+    low_x = program.lower if lower is None else lower
+    high_x = program.upper if upper is None else upper
+    # The error of a reduced cost itself must not decide its sign against an infinite bound.
+    noise = 4 * _EPSILON * (abs(transposed) @ np.abs(y) + np.abs(program.cost))
+    noise = noise * np.maximum(np.diff(transposed.indptr), 1)
+    at = np.where(reduced > 0, low_x, high_x).astype(_LONG)
+    certain = np.where(np.isinf(at) & (np.abs(reduced) <= noise), 0.0, reduced)
+    at = np.where(certain == 0, 0.0, at)
+    terms = np.concatenate([y * side, certain * at])
+    if np.any(np.isinf(terms)):
+        return -np.inf
+    finite = np.maximum(np.abs(low_x), np.abs(high_x))
+    finite = np.where(np.isinf(finite), np.abs(at), finite)
+    error = (len(terms) + 4) * _EPSILON * np.sum(np.abs(terms)) + np.sum(noise * finite)
+    return float(np.sum(terms) - error)
+
+
+def proves_infeasible(
+    program: Program, duals: Floats, *, lower: Floats | None = None, upper: Floats | None = None
+) -> bool:
+    """Whether row multipliers prove that no point satisfies rows and bounds (Farkas).
+
+    With cost 0 every feasible point has the objective 0; a positive lower bound on it is a
+    contradiction.
+    """
+    without_cost = Program(
+        np.zeros(program.n_columns),
+        program.matrix,
+        program.row_lower,
+        program.row_upper,
+        program.lower,
+        program.upper,
+    )
+    return dual_bound(without_cost, duals, lower=lower, upper=upper) > 0
+
+
+def elastic(program: Program) -> Program:
+    """Return the program that asks how much the rows must give way.
+
+    min sum of slacks, row_lower <= A x + s+ - s- <= row_upper, s >= 0; the slacks are the
+    last 2 n_rows columns. Its value is 0 exactly if the program is feasible, and its row
+    multipliers prove infeasibility otherwise.
+    """
+    m, n = program.n_rows, program.n_columns
+    unit = eye_array(m, format="csr")
+    assert program.integral is not None
+    return Program(
+        cost=np.concatenate([np.zeros(n), np.ones(2 * m)]),
+        matrix=csr_array(hstack([program.matrix, unit, -unit], format="csr")),
+        row_lower=program.row_lower,
+        row_upper=program.row_upper,
+        lower=np.concatenate([program.lower, np.zeros(2 * m)]),
+        upper=np.concatenate([program.upper, np.full(2 * m, np.inf)]),
+        integral=np.concatenate([program.integral, np.zeros(2 * m, dtype=bool)]),
+    )
+
+
+def _long(matrix: csr_array) -> csr_array:
+    return csr_array(matrix, dtype=_LONG)

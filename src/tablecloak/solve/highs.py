@@ -1,0 +1,373 @@
+"""Persistent HiGHS: hot starts, changed costs and bounds, statuses translated and checked.
+
+What HiGHS says is checked, not believed: a point is accepted only if it satisfies the
+program, and "optimal" only if the row multipliers prove it by weak duality. Otherwise the
+program is solved again from scratch, by other algorithms, before we give up.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.errors import SolverError
+from tablecloak.solve.certify import dual_bound, elastic, proves_infeasible, violation
+from tablecloak.solve.program import Program
+
+__all__ = [
+    "Infeasibility",
+    "LinearSolver",
+    "Solution",
+    "SolveStatus",
+    "find_infeasibility",
+    "solve",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+THREADS = 1
+"""The same for every instance: HiGHS refuses to run when instances in one process differ."""
+
+FEASIBILITY_TOLERANCE = 1e-9
+ACCEPTED_VIOLATION = 1e-7
+"""Largest violation of a scaled program that an accepted point may have."""
+
+ACCEPTED_GAP = 1e-6
+"""Largest relative difference between value and weak-duality bound that counts as optimal."""
+
+
+class SolveStatus(Enum):
+    """What we know after a run; checked by us, not quoted from the solver."""
+
+    OPTIMAL = "optimal"
+    """Feasible; for a linear program also proved optimal by its multipliers."""
+    FEASIBLE = "feasible"
+    """Feasible, not proved optimal: the limit was reached or the proof failed."""
+    INFEASIBLE = "infeasible"
+    """The solver says so; `find_infeasibility` confirms it."""
+    UNBOUNDED = "unbounded"
+    """The objective has no finite minimum."""
+    UNKNOWN = "unknown"
+    """No point was found within the limits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The answer to one run, with what we measured.
+
+    Parameters
+    ----------
+    status : SolveStatus
+    x : numpy.ndarray of float, shape (n_columns,)
+        Empty if no point was found.
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Row multipliers; empty for a mixed-integer program.
+    value : float
+        Objective of `x`, computed by us.
+    bound : float
+        Lower bound. For a linear program proved by `duals`, for a mixed-integer program only
+        claimed by the solver.
+    """
+
+    status: SolveStatus
+    x: Floats
+    duals: Floats
+    value: float
+    bound: float
+
+
+class LinearSolver:
+    """One linear program, kept in memory and solved again after changes.
+
+    Parameters
+    ----------
+    program : Program
+        Scaled: see `Scaling`. Whole-number conditions are left out.
+    primal : bool, default=False
+        Start with the primal simplex method, for sequences in which only costs change.
+    """
+
+    def __init__(self, program: Program, *, primal: bool = False) -> None:
+        self.program = program.relaxed()
+        self.cost = program.cost.copy()
+        self.lower = program.lower.copy()
+        self.upper = program.upper.copy()
+        self.runs = 0
+        self._primal = primal
+        self._highs = _new_highs()
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("simplex_strategy", 4 if primal else 1)
+        _pass(self._highs, self.program)
+
+    def change_costs(self, columns: Integers, costs: Floats) -> None:
+        """Replace the costs of some columns; the last basis stays primal feasible."""
+        self.cost[columns] = costs
+        self._highs.changeColsCost(len(columns), np.asarray(columns, np.int32), costs)
+
+    def change_bounds(self, columns: Integers, lower: Floats, upper: Floats) -> None:
+        """Replace the bounds of some columns; the last basis stays dual feasible."""
+        self.lower[columns], self.upper[columns] = lower, upper
+        self._highs.changeColsBounds(len(columns), np.asarray(columns, np.int32), lower, upper)
+
+    def add_rows(self, matrix: csr_array, row_lower: Floats, row_upper: Floats) -> None:
+        """Append rows."""
+        self.program = self.program.with_rows(matrix, row_lower, row_upper)
+        self._highs.addRows(
+            matrix.shape[0],
+            row_lower,
+            row_upper,
+            matrix.nnz,
+            matrix.indptr.astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(np.float64),
+        )
+
+    @property
+    def current(self) -> Program:
+        """The program as it stands after all changes."""
+        p = self.program
+        return Program(self.cost, p.matrix, p.row_lower, p.row_upper, self.lower, self.upper)
+
+    def solve(self, time_limit: float = np.inf) -> Solution:
+        """Solve from the last basis; if the answer fails its check, from scratch.
+
+        Parameters
+        ----------
+        time_limit : float, default=inf
+            Seconds of wall time.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS breaks off however it is called.
+        """
+        deadline = time.monotonic() + time_limit
+        solution = self._attempt(deadline)
+        # Warm starts are known to end in points that are not what they claim to be.
+        for options in _FALLBACKS:
+            if _is_final(solution) or time.monotonic() >= deadline:
+                break
+            self._highs.clearSolver()
+            for name, setting in options.items():
+                self._highs.setOptionValue(name, setting)
+            solution = self._attempt(deadline)
+            self._restore_options()
+        return solution
+
+    def _attempt(self, deadline: float) -> Solution:
+        self.runs += 1
+        status = _run(self._highs, deadline)
+        program = self.current
+        raw = self._highs.getSolution()
+        x = np.array(raw.col_value, dtype=np.float64)
+        if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED) or not raw.value_valid:
+            kept = status if status is not SolveStatus.OPTIMAL else SolveStatus.UNKNOWN
+            return Solution(kept, np.empty(0), np.empty(0), np.inf, -np.inf)
+        duals = np.array(raw.row_dual, dtype=np.float64)
+        value = program.objective(x)
+        bound = dual_bound(program, duals)
+        if violation(program, x).worst > ACCEPTED_VIOLATION:
+            return Solution(SolveStatus.UNKNOWN, np.empty(0), duals, np.inf, bound)
+        x = np.clip(x, program.lower, program.upper)
+        proved = _reached(program, x, duals, value, bound)
+        kept = SolveStatus.OPTIMAL if proved else SolveStatus.FEASIBLE
+        return Solution(kept, x, duals, value, bound)
+
+    def _restore_options(self) -> None:
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("solver", "choose")
+        self._highs.setOptionValue("simplex_strategy", 4 if self._primal else 1)
+
+
+_FALLBACKS: tuple[dict[str, Any], ...] = (
+    {},
+    {"presolve": "on", "simplex_strategy": 1},
+    {"presolve": "on", "solver": "ipx"},
+)
+
+
+def solve(
+    program: Program,
+    *,
+    start: Floats | None = None,
+    time_limit: float = np.inf,
+    gap: float = 1e-6,
+) -> Solution:
+    """Solve one program once, mixed-integer or linear.
+
+    Parameters
+    ----------
+    program : Program
+        Scaled: see `Scaling`.
+    start : numpy.ndarray of float, shape (n_columns,), optional
+        A feasible point to start a mixed-integer search from.
+    time_limit : float, default=inf
+        Seconds of wall time.
+    gap : float, default=1e-6
+        Relative gap at which a mixed-integer search may stop.
+
+    Returns
+    -------
+    Solution
+        For a mixed-integer program `bound` is the solver's claim; prove it by
+        `branch_and_bound`, or take `dual_bound` of the relaxation instead.
+    """
+    if not program.is_mixed_integer:
+        return LinearSolver(program).solve(time_limit)
+    highs = _new_highs()
+    highs.setOptionValue("mip_rel_gap", gap)
+    highs.setOptionValue("mip_feasibility_tolerance", FEASIBILITY_TOLERANCE)
+    _pass(highs, program)
+    if start is not None:
+        given = _module().HighsSolution()
+        given.col_value = list(start)
+        highs.setSolution(given)
+    status = _run(highs, time.monotonic() + time_limit)
+    info = highs.getInfo()
+    raw = highs.getSolution()
+    nothing = Solution(status, np.empty(0), np.empty(0), np.inf, -np.inf)
+    if not raw.value_valid:
+        return nothing
+    x = np.array(raw.col_value, dtype=np.float64)
+    x[program.integral] = np.rint(x[program.integral])
+    if violation(program, x).worst > 10 * ACCEPTED_VIOLATION:
+        return Solution(SolveStatus.UNKNOWN, np.empty(0), np.empty(0), np.inf, info.mip_dual_bound)
+    kept = SolveStatus.OPTIMAL if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
+    return Solution(kept, x, np.empty(0), program.objective(x), float(info.mip_dual_bound))
+
+
+@dataclass(frozen=True, eq=False)
+class Infeasibility:
+    """Outcome of the elastic program: how much the rows must give way.
+
+    Parameters
+    ----------
+    confirmed : bool
+        Whether the multipliers prove that no point exists.
+    shortfall : numpy.ndarray of float, shape (n_rows,)
+        How much each row gives way in the cheapest compromise.
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Multipliers of the proof.
+    x : numpy.ndarray of float, shape (n_columns,)
+        The compromise; feasible if nothing had to give way.
+    """
+
+    confirmed: bool
+    shortfall: Floats
+    duals: Floats
+    x: Floats
+
+
+def find_infeasibility(program: Program, *, time_limit: float = np.inf) -> Infeasibility:
+    """Confirm or refute "infeasible" by an elastic linear program.
+
+    Whole-number conditions are left out: a confirmed result holds with them as well, an
+    unconfirmed one says nothing about them.
+    """
+    relaxed = elastic(program.relaxed())
+    solution = LinearSolver(relaxed).solve(time_limit)
+    if not len(solution.x):
+        raise SolverError(
+            "The elastic program, which always has a solution, was not solved: status "
+            f"{solution.status.value}. Raise the time limit, or check the scale of the data."
+        )
+    n, m = program.n_columns, program.n_rows
+    slack = solution.x[n : n + m] + solution.x[n + m :]
+    confirmed = proves_infeasible(program, solution.duals)
+    return Infeasibility(confirmed, slack, solution.duals, solution.x[:n])
+
+
+# -- HiGHS itself -------------------------------------------------------------------------
+
+
+def _module() -> Any:
+    import highspy
+
+    return highspy
+
+
+def _new_highs() -> Any:
+    highs = _module().Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", THREADS)
+    highs.setOptionValue("random_seed", 0)
+    for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        highs.setOptionValue(name, FEASIBILITY_TOLERANCE)
+    return highs
+
+
+def _pass(highs: Any, program: Program) -> None:
+    module = _module()
+    lp = module.HighsLp()
+    lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows
+    lp.col_cost_ = program.cost
+    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = module.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = program.matrix.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = program.matrix.indices.astype(np.int32)
+    lp.a_matrix_.value_ = program.matrix.data.astype(np.float64)
+    if program.is_mixed_integer:
+        kinds = (module.HighsVarType.kContinuous, module.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(flag)] for flag in program.integral]
+    if highs.passModel(lp) == module.HighsStatus.kError:
+        raise SolverError("HiGHS refused the program; its arrays hold something unusable.")
+
+
+def _run(highs: Any, deadline: float) -> SolveStatus:
+    """Run once; an error of the thread scheduler is cured by resetting it."""
+    module = _module()
+    seconds = max(deadline - time.monotonic(), 0.0)
+    # The limit counts from the creation of the instance, not from this run.
+    limit = highs.getRunTime() + seconds if np.isfinite(seconds) else np.inf
+    highs.setOptionValue("time_limit", limit)
+    if highs.run() == module.HighsStatus.kError:
+        module.Highs.resetGlobalScheduler(True)
+        highs.clearSolver()
+        if highs.run() == module.HighsStatus.kError:
+            raise SolverError(
+                f"HiGHS broke off twice; it says {highs.modelStatusToString(highs.getModelStatus())}."
+            )
+    return _translated(highs.getModelStatus())
+
+
+def _translated(status: Any) -> SolveStatus:
+    names = {
+        "kOptimal": SolveStatus.OPTIMAL,
+        "kInfeasible": SolveStatus.INFEASIBLE,
+        "kUnboundedOrInfeasible": SolveStatus.INFEASIBLE,
+        "kUnbounded": SolveStatus.UNBOUNDED,
+    }
+    return names.get(str(status).rsplit(".", 1)[-1], SolveStatus.UNKNOWN)
+
+
+def _is_final(solution: Solution) -> bool:
+    return solution.status is SolveStatus.OPTIMAL
+
+
+def _reached(program: Program, x: Floats, duals: Floats, value: float, bound: float) -> bool:
+    """Whether value and bound meet.
+
+    On an infinite bound the safe bound is -inf as soon as one reduced cost is off by a
+    rounding error; there we ask for the reduced costs to have the right sign within the
+    tolerance, which tells a false answer from a true one but proves nothing.
+    """
+    if value - bound <= ACCEPTED_GAP * max(1.0, abs(value)):
+        return True
+    if np.isfinite(bound):
+        return False
+    reduced = program.cost - program.matrix.T @ duals
+    lower = np.where(np.isinf(program.lower), np.minimum(x, 0.0) - 1.0, program.lower)
+    upper = np.where(np.isinf(program.upper), np.maximum(x, 0.0) + 1.0, program.upper)
+    boxed = dual_bound(program, duals, lower=lower, upper=upper)
+    harmless = np.all(reduced[np.isinf(program.upper)] >= -1e-7) and np.all(
+        reduced[np.isinf(program.lower)] <= 1e-7
+    )
+    return bool(harmless) and value - boxed <= ACCEPTED_GAP * max(1.0, abs(value))

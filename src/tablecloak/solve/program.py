@@ -1,0 +1,143 @@
+"""A linear or mixed-integer program as arrays, and its scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, diags_array, vstack
+
+from tablecloak.errors import InputError
+
+__all__ = ["Program", "Scaling"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """min c.x  subject to  row_lower <= A x <= row_upper,  lower <= x <= upper.
+
+    Parameters
+    ----------
+    cost : numpy.ndarray of float, shape (n_columns,)
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
+    row_lower, row_upper : numpy.ndarray of float, shape (n_rows,)
+    lower, upper : numpy.ndarray of float, shape (n_columns,)
+    integral : numpy.ndarray of bool, shape (n_columns,), optional
+        Which columns must be whole numbers; by default none.
+    """
+
+    cost: Floats
+    matrix: csr_array
+    row_lower: Floats
+    row_upper: Floats
+    lower: Floats
+    upper: Floats
+    integral: Flags | None = None
+
+    def __post_init__(self) -> None:
+        n, m = len(self.cost), len(self.row_lower)
+        if self.integral is None:
+            object.__setattr__(self, "integral", np.zeros(n, dtype=bool))
+        shapes = (self.matrix.shape, len(self.row_upper), len(self.lower), len(self.upper))
+        if shapes != ((m, n), m, n, n):
+            raise InputError(f"Program: {n} costs and {m} rows do not fit the shapes {shapes}.")
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.cost)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.row_lower)
+
+    @property
+    def is_mixed_integer(self) -> bool:
+        """Whether any column must be a whole number."""
+        return bool(np.any(self.integral))
+
+    def relaxed(self) -> Program:
+        """Return the linear relaxation."""
+        return replace(self, integral=np.zeros(self.n_columns, dtype=bool))
+
+    def with_bounds(self, lower: Floats, upper: Floats) -> Program:
+        """Return the program with other column bounds."""
+        return replace(self, lower=lower, upper=upper)
+
+    def with_rows(self, matrix: Any, row_lower: Floats, row_upper: Floats) -> Program:
+        """Return the program with further rows at the end."""
+        return replace(
+            self,
+            matrix=csr_array(vstack([self.matrix, matrix], format="csr")),
+            row_lower=np.concatenate([self.row_lower, row_lower]),
+            row_upper=np.concatenate([self.row_upper, row_upper]),
+        )
+
+    def objective(self, x: Floats) -> float:
+        """Return c.x in extended precision."""
+        return float(np.dot(self.cost.astype(np.longdouble), x.astype(np.longdouble)))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """x = column * x', rows multiplied by `row`, costs divided by `objective`.
+
+    Solvers decide with absolute tolerances near 1e-7. A table in raw units has cells of 1e11
+    and costs of 1e-9 a unit, so that any vertex passes as optimal; measured in median
+    protection levels, the figures that matter lie near 1.
+    """
+
+    column: Floats
+    row: Floats
+    objective: float
+
+    @classmethod
+    def by_unit(cls, program: Program, unit: float, lengths: Flags) -> Scaling:
+        """Measure the columns marked in `lengths` in `unit`, and bring rows and costs near 1.
+
+        Parameters
+        ----------
+        program : Program
+        unit : float
+            Length that becomes 1, such as the median protection level; > 0.
+        lengths : numpy.ndarray of bool, shape (n_columns,)
+            Columns with the dimension of a length; 0/1 columns stay as they are.
+        """
+        column = np.where(lengths, unit, 1.0)
+        largest = abs(program.matrix @ diags_array(column)).max(axis=1)
+        largest = np.asarray(largest.todense()).reshape(-1) if program.n_rows else np.zeros(0)
+        row = 1.0 / np.where(largest > 0, largest, 1.0)
+        costs = np.abs(program.cost * column)
+        positive = costs[costs > 0]
+        return cls(column, row, float(np.median(positive)) if len(positive) else 1.0)
+
+    def apply(self, program: Program) -> Program:
+        """Return the scaled program."""
+        matrix = diags_array(self.row) @ program.matrix @ diags_array(self.column)
+        return Program(
+            cost=program.cost * self.column / self.objective,
+            matrix=csr_array(matrix),
+            row_lower=program.row_lower * self.row,
+            row_upper=program.row_upper * self.row,
+            lower=program.lower / self.column,
+            upper=program.upper / self.column,
+            integral=program.integral,
+        )
+
+    def point(self, x: Floats) -> Floats:
+        """Carry a point of the scaled program back."""
+        return x * self.column
+
+    def scaled_point(self, x: Floats) -> Floats:
+        """Carry a point into the scaled program."""
+        return x / self.column
+
+    def duals(self, y: Floats) -> Floats:
+        """Carry row multipliers of the scaled program back."""
+        return y * self.row * self.objective

@@ -1,0 +1,1 @@
+"""What a table is: cells, relations, hierarchies, sensitivity. Knows no solver."""

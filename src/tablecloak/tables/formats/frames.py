@@ -1,0 +1,152 @@
+"""Problems as CSV or Parquet: one file of cells, and beside it one file of relations.
+
+``cells.csv`` has one row for each cell: its codes, then ``value``, ``status``, levels,
+bounds and weights. ``cells.relations.csv`` has one row for each cell of each relation:
+``relation, cell, coefficient, right_hand_side``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import replacing
+from tablecloak.tables.formats.jj import read_jj, write_jj
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
+
+__all__ = ["read_frame", "read_problem", "write_frame", "write_problem"]
+
+_REQUIRED = ("value", "status", "lower_protection", "upper_protection", "lower_bound", "upper_bound")
+_OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf, "capacity_up": np.inf,
+             "reasons": ""}  # fmt: skip
+_RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
+
+
+def read_problem(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
+    """Read a problem from a JJ, CSV or Parquet file; the name's ending says which.
+
+    Raises
+    ------
+    InputError
+        For an unknown ending, or what the reader of that format finds.
+    """
+    path = Path(path)
+    match _kind(path):
+        case "jj":
+            return read_jj(path, tolerance=tolerance)
+        case kind:
+            return _read_cells(path, kind, tolerance)
+
+
+def write_problem(problem: ProtectionProblem, path: str | Path) -> None:
+    """Write a problem to a JJ, CSV or Parquet file; the name's ending says which. Secret."""
+    path = Path(path)
+    if _kind(path) == "jj":
+        write_jj(problem, path)
+        return
+    write_frame(problem.to_frame(), path, secret=True)
+    block = coo_array(problem.table.relations)
+    relations = pd.DataFrame(
+        {
+            "relation": block.coords[0],
+            "cell": block.coords[1],
+            "coefficient": block.data,
+            "right_hand_side": problem.table.right_hand_side[block.coords[0]],
+        }
+    )
+    write_frame(relations, _relations_path(path), secret=True)
+
+
+def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Read a CSV or Parquet file; the named columns as text, so that "01" stays "01".
+
+    Raises
+    ------
+    InputError
+        If the file does not exist or cannot be read.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: this file does not exist. Check the path.")
+    try:
+        if _kind(path) == "parquet":
+            return pd.read_parquet(path)
+        return pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), float_precision="round_trip")
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def write_frame(frame: pd.DataFrame, path: str | Path, *, secret: bool = False) -> None:
+    """Write a frame as CSV or Parquet; the name's ending says which."""
+    path = Path(path)
+    kind = _kind(path)
+    with replacing(path, secret=secret) as temporary:
+        if kind == "parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            frame.to_csv(temporary, index=False)
+
+
+def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
+    frame = read_frame(path)
+    for column in _REQUIRED:
+        if column not in frame.columns:
+            raise InputError(
+                f"{path}: column {column!r} is missing.{suggestion(column, map(str, frame.columns))}"
+            )
+    known = {*_REQUIRED, *_OPTIONAL}
+    codes = [column for column in frame.columns if column not in known]
+    frame = read_frame(path, tuple(codes)) if kind == "csv" else frame
+    relations = read_frame(_relations_path(path))
+    for column in _RELATIONS:
+        if column not in relations.columns:
+            raise InputError(f"{_relations_path(path)}: column {column!r} is missing.")
+    n_cells, n_relations = len(frame), int(relations["relation"].max() + 1) if len(relations) else 0
+    right_hand_side = np.zeros(n_relations)
+    right_hand_side[relations["relation"]] = relations["right_hand_side"]
+    outside = relations.index[(relations["cell"] < 0) | (relations["cell"] >= n_cells)]
+    if len(outside):
+        raise InputError(
+            f"{_relations_path(path)}, row {outside[0] + 1}: there is no cell "
+            f"{relations['cell'][outside[0]]}; cells are numbered 0 to {n_cells - 1}."
+        )
+    keys = frame[codes].astype(str) if codes else pd.DataFrame({"cell": np.arange(n_cells).astype(str)})
+    matrix = coo_array(
+        (relations["coefficient"], (relations["relation"], relations["cell"])),
+        shape=(n_relations, n_cells),
+    )
+    arrays = {name: frame[name].to_numpy() for name in _REQUIRED if name != "value"}
+    for name, default in _OPTIONAL.items():
+        column = frame[name] if name in frame else pd.Series([default] * n_cells)
+        arrays[name] = column.fillna(default).to_numpy()
+    table = Table(
+        keys=keys,
+        values=frame["value"].to_numpy(dtype=np.float64),
+        relations=matrix.tocsr(),
+        right_hand_side=right_hand_side,
+        tolerance=tolerance,
+    )
+    return ProtectionProblem(table=table, **arrays)
+
+
+def _relations_path(path: Path) -> Path:
+    """``cells.csv.gz`` -> ``cells.relations.csv.gz``."""
+    stem = path.name[: -len("".join(path.suffixes))] if path.suffixes else path.name
+    return path.with_name(f"{stem}.relations{''.join(path.suffixes)}")
+
+
+def _kind(path: Path) -> str:
+    for suffix in reversed(path.suffixes):
+        match suffix.lower():
+            case ".jj" | ".in":
+                return "jj"
+            case ".csv":
+                return "csv"
+            case ".parquet" | ".pq":
+                return "parquet"
+    raise InputError(f"{path}: unknown kind of file. Expected a name in .jj, .csv or .parquet.")

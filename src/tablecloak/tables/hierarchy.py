@@ -1,0 +1,367 @@
+"""The codes of one dimension: one or more trees over the same leaves."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tablecloak.errors import InputError, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from scipy.sparse import csr_array
+
+__all__ = ["Group", "Hierarchy"]
+
+Group = tuple[str, tuple[str, ...]]
+"""A parent code and the child codes that add up to it."""
+
+NestedCodes = Mapping[str, Any] | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The codes of one dimension and the groups of codes that add up to another.
+
+    Parameters
+    ----------
+    total : str
+        Code of the total, the root of every tree.
+    groups : tuple of (str, tuple of str)
+        Each parent with the children that add up to it. A parent may appear with several
+        groups: then the dimension has several trees over the same leaves, nested or not.
+
+    Raises
+    ------
+    InputError
+        If a tree has a cycle, if a code cannot be reached from the total, if two trees do
+        not cover the same leaves, or if a group counts a leaf twice.
+
+    Examples
+    --------
+    >>> regions = Hierarchy.from_dict({"North": ["N1", "N2"], "South": []})
+    >>> regions.leaves
+    ('N1', 'N2', 'South')
+    >>> regions.groups
+    (('Total', ('North', 'South')), ('North', ('N1', 'N2')))
+    """
+
+    total: str
+    groups: tuple[Group, ...]
+
+    def __post_init__(self) -> None:
+        children = self._children_of()
+        order = _topological_order(self.total, children)
+        unreachable = sorted(set(children) - set(order))
+        if unreachable:
+            raise InputError(
+                f"Hierarchy: {listed(unreachable)} cannot be reached from the total "
+                f"{self.total!r} (orphan). Give each code a parent that leads to the total."
+            )
+        object.__setattr__(self, "_codes", tuple(order))
+        self._check_groups()
+
+    # -- construction ---------------------------------------------------------------------
+
+    @classmethod
+    def flat(cls, codes: Iterable[str], total: str = "Total") -> Hierarchy:
+        """Return the hierarchy in which all `codes` add up directly to `total`."""
+        return cls(total, ((total, tuple(codes)),))
+
+    @classmethod
+    def from_dict(cls, nested: NestedCodes, total: str = "Total") -> Hierarchy:
+        """Read nested dictionaries or lists; an empty value marks a leaf.
+
+        Parameters
+        ----------
+        nested : mapping or sequence of str
+            Codes below the total, each with the codes below it.
+        total : str, default="Total"
+            Code of the total.
+        """
+        groups: list[Group] = []
+
+        def visit(parent: str, below: NestedCodes) -> None:
+            groups.append((parent, tuple(str(code) for code in below)))
+            if isinstance(below, Mapping):
+                for code, deeper in below.items():
+                    if deeper:
+                        visit(str(code), deeper)
+
+        visit(total, nested)
+        return cls._from_tree(total, groups, "Hierarchy")
+
+    @classmethod
+    def from_hrc(
+        cls, path: str | Path, total: str = "Total", lead: str = "@", encoding: str = "utf-8"
+    ) -> Hierarchy:
+        """Read an ``.hrc`` file: one code per line, one lead string per level below the first.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to read; the total itself is not listed in it.
+        total : str, default="Total"
+            Code of the total.
+        lead : str, default="@"
+            String repeated in front of a code, once for each level below the first.
+        encoding : str, default="utf-8"
+            Encoding of the file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, is empty, lists a code twice, or goes down by more
+            than one level from one line to the next.
+        """
+        path = Path(path)
+        children: dict[str, list[str]] = {total: []}
+        ancestors = [total]
+        for number, line in enumerate(_read_lines(path, encoding), start=1):
+            text = line.rstrip()
+            if not text:
+                continue
+            depth = 0
+            while text.startswith(lead):
+                text, depth = text[len(lead) :], depth + 1
+            if depth >= len(ancestors):
+                raise InputError(
+                    f"{path}, line {number}: code {text!r} is on level {depth + 1}, but the line "
+                    f"above is on level {len(ancestors) - 1}, so its parent is missing (orphan). "
+                    f"A line may go down by one level only."
+                )
+            if text in children:
+                raise InputError(
+                    f"{path}, line {number}: code {text!r} is listed twice. Each code may stand "
+                    f"in one place only; give the second one another name or remove it."
+                )
+            children[ancestors[depth]].append(text)
+            children[text] = []
+            ancestors[depth + 1 :] = [text]
+        if not children[total]:
+            raise InputError(f"{path}: no code found. An .hrc file lists one code per line.")
+        groups = [(parent, tuple(below)) for parent, below in children.items() if below]
+        return cls._from_tree(total, groups, str(path))
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, parent: str = "parent", child: str = "child", total: str = ""
+    ) -> Hierarchy:
+        """Read a frame with one row for each pair of a parent code and a child code.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            At least the two named columns.
+        parent, child : str
+            Names of these columns.
+        total : str, default=""
+            Code of the total; by default the only code that is never a child.
+        """
+        for column in (parent, child):
+            if column not in frame.columns:
+                raise InputError(
+                    f"Hierarchy: the frame has no column {column!r}; it has "
+                    f"{listed(list(frame.columns))}. Name the columns with `parent` and `child`."
+                )
+        children: dict[str, list[str]] = {}
+        for above, below in zip(frame[parent].astype(str), frame[child].astype(str), strict=True):
+            children.setdefault(above, []).append(below)
+        everyone = {code for below in children.values() for code in below}
+        roots = [code for code in children if code not in everyone]
+        if not total:
+            if not roots:
+                raise InputError(
+                    "Hierarchy: every code has a parent, so the codes form a cycle. "
+                    "Remove one pair of it."
+                )
+            total = roots[0]
+        orphans = [code for code in roots if code != total]
+        if orphans:
+            raise InputError(
+                f"Hierarchy: {listed(orphans)} has no parent and is not the total {total!r} "
+                f"(orphan). Add a row that gives it a parent."
+            )
+        groups = [(above, tuple(below)) for above, below in children.items()]
+        return cls._from_tree(total, groups, "Hierarchy")
+
+    @classmethod
+    def from_levels(
+        cls, frame: pd.DataFrame, columns: Sequence[str], total: str = "Total"
+    ) -> Hierarchy:
+        """Read the tree from columns that hold one level each, coarsest first.
+
+        A code that repeats its parent's name on the next level adds no level of its own.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Any frame with these columns: microdata or a correspondence table.
+        columns : sequence of str
+            Names of the columns, coarsest first.
+        total : str, default="Total"
+            Code of the total.
+        """
+        distinct = frame[list(columns)].astype(str).drop_duplicates().sort_values(list(columns))
+        parent_of: dict[str, str] = {}
+        children: dict[str, list[str]] = {total: []}
+        for row in distinct.itertuples(index=False, name=None):
+            above = total
+            for column, code in zip(columns, row, strict=True):
+                if code == above:
+                    continue
+                if parent_of.setdefault(code, above) != above:
+                    raise InputError(
+                        f"Hierarchy: code {code!r} of column {column!r} stands below "
+                        f"{parent_of[code]!r} and below {above!r}. Each code needs one parent."
+                    )
+                if code not in children:
+                    children[code] = []
+                    children[above].append(code)
+                above = code
+        groups = [(parent, tuple(below)) for parent, below in children.items() if below]
+        return cls._from_tree(total, groups, "Hierarchy")
+
+    @classmethod
+    def combine(cls, *hierarchies: Hierarchy) -> Hierarchy:
+        """Join several trees over the same leaves into one dimension.
+
+        The trees may group the leaves in ways that do not nest; a code that occurs in two
+        of them must stand for the same leaves.
+        """
+        first = hierarchies[0]
+        for other in hierarchies[1:]:
+            if other.total != first.total:
+                raise InputError(
+                    f"Hierarchy: the totals are called {first.total!r} and {other.total!r}. "
+                    f"Trees over the same leaves need the same total."
+                )
+            odd = sorted(set(other.leaves) ^ set(first.leaves))
+            if odd:
+                raise InputError(
+                    f"Hierarchy: {listed(odd)} is a leaf in one tree but not in the other. "
+                    f"All trees of a dimension need the same leaves."
+                )
+        groups = dict.fromkeys(group for tree in hierarchies for group in tree.groups)
+        return cls(first.total, tuple(groups))
+
+    @classmethod
+    def _from_tree(cls, total: str, groups: Sequence[Group], source: str) -> Hierarchy:
+        """Build one tree, in which no code may have two parents."""
+        _topological_order(total, dict(groups))
+        parent_of: dict[str, str] = {}
+        for parent, children in groups:
+            for code in children:
+                if parent_of.setdefault(code, parent) != parent:
+                    raise InputError(
+                        f"{source}: code {code!r} has two parents, {parent_of[code]!r} and "
+                        f"{parent!r}. If the groupings do not nest, read each tree on its own "
+                        f"and join them with Hierarchy.combine."
+                    )
+        return cls(total, tuple(groups))
+
+    # -- what it says ---------------------------------------------------------------------
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """All codes, the total first and every parent before its children."""
+        codes: tuple[str, ...] = self._codes  # type: ignore[attr-defined]
+        return codes
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The codes that have no children."""
+        parents = {parent for parent, _ in self.groups}
+        return tuple(code for code in self.codes if code not in parents)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Position of each code in `codes`."""
+        return {code: index for index, code in enumerate(self.codes)}
+
+    def closure(self) -> csr_array:
+        """Return the 0/1 matrix of which leaf counts towards which code.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n_codes, n_leaves)
+            Rows in the order of `codes`, columns in the order of `leaves`.
+        """
+        from scipy.sparse import csr_array
+
+        row_of_leaf = self._leaf_sets()
+        pairs = [(row, leaf) for row, leaves in enumerate(row_of_leaf) for leaf in sorted(leaves)]
+        rows, columns = np.array(pairs, dtype=np.int64).T
+        shape = (len(self.codes), len(self.leaves))
+        return csr_array((np.ones(len(pairs)), (rows, columns)), shape=shape)
+
+    def _children_of(self) -> dict[str, list[str]]:
+        children: dict[str, list[str]] = {}
+        for parent, below in self.groups:
+            children.setdefault(parent, []).extend(below)
+            for code in below:
+                children.setdefault(code, [])
+        return children
+
+    def _leaf_sets(self) -> list[frozenset[int]]:
+        """Leaves under each code, found from the bottom up."""
+        leaf_number = {leaf: number for number, leaf in enumerate(self.leaves)}
+        found: dict[str, frozenset[int]] = {
+            leaf: frozenset((number,)) for leaf, number in leaf_number.items()
+        }
+        first_group = {parent: below for parent, below in reversed(self.groups)}
+        for code in reversed(self.codes):
+            if code not in found:
+                found[code] = frozenset().union(*(found[child] for child in first_group[code]))
+        return [found[code] for code in self.codes]
+
+    def _check_groups(self) -> None:
+        """Every group of a parent must count each of the parent's leaves exactly once."""
+        leaves = dict(zip(self.codes, self._leaf_sets(), strict=True))
+        for parent, below in self.groups:
+            counted = [leaf for code in below for leaf in leaves[code]]
+            if len(counted) != len(set(counted)) or set(counted) != leaves[parent]:
+                raise InputError(
+                    f"Hierarchy: the group {parent!r} = {' + '.join(below)} does not count each "
+                    f"leaf of {parent!r} exactly once. Check the codes in this group."
+                )
+
+
+def _topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list[str]:
+    """Codes with every parent before its children; a cycle is an error that shows it."""
+    import networkx as nx
+
+    if total not in children:
+        raise InputError(
+            f"Hierarchy: the total {total!r} is not the parent of any code. Name the code of "
+            f"the total with `total`."
+        )
+    # Edges are added last child first: a reversed postorder then lists the first child first.
+    graph = nx.DiGraph()
+    graph.add_edges_from(
+        (parent, child) for parent, below in children.items() for child in reversed(below)
+    )
+    if not nx.is_directed_acyclic_graph(graph):
+        cycle = [parent for parent, _ in nx.find_cycle(graph)]
+        raise InputError(
+            f"Hierarchy: the codes {' > '.join([*cycle, cycle[0]])} form a cycle. "
+            f"Remove one of these pairs."
+        )
+    return list(reversed(list(nx.dfs_postorder_nodes(graph, total))))
+
+
+def _read_lines(path: Path, encoding: str) -> list[str]:
+    try:
+        raw = path.read_bytes()
+        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode(encoding)
+    except FileNotFoundError:
+        raise InputError(f"{path}: this file does not exist. Check the path.") from None
+    except (UnicodeDecodeError, OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+    return text.splitlines()

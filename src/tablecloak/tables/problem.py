@@ -1,0 +1,285 @@
+"""What must be protected, by how much, and what an intruder knows beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, ModelError, listed
+from tablecloak.tables.table import Table
+
+__all__ = ["CellStatus", "ProtectionProblem", "WeightRule"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+class CellStatus(Enum):
+    """What is asked of a cell; the letters are those of a JJ file."""
+
+    SAFE = "s"
+    """May be published, suppressed or adjusted."""
+    SENSITIVE = "u"
+    """Primary: must be suppressed, or adjusted beyond its protection levels."""
+    FORCED = "m"
+    """Not sensitive, but must be suppressed."""
+    FROZEN = "z"
+    """Must be published as it is: empty, or protected from suppression."""
+
+
+class WeightRule(Enum):
+    """How much it costs to suppress a cell, or to change it by one unit."""
+
+    VALUE = "value"
+    """The absolute value."""
+    UNIT = "unit"
+    """1 for each cell."""
+    LOG = "log"
+    """log(1 + absolute value)."""
+    RELATIVE = "relative"
+    """1 / absolute value; 1 for a cell with the value 0."""
+    FILE = "file"
+    """The weights that came with the problem."""
+
+    def of(self, problem: ProtectionProblem) -> Floats:
+        """Return the weights of all cells of a problem."""
+        size = np.abs(problem.table.values)
+        match self:
+            case WeightRule.VALUE:
+                return size
+            case WeightRule.UNIT:
+                return np.ones_like(size)
+            case WeightRule.LOG:
+                return np.log1p(size)
+            case WeightRule.RELATIVE:
+                return 1.0 / np.where(size > 0, size, 1.0)
+            case WeightRule.FILE:
+                return problem.weights
+
+
+@dataclass(frozen=True, eq=False)
+class ProtectionProblem:
+    """A table with its sensitive cells, their protection levels, and the intruder's bounds.
+
+    Every array has one entry for each cell and is read-only. Levels are distances >= 0.
+
+    Parameters
+    ----------
+    table : Table
+    status : numpy.ndarray of str, shape (n_cells,)
+        The letter of a `CellStatus` for each cell.
+    lower_protection, upper_protection : numpy.ndarray of float, shape (n_cells,)
+        LPL and UPL: how far below and above the true value the intruder's interval of a
+        sensitive cell must reach.
+    sliding_protection : numpy.ndarray of float, shape (n_cells,)
+        SPL: how wide that interval must be at least.
+    lower_bound, upper_bound : numpy.ndarray of float, shape (n_cells,)
+        External bounds: what an intruder knows of each cell beforehand. May be infinite.
+    weights : numpy.ndarray of float, shape (n_cells,)
+        Loss of suppressing a cell, or of changing it by one unit; >= 0.
+    capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,), optional
+        How far an adjustment may move a cell that is not sensitive. Infinite by default.
+    reasons : numpy.ndarray of str, shape (n_cells,), optional
+        Name of the rule that made a cell sensitive.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree, a number is not one, a level or weight is negative, or a value
+        lies outside its external bounds.
+    """
+
+    table: Table
+    status: npt.NDArray[np.str_]
+    lower_protection: Floats
+    upper_protection: Floats
+    sliding_protection: Floats
+    lower_bound: Floats
+    upper_bound: Floats
+    weights: Floats
+    capacity_down: Floats | None = None
+    capacity_up: Floats | None = None
+    reasons: npt.NDArray[np.str_] | None = None
+
+    def __post_init__(self) -> None:
+        n = self.table.n_cells
+        defaults: dict[str, Any] = {
+            "capacity_down": np.full(n, np.inf),
+            "capacity_up": np.full(n, np.inf),
+            "reasons": np.full(n, ""),
+        }
+        for name in _ARRAYS:
+            given = getattr(self, name)
+            kind = np.str_ if name in ("status", "reasons") else np.float64
+            array = np.array(defaults[name] if given is None else given, dtype=kind)
+            if array.shape != (n,):
+                raise InputError(
+                    f"`{name}` has the shape {array.shape}, but the table has {n} cells. "
+                    f"Give one entry for each cell."
+                )
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        self._check_numbers()
+        self._check_bounds()
+
+    # -- masks ----------------------------------------------------------------------------
+
+    @property
+    def sensitive(self) -> Flags:
+        """Which cells are sensitive (primary)."""
+        return self._has(CellStatus.SENSITIVE)
+
+    @property
+    def forced(self) -> Flags:
+        """Which cells must be suppressed although they are not sensitive."""
+        return self._has(CellStatus.FORCED)
+
+    @property
+    def frozen(self) -> Flags:
+        """Which cells must be published as they are."""
+        return self._has(CellStatus.FROZEN)
+
+    @property
+    def n_sensitive(self) -> int:
+        """Number of sensitive cells."""
+        return int(self.sensitive.sum())
+
+    @property
+    def unit(self) -> float:
+        """Median positive protection level: the length by which programs are scaled."""
+        levels = np.concatenate(
+            [
+                self.lower_protection[self.sensitive],
+                self.upper_protection[self.sensitive],
+                self.sliding_protection[self.sensitive],
+            ]
+        )
+        positive = levels[levels > 0]
+        return float(np.median(positive)) if len(positive) else 1.0
+
+    def _has(self, status: CellStatus) -> Flags:
+        flags: Flags = self.status == status.value
+        return flags
+
+    # -- variations -----------------------------------------------------------------------
+
+    def with_changes(self, **changes: Any) -> ProtectionProblem:
+        """Return the same problem with other statuses, levels, bounds, weights or capacities.
+
+        Scalars are spread over all cells.
+        """
+        n = self.table.n_cells
+        arrays = {
+            name: np.broadcast_to(np.asarray(value), (n,)) if name in _ARRAYS else value
+            for name, value in changes.items()
+        }
+        return replace(self, **arrays)
+
+    def with_weights(self, rule: WeightRule | str) -> ProtectionProblem:
+        """Return the same problem with weights by a rule."""
+        return self.with_changes(weights=WeightRule(rule).of(self))
+
+    # -- what it says ---------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """Say in one line what is to be protected."""
+        return (
+            f"{self.table.n_cells:,} cells, {self.table.n_relations:,} relations, "
+            f"{self.n_sensitive:,} sensitive, {int(self.frozen.sum()):,} frozen"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each cell with all that is known of it. Secret."""
+        columns = {name: getattr(self, name) for name in _ARRAYS}
+        return self.table.keys.assign(value=self.table.values, **columns)
+
+    def __repr__(self) -> str:
+        return f"<ProtectionProblem: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(self.summary())}</p>"
+
+    # -- checks ---------------------------------------------------------------------------
+
+    def _check_numbers(self) -> None:
+        known = {status.value for status in CellStatus}
+        odd = [str(letter) for letter in np.unique(self.status) if letter not in known]
+        if odd:
+            raise InputError(
+                f"Unknown cell status {odd[0]!r}; expected s (safe), u (sensitive), m (must be "
+                f"suppressed) or z (frozen)."
+            )
+        for name in (*_LEVELS, "weights", "capacity_down", "capacity_up"):
+            array = getattr(self, name)
+            finite = name not in ("capacity_down", "capacity_up")
+            bad = np.flatnonzero(~(np.isfinite(array) if finite else ~np.isnan(array)) | (array < 0))
+            if len(bad):
+                raise InputError(
+                    f"`{name}` of cell {self.table.label(int(bad[0]))} is {array[bad[0]]:g} "
+                    f"({len(bad)} such cells). It must be a {'finite ' * finite}number >= 0.",
+                    cells=bad,
+                )
+
+    def _check_bounds(self) -> None:
+        values = self.table.values
+        outside = np.flatnonzero(~((self.lower_bound <= values) & (values <= self.upper_bound)))
+        if len(outside):
+            worst = int(outside[0])
+            raise InputError(
+                f"Cell {self.table.label(worst)} has the value {values[worst]:g}, outside its "
+                f"external bounds [{self.lower_bound[worst]:g}, {self.upper_bound[worst]:g}] "
+                f"({len(outside)} such cells). Widen the bounds or correct the value.",
+                cells=outside,
+            )
+
+    def check_levels(self, lower: Floats, upper: Floats) -> None:
+        """Raise if the external bounds alone already break a level.
+
+        Parameters
+        ----------
+        lower, upper : numpy.ndarray of float, shape (n_cells,)
+            Distances that must be possible below and above the value of a sensitive cell.
+
+        Raises
+        ------
+        ModelError
+            Names the cells: an intruder who knows these bounds needs no table at all.
+        """
+        values = self.table.values
+        # Bounds and levels come from decimal figures, so equality is meant up to rounding.
+        slack = 1e-9 * np.maximum(np.abs(values), lower + upper)
+        too_low = values - lower < self.lower_bound - slack
+        too_high = values + upper > self.upper_bound + slack
+        bad = np.flatnonzero(self.sensitive & (too_low | too_high))
+        if not len(bad):
+            return
+        first = int(bad[0])
+        raise ModelError(
+            f"{len(bad)} sensitive cells have protection levels beyond their external bounds: "
+            f"{listed(self.table.labels(bad[:5]))}{' and more' if len(bad) > 5 else ''}. Cell "
+            f"{self.table.label(first)} = {values[first]:g} must be possible from "
+            f"{values[first] - lower[first]:g} to {values[first] + upper[first]:g}, but everybody "
+            f"knows that it lies in [{self.lower_bound[first]:g}, {self.upper_bound[first]:g}]. "
+            f"Lower these levels or widen these bounds.",
+            cells=bad,
+        )
+
+
+_LEVELS = ("lower_protection", "upper_protection", "sliding_protection")
+_ARRAYS = (
+    "status",
+    *_LEVELS,
+    "lower_bound",
+    "upper_bound",
+    "weights",
+    "capacity_down",
+    "capacity_up",
+    "reasons",
+)

@@ -1,0 +1,564 @@
+"""A table: cells, their values, and the sparse additive relations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import coo_array, csr_array, vstack
+
+from tablecloak.errors import InputError, listed
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from tablecloak.tables.problem import ProtectionProblem
+    from tablecloak.tables.sensitivity import Rule
+
+__all__ = ["Table", "link"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+ADDITIVITY_TOLERANCE = 1e-9
+"""Largest accepted error of a relation, as a share of the sum of its absolute values.
+
+Sums of 10^6 binary numbers are off by some 1e-11 of that sum at most, while a figure that
+is really wrong in a published table is wrong by 1e-8 of it or more.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """n cells with values a and m relations A a = b. Immutable.
+
+    Linked tables are one `Table`: the union of their cells with all relations stacked.
+
+    Parameters
+    ----------
+    keys : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+        The code of each cell on each dimension; the index is 0..n-1.
+    values : numpy.ndarray of float, shape (n_cells,)
+        Cell values a, in the unit `unit`.
+    relations : scipy.sparse.csr_array, shape (n_relations, n_cells)
+        Coefficients A: -1 for the total of a relation, +1 for its parts.
+    right_hand_side : numpy.ndarray of float, shape (n_relations,)
+        b, usually 0.
+    hierarchies : mapping of str to Hierarchy, default={}
+        The dimensions, in the order of the columns of `keys`. Empty for a table that was
+        given by its relations alone.
+    name : str, default="value"
+        Name of the measure.
+    unit : str, default=""
+        Unit of the values, for people.
+    integer : bool or None, default=None
+        Whether all values are whole numbers and must stay so; None looks at the values.
+    contributions, holdings : Contributions or None
+        Contributors of each cell, grouped by contributor and by holding.
+    tolerance : float, default=0
+        Accepted absolute error of a relation, for tables that were rounded before. What is
+        left over is moved to the right-hand side, so that the values satisfy A a = b.
+
+    Raises
+    ------
+    InputError
+        If values are missing or infinite, shapes disagree, cells are listed twice, or a
+        relation does not hold.
+    """
+
+    keys: pd.DataFrame
+    values: Floats
+    relations: csr_array
+    right_hand_side: Floats
+    hierarchies: Mapping[str, Hierarchy] = None  # type: ignore[assignment]
+    name: str = "value"
+    unit: str = ""
+    integer: bool | None = None
+    contributions: Contributions | None = None
+    holdings: Contributions | None = None
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        fix = self.__setattr_frozen
+        fix("values", _read_only(np.array(self.values, dtype=np.float64)))
+        fix("relations", _canonical(self.relations))
+        fix("right_hand_side", np.array(self.right_hand_side, dtype=np.float64))
+        fix("hierarchies", dict(self.hierarchies or {}))
+        _check_shapes(self)
+        _check_finite(self)
+        _check_unique(self)
+        _check_additive(self)
+        residual = self.relations @ self.values - self.right_hand_side
+        fix("right_hand_side", _read_only(self.right_hand_side + residual))
+        whole = bool(np.all(self.values == np.rint(self.values)))
+        if self.integer and not whole:
+            odd = int(np.flatnonzero(self.values != np.rint(self.values))[0])
+            raise InputError(
+                f"Cell {self.label(odd)} has the value {self.values[odd]!r}, but the table is "
+                f"declared as a table of whole numbers. Correct it or leave out `integer`.",
+                cells=[odd],
+            )
+        fix("integer", whole if self.integer is None else bool(self.integer))
+
+    def __setattr_frozen(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    # -- construction ---------------------------------------------------------------------
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        dimensions: Mapping[str, Any] | Sequence[str],
+        value: str = "value",
+        *,
+        frequency: str | None = None,
+        largest: Sequence[str] = (),
+        unit: str = "",
+        integer: bool | None = None,
+        tolerance: float = 0.0,
+    ) -> Table:
+        """Read a table that is already tabulated, one row for each cell, totals included.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row for each cell. A combination of codes that does not occur is an empty
+            cell: its value is 0 and everybody knows it.
+        dimensions : mapping of str to hierarchy, or sequence of str
+            Columns with the codes; for each a `Hierarchy`, the path of an ``.hrc`` file, a
+            nested dictionary, or None for a flat list of codes below "Total".
+        value : str, default="value"
+            Column with the cell values.
+        frequency : str, optional
+            Column with the number of contributors.
+        largest : sequence of str, default=()
+            Columns with the largest contributions, the largest first.
+        unit, integer, tolerance
+            See `Table`.
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        InputError
+            See `Table`; also for unknown codes and missing columns.
+        """
+        from tablecloak.tables.dimensions import read_dimensions
+
+        needed = [*dimensions, value, *([frequency] if frequency else []), *largest]
+        _check_columns(frame, needed)
+        codes = {name: frame[name].astype(str) for name in dimensions}
+        hierarchies = read_dimensions(dimensions, codes)
+        _check_known_codes(codes, hierarchies)
+        keys = pd.DataFrame(codes).reset_index(drop=True)
+        values = _numbers(frame, value)
+        keep = _distinct_cells(keys, values)
+        keys, values = keys.iloc[keep].reset_index(drop=True), values[keep]
+        contributions = None
+        if frequency:
+            count = _numbers(frame, frequency)[keep].astype(np.int64)
+            top = [_numbers(frame, column)[keep] for column in largest]
+            tops = np.column_stack(top) if top else np.zeros((len(keep), 0))
+            contributions = Contributions.from_largest(count, values, tops)
+        relations = hierarchical_relations(keys, hierarchies)
+        return cls(
+            keys=keys,
+            values=values,
+            relations=relations,
+            right_hand_side=np.zeros(relations.shape[0]),
+            hierarchies=hierarchies,
+            name=value,
+            unit=unit,
+            integer=integer,
+            contributions=contributions,
+            tolerance=tolerance,
+        )
+
+    # -- what it says ---------------------------------------------------------------------
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells n."""
+        return len(self.values)
+
+    @property
+    def n_relations(self) -> int:
+        """Number of relations m."""
+        return int(self.relations.shape[0])
+
+    def label(self, cell: int) -> str:
+        """Name a cell by its codes, as in ``region=North, industry=47``."""
+        row = self.keys.iloc[cell]
+        return ", ".join(f"{name}={code}" for name, code in row.items())
+
+    def labels(self, cells: npt.ArrayLike) -> list[str]:
+        """Names of several cells."""
+        return [f"({self.label(int(cell))})" for cell in np.atleast_1d(np.asarray(cells))]
+
+    def describe_relation(self, relation: int) -> str:
+        """Write a relation out, as in ``(region=Total) = (region=N) + (region=S)``."""
+        row = self.relations[[relation], :]
+        ends = sorted(zip(row.data, row.indices, strict=True))
+        totals = [f"({self.label(cell)})" for sign, cell in ends if sign < 0]
+        parts = [f"({self.label(cell)})" for sign, cell in ends if sign > 0]
+        shown = " + ".join(parts[:4]) + (f" + {len(parts) - 4} more" if len(parts) > 4 else "")
+        return f"{' + '.join(totals) or '0'} = {shown}"
+
+    def cell(self, **codes: str) -> int:
+        """Return the index of the cell with these codes.
+
+        Examples
+        --------
+        >>> table.cell(region="North", industry="47")  # doctest: +SKIP
+        17
+        """
+        match = np.ones(self.n_cells, dtype=bool)
+        for name, code in codes.items():
+            if name not in self.keys.columns:
+                raise InputError(f"The table has no dimension {name!r}; it has {self.keys.columns}")
+            match &= (self.keys[name] == str(code)).to_numpy()
+        found = np.flatnonzero(match)
+        if len(found) != 1:
+            raise InputError(f"{len(found)} cells have the codes {codes}; give a code for each of "
+                             f"the dimensions {listed(list(self.keys.columns))}.")  # fmt: skip
+        return int(found[0])
+
+    def protect(self, *rules: Rule, **options: Any) -> ProtectionProblem:
+        """Find the sensitive cells and their protection levels.
+
+        See `tablecloak.protect`, of which this is the short form.
+        """
+        from tablecloak.tables.sensitivity import protect
+
+        return protect(self, *rules, **options)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each cell: its codes and its value."""
+        return self.keys.assign(**{self.name: self.values})
+
+    def summary(self) -> str:
+        """Say in one line how large the table is."""
+        return (
+            f"Table of {self.name}: {self.n_cells:,} cells, {self.n_relations:,} relations, "
+            f"dimensions {', '.join(map(str, self.keys.columns))}"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = self.to_frame().head(10)
+        return f"<p>{escape(self.summary())}</p>{head.to_html(index=False)}"
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def link(*tables: Table) -> Table:
+    """Join tables of the same measure into one: the union of cells, all relations stacked.
+
+    Two cells are the same if their codes are the same; a dimension that a table does not
+    have stands at its total there.
+
+    Parameters
+    ----------
+    *tables : Table
+        Tables with hierarchies, or at least with the same dimensions.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        If a cell has different values in two tables, or a dimension different totals.
+    """
+    hierarchies = _linked_hierarchies(tables)
+    names = list(dict.fromkeys(name for table in tables for name in table.keys.columns))
+    stacked = pd.concat([_completed_keys(table, names, hierarchies) for table in tables])
+    first, cell_of_row = _number_rows(stacked)
+    values = np.concatenate([table.values for table in tables])
+    _check_same_values(stacked, values, first, cell_of_row)
+    offsets = np.cumsum([0, *(table.n_cells for table in tables)])
+    relations, right_hand_side = _stack_relations(tables, cell_of_row, offsets, len(first))
+    merged: dict[str, Contributions | None] = {}
+    for attribute in ("contributions", "holdings"):
+        parts = [getattr(table, attribute) for table in tables]
+        merged[attribute] = (
+            None
+            if any(part is None for part in parts)
+            else Contributions.concatenate(parts).take(first)
+        )
+    return Table(
+        keys=stacked.iloc[first].reset_index(drop=True),
+        values=values[first],
+        relations=relations,
+        right_hand_side=right_hand_side,
+        hierarchies=hierarchies,
+        name=tables[0].name,
+        unit=tables[0].unit,
+        integer=all(bool(table.integer) for table in tables),
+        tolerance=max(table.tolerance for table in tables),
+        **merged,
+    )
+
+
+def hierarchical_relations(keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> csr_array:
+    """Derive the relations of a table from its hierarchies.
+
+    For each group of each dimension and each combination of codes on the other dimensions:
+    total = sum of the parts that occur. Empty cells take no part.
+
+    Parameters
+    ----------
+    keys : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+    hierarchies : mapping of str to Hierarchy
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n_relations, n_cells)
+    """
+    positions = np.column_stack(
+        [keys[name].map(tree.position).to_numpy(np.int64) for name, tree in hierarchies.items()]
+    )
+    blocks = [
+        _relations_along(positions, axis, tree)
+        for axis, tree in enumerate(hierarchies.values())
+        if len(tree.groups)
+    ]
+    return vstack(blocks, format="csr") if blocks else csr_array((0, len(keys)))
+
+
+def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_array:
+    """Relations along one dimension, without a loop over cells."""
+    n_cells = len(positions)
+    others = np.delete(positions, axis, axis=1)
+    _, line = np.unique(others, axis=0, return_inverse=True)
+    line = line.reshape(-1)
+    code_of_cell = positions[:, axis]
+    rows, columns, signs = [], [], []
+    for sign, members in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
+        order = np.argsort(members[:, 0], kind="stable")
+        members = members[order]
+        start = np.searchsorted(members[:, 0], code_of_cell, side="left")
+        stop = np.searchsorted(members[:, 0], code_of_cell, side="right")
+        cells = np.repeat(np.arange(n_cells), stop - start)
+        offset = np.arange(len(cells)) - np.repeat(np.cumsum(stop - start) - (stop - start),
+                                                   stop - start)  # fmt: skip
+        group = members[np.repeat(start, stop - start) + offset, 1]
+        rows.append(line[cells] * len(tree.groups) + group)
+        columns.append(cells)
+        signs.append(np.full(len(cells), sign))
+    row = np.concatenate(rows)
+    sign = np.concatenate(signs)
+    _, row = np.unique(row, return_inverse=True)
+    n_rows = int(row.max(initial=-1)) + 1
+    # A group without its total or without any part is no relation of this table.
+    complete = np.bincount(row[sign < 0], minlength=n_rows) > 0
+    complete &= np.bincount(row[sign > 0], minlength=n_rows) > 0
+    keep = complete[row]
+    renumbered = np.cumsum(complete) - 1
+    return csr_array(
+        (sign[keep], (renumbered[row[keep]], np.concatenate(columns)[keep])),
+        shape=(int(complete.sum()), n_cells),
+    )
+
+
+def _totals(tree: Hierarchy) -> Integers:
+    pairs = [(tree.position[parent], number) for number, (parent, _) in enumerate(tree.groups)]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _parts(tree: Hierarchy) -> Integers:
+    pairs = [
+        (tree.position[code], number)
+        for number, (_, children) in enumerate(tree.groups)
+        for code in children
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+# -- checks -------------------------------------------------------------------------------
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _canonical(relations: Any) -> csr_array:
+    matrix = csr_array(relations, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _check_shapes(table: Table) -> None:
+    n, m = table.n_cells, table.n_relations
+    found = (len(table.keys), table.relations.shape[1], len(table.right_hand_side))
+    if found != (n, n, m):
+        raise InputError(
+            f"The table has {n} values but {found[0]} keys, {found[1]} columns in `relations` "
+            f"and {found[2]} right-hand sides for {m} relations. All must fit together."
+        )
+
+
+def _check_finite(table: Table) -> None:
+    bad = np.flatnonzero(~np.isfinite(table.values))
+    if len(bad):
+        raise InputError(
+            f"Cell {table.label(int(bad[0]))} has the value {table.values[bad[0]]} "
+            f"({len(bad)} such cells). Values must be finite numbers; leave empty cells out.",
+            cells=bad,
+        )
+
+
+def _check_unique(table: Table) -> None:
+    twice = np.flatnonzero(table.keys.duplicated().to_numpy())
+    if len(twice):
+        raise InputError(f"Cell {table.label(int(twice[0]))} is listed twice.", cells=twice)
+
+
+def _check_additive(table: Table) -> None:
+    residual = table.relations @ table.values - table.right_hand_side
+    scale = abs(table.relations) @ np.abs(table.values) + np.abs(table.right_hand_side)
+    accepted = np.maximum(ADDITIVITY_TOLERANCE * scale, table.tolerance)
+    bad = np.flatnonzero(np.abs(residual) > accepted)
+    if not len(bad):
+        return
+    worst = int(bad[np.argmax(np.abs(residual[bad]) - accepted[bad])])
+    raise InputError(
+        f"The table is not additive: relation {worst}, {table.describe_relation(worst)}, is off "
+        f"by {residual[worst]:g} (parts minus total; {len(bad)} of {table.n_relations} relations "
+        f"fail). Correct the values, or accept rounding errors with `tolerance`.",
+        cells=table.relations[[worst], :].indices,
+    )
+
+
+def _check_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+    from tablecloak.errors import suggestion
+
+    for column in needed:
+        if column not in frame.columns:
+            raise InputError(
+                f"The data has no column {column!r}.{suggestion(column, map(str, frame.columns))}"
+            )
+
+
+def _numbers(frame: pd.DataFrame, column: str) -> Floats:
+    try:
+        return frame[column].to_numpy(dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Column {column!r} must hold numbers ({error}).") from error
+
+
+def _check_known_codes(codes: Mapping[str, pd.Series], trees: Mapping[str, Hierarchy]) -> None:
+    for name, column in codes.items():
+        unknown = ~column.isin(trees[name].codes)
+        if unknown.any():
+            row = int(np.flatnonzero(unknown.to_numpy())[0])
+            raise InputError(
+                f"Row {row + 1}: code {column.iloc[row]!r} of dimension {name!r} is not in its "
+                f"hierarchy (unknown are {listed(sorted(column[unknown].unique()))}). Add the code "
+                f"to the hierarchy or correct the data."
+            )
+
+
+def _number_rows(keys: pd.DataFrame) -> tuple[Integers, Integers]:
+    """Number the distinct rows by first appearance: first row of each, number of each row."""
+    number = keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
+    _, first = np.unique(number, return_index=True)
+    return first.astype(np.int64), number.astype(np.int64)
+
+
+def _check_same_values(
+    keys: pd.DataFrame, values: Floats, first: Integers, number: Integers
+) -> None:
+    expected = values[first][number]
+    scale = np.maximum(np.abs(values), np.abs(expected))
+    conflict = np.flatnonzero(~(np.abs(values - expected) <= ADDITIVITY_TOLERANCE * scale))
+    conflict = conflict[np.isfinite(values[conflict])]
+    if len(conflict):
+        row = int(conflict[0])
+        label = ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
+        raise InputError(
+            f"Cell {label} is given twice with different values, {expected[row]!r} and "
+            f"{values[row]!r}. The same cell must have the same value wherever it occurs."
+        )
+
+
+def _distinct_cells(keys: pd.DataFrame, values: Floats) -> Integers:
+    first, number = _number_rows(keys)
+    _check_same_values(keys, values, first, number)
+    return first
+
+
+# -- linking ------------------------------------------------------------------------------
+
+
+def _linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
+    """One hierarchy for each dimension; the one with the most codes stands for all."""
+    merged: dict[str, Hierarchy] = {}
+    for table in tables:
+        for name, tree in table.hierarchies.items():
+            known = merged.setdefault(name, tree)
+            if known.total != tree.total:
+                raise InputError(
+                    f"Dimension {name!r} has the total {known.total!r} in one table and "
+                    f"{tree.total!r} in another. Linked tables need one code for the total."
+                )
+            if len(tree.codes) > len(known.codes):
+                merged[name] = tree
+    return merged
+
+
+def _completed_keys(
+    table: Table, names: Sequence[str], hierarchies: Mapping[str, Hierarchy]
+) -> pd.DataFrame:
+    missing = [name for name in names if name not in table.keys.columns]
+    for name in missing:
+        if name not in hierarchies:
+            raise InputError(
+                f"Dimension {name!r} is missing in one of the linked tables and has no "
+                f"hierarchy, so its total is unknown. Give the hierarchy of each dimension."
+            )
+    totals = {name: hierarchies[name].total for name in missing}
+    return table.keys.assign(**totals)[list(names)]
+
+
+def _stack_relations(
+    tables: Sequence[Table], cell_of_row: Integers, offsets: Integers, n_cells: int
+) -> tuple[csr_array, Floats]:
+    """Stack all relations over the common cells, each only once."""
+    blocks = []
+    for table, start in zip(tables, offsets, strict=False):
+        block = coo_array(table.relations)
+        blocks.append(
+            csr_array(
+                (block.data, (block.coords[0], cell_of_row[start + block.coords[1]])),
+                shape=(table.n_relations, n_cells),
+            )
+        )
+    stacked = csr_array(vstack(blocks, format="csr"))
+    stacked.sort_indices()
+    right_hand_side = np.concatenate([table.right_hand_side for table in tables])
+    seen: dict[bytes, int] = {}
+    for row in _rows(stacked):
+        seen.setdefault(row[1], row[0])
+    keep = np.array(sorted(seen.values()), dtype=np.int64)
+    return stacked[keep, :], right_hand_side[keep]
+
+
+def _rows(matrix: csr_array) -> Iterator[tuple[int, bytes]]:
+    for row in range(matrix.shape[0]):
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        yield row, matrix.indices[part].tobytes() + matrix.data[part].tobytes()
+
+

@@ -1,0 +1,675 @@
+"""From microdata to a table: one pass over the records, then a roll-up of the leaves.
+
+The records are read and aggregated by Ibis (DuckDB by default, or any backend that the
+caller's Ibis table lives on). What comes back are leaves, not records: for each
+combination of leaf codes its sums, counts and largest contributors. All margins are rolled
+up from these, dimension by dimension, keeping the largest contributors only. Contributors
+that occur in more than one leaf are few; they are carried one by one, because a margin
+must count each of them once and with its whole contribution.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.dimensions import Dimension, as_dimensions
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.table import Table, hierarchical_relations, link
+
+__all__ = ["tabulate"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_DECIMAL_BITS = 100
+"""Sums are taken over integer multiples of 2^k, with k such that the sum stays below 2^100.
+
+A DECIMAL(38, 0) holds 126 bits, so no sum overflows, and a double is cut only where it is
+less than 2^-47 of the largest one. Integer sums do not depend on the order of the records,
+so the same data give the same table for any number of threads.
+"""
+
+
+def tabulate(
+    data: Any,
+    dimensions: Mapping[str, Any] | Sequence[str],
+    value: str | None = None,
+    *,
+    contributor: str | None = None,
+    holding: str | None = None,
+    weight: str | None = None,
+    shadow: str | None = None,
+    request: str | None = None,
+    tables: Sequence[Sequence[str]] | None = None,
+    n_largest: int = 3,
+    unit: str = "",
+) -> Table:
+    """Aggregate microdata to a table with all its margins.
+
+    Parameters
+    ----------
+    data : str, Path, pandas.DataFrame or ibis.Table
+        A CSV file (also compressed), a Parquet file, a frame, or an Ibis table on any backend.
+    dimensions : mapping of str to specification, or sequence of str
+        The dimensions. For each name: None (codes from the data, below "Total"), a
+        `Hierarchy`, the path of an ``.hrc`` file, nested dictionaries, a list of columns with
+        one level each, coarsest first, or a `Dimension`.
+    value : str, optional
+        Column to sum up. Without it the table counts records.
+    contributor : str, optional
+        Column that identifies the contributor. Without it each record is one contributor.
+    holding : str, optional
+        Column that identifies the holding to which a contributor belongs, for rules with
+        ``level="holding"``.
+    weight : str, optional
+        Column with sampling weights, greater than 0; values are multiplied by them.
+    shadow : str, optional
+        Column by which contributors are ranked in the rules; by default `value`.
+    request : str, optional
+        Column with request codes 0, 1 or 2 of respondents that asked for protection.
+    tables : sequence of sequence of str, optional
+        Linked tables, each given by the names of its dimensions. By default one table over
+        all dimensions.
+    n_largest : int, default=3
+        How many largest contributors to keep for each cell.
+    unit : str, default=""
+        Unit of the values, for people.
+
+    Returns
+    -------
+    Table
+        Non-empty cells only: an empty cell is 0 and everybody knows it.
+
+    Raises
+    ------
+    InputError
+        For a missing column, missing or infinite values, weights of 0 or less, or a code
+        that is not a leaf of its hierarchy; the message names row, column and code.
+
+    Warns
+    -----
+    TablecloakWarning
+        If contributions are negative.
+
+    Notes
+    -----
+    Time is one aggregation over the records, plus work that grows with the number of
+    non-empty cells times `n_largest`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> firms = pd.DataFrame({"region": ["N", "N", "S"], "turnover": [5, 7, 11]})
+    >>> tabulate(firms, ["region"], "turnover").to_frame()
+      region  turnover
+    0  Total      23.0
+    1      N      12.0
+    2      S      11.0
+    """
+    specified = as_dimensions(dimensions)
+    if n_largest < 1:
+        raise InputError(f"`n_largest` must be at least 1. Got {n_largest}.")
+    roles = _Roles(value, contributor, holding, weight, shadow or value, request)
+    source = _open(data, specified, roles)
+    hierarchies = _resolve(source, specified)
+    records = _records(source, specified, roles)
+    _check_records(records, roles, hierarchies)
+    keys = {name: f"d{axis}" for axis, name in enumerate(hierarchies)}
+    leaves = _leaf_sums(records, list(keys.values()))
+    levels = {"contributions": "contributor" if contributor else None}
+    if holding:
+        levels["holdings"] = "holding"
+    grouped = {
+        attribute: _grouped(records, list(keys.values()), level, n_largest)
+        for attribute, level in levels.items()
+    }
+    _warn_negative(grouped["contributions"])
+    built = [
+        _one_table(leaves, grouped, {name: hierarchies[name] for name in names}, keys, roles, unit)
+        for names in _checked_tables(tables, hierarchies)
+    ]
+    return built[0] if len(built) == 1 else link(*built)
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Which column plays which part."""
+
+    value: str | None
+    contributor: str | None
+    holding: str | None
+    weight: str | None
+    shadow: str | None
+    request: str | None
+
+    def columns(self) -> list[str]:
+        return [column for column in self.__dict__.values() if column]
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
+    """Return an Ibis table over the data, after checking that all columns exist."""
+    import ibis
+
+    codes = [column for dimension in dimensions.values() for column in dimension.columns]
+    if isinstance(data, str | Path):
+        table = _open_file(Path(data), [*codes, roles.contributor, roles.holding])
+    elif isinstance(data, pd.DataFrame):
+        table = ibis.memtable(data.reset_index(drop=True))
+    else:
+        table = data
+    for column in [*codes, *roles.columns()]:
+        if column not in table.columns:
+            raise InputError(f"The data has no column {column!r}.{suggestion(column, table.columns)}")
+    return table
+
+
+def _open_file(path: Path, text_columns: Sequence[str | None]) -> Any:
+    """Open a file; codes are read as text, so that "01" stays "01"."""
+    import ibis
+
+    if not path.exists():
+        raise InputError(f"{path}: this file does not exist. Check the path.")
+    connection = ibis.duckdb.connect()
+    try:
+        if ".parquet" in path.suffixes:
+            return connection.read_parquet(path)
+        header = connection.read_csv(path).columns
+        text = {column: "VARCHAR" for column in text_columns if column in header}
+        return connection.read_csv(path, types=text)
+    except Exception as error:
+        # DuckDB names file, line and column in its own message.
+        raise InputError(f"{path}: cannot be read as a table. {error}") from error
+
+
+def _resolve(source: Any, dimensions: Mapping[str, Dimension]) -> dict[str, Hierarchy]:
+    hierarchies = {}
+    for name, dimension in dimensions.items():
+        columns = list(dimension.columns)
+        distinct = source.select(**{c: source[c].cast("string") for c in columns}).distinct()
+        hierarchies[name] = dimension.resolve(distinct.to_pandas().dropna())
+    return hierarchies
+
+
+def _records(source: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
+    """Select what is needed, under names of our own: d0.., value, shadow, weight, ..."""
+    import ibis
+
+    one = ibis.literal(1.0)
+    columns = {
+        f"d{axis}": source[dimension.column].cast("string")
+        for axis, dimension in enumerate(dimensions.values())
+    }
+    for role in ("value", "shadow", "weight"):
+        column = getattr(roles, role)
+        columns[role] = _as_float(source, column) if column else one
+    for role in ("contributor", "holding"):
+        column = getattr(roles, role)
+        columns[role] = source[column].cast("string") if column else ibis.null("string")
+    columns["request"] = (
+        source[roles.request].cast("int64").fill_null(0) if roles.request else ibis.literal(0)
+    )
+    records = source.select(row=ibis.row_number(), **columns)
+    # Executed once: everything after this works on the cached columns.
+    return records.cache()
+
+
+def _as_float(source: Any, column: str) -> Any:
+    if not source[column].type().is_numeric():
+        raise InputError(
+            f"Column {column!r} must hold numbers, but its type is {source[column].type()}. Look "
+            f"for text such as '-' or 'x' in it, or for a decimal comma."
+        )
+    return source[column].cast("float64")
+
+
+def _check_records(records: Any, roles: _Roles, hierarchies: Mapping[str, Hierarchy]) -> None:
+    import ibis
+
+    if records.count().to_pandas() == 0:
+        raise InputError("The data has no records.")
+    for role in ("value", "shadow", "weight"):
+        column = records[role]
+        bad = column.isnull() | column.isnan() | column.isinf()
+        name = getattr(roles, role)
+        if role == "weight":
+            bad = bad | (column <= 0)
+        _reject(records, bad, role, name, "a finite number" + " above 0" * (role == "weight"))
+    for role in ("contributor", "holding"):
+        if getattr(roles, role):
+            _reject(records, records[role].isnull(), role, getattr(roles, role), "an identifier")
+    if roles.request:
+        odd = ~records.request.isin([0, 1, 2])
+        _reject(records, odd, "request", roles.request, "0, 1 or 2")
+    for axis, (name, tree) in enumerate(hierarchies.items()):
+        codes = ibis.memtable({"leaf": list(tree.leaves)})
+        found = records[[f"d{axis}"]].distinct()
+        unknown = found.anti_join(codes, found[f"d{axis}"] == codes.leaf).to_pandas()[f"d{axis}"]
+        if len(unknown):
+            _reject_code(records, axis, name, tree, unknown)
+
+
+def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
+    found = records.filter(bad).order_by("row").limit(1).to_pandas()
+    if len(found):
+        raise InputError(
+            f"Row {found['row'].iloc[0] + 1}: column {column!r} is {found[role].iloc[0]!r}, but "
+            f"must be {expected}. Correct the record or leave it out."
+        )
+
+
+def _reject_code(
+    records: Any, axis: int, name: str, tree: Hierarchy, unknown: pd.Series[Any]
+) -> None:
+    missing = bool(unknown.isnull().any())
+    code = None if missing else sorted(unknown)[0]
+    column = records[f"d{axis}"]
+    where = column.isnull() if missing else column == code
+    row = records.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0] + 1
+    if missing:
+        raise InputError(f"Row {row}: the code of dimension {name!r} is missing. Fill it in.")
+    if code in tree.position:
+        raise InputError(
+            f"Row {row}: code {code!r} of dimension {name!r} has codes below it in the hierarchy. "
+            f"Records need a code of the most detailed level, such as {listed(tree.leaves, 3)}."
+        )
+    raise InputError(
+        f"Row {row}: code {code!r} of dimension {name!r} is not in its hierarchy (unknown are "
+        f"{listed(sorted(unknown))}). Add the code to the hierarchy or correct the data."
+    )
+
+
+def _checked_tables(
+    tables: Sequence[Sequence[str]] | None, hierarchies: Mapping[str, Hierarchy]
+) -> list[list[str]]:
+    chosen = [list(names) for names in tables] if tables else [list(hierarchies)]
+    for names in chosen:
+        for name in names:
+            if name not in hierarchies:
+                raise InputError(
+                    f"`tables` names the dimension {name!r}.{suggestion(name, hierarchies)}"
+                )
+    return chosen
+
+
+# -- aggregation of the leaves -------------------------------------------------------------
+
+
+def _exact_sum(records: Any, terms: Any, name: str) -> tuple[Any, float]:
+    """Sum that does not depend on the order of records, and the factor to divide it by."""
+    import ibis
+
+    largest, count = records.agg(x=terms.abs().max(), n=ibis._.count()).to_pandas().iloc[0]
+    bits = int(np.frexp(max(float(largest), 1.0))[1]) + int(np.ceil(np.log2(count + 1)))
+    factor = float(2.0 ** (_DECIMAL_BITS - bits))
+    return (terms * factor).cast("decimal(38, 0)").sum().cast("float64").name(name), factor
+
+
+def _leaf_sums(records: Any, keys: list[str]) -> tuple[pd.DataFrame, Floats]:
+    """Weighted sums of the value for each leaf."""
+    expression, factor = _exact_sum(records, records.value * records.weight, "sum")
+    frame = records.group_by(keys).agg(expression).order_by(keys).to_pandas()
+    return frame[keys], frame["sum"].to_numpy(np.float64) / factor
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """Leaves and spanning contributors after grouping by one identifier."""
+
+    leaves: pd.DataFrame  # codes, count, weighted_count, total, request_1, request_2
+    top: pd.DataFrame  # codes, size, weight, contributor
+    spanning: pd.DataFrame  # codes, contributor, signed, weight, request
+    n_largest: int
+    negative: bool
+
+
+def _grouped(records: Any, keys: list[str], level: str | None, n_largest: int) -> _Grouped:
+    """Group records by contributor within each leaf, and set spanning contributors apart."""
+    import ibis
+
+    identifier = level or "row"
+    if level:
+        summed, factor = _exact_sum(records, records.shadow, "signed")
+        weighted, weighted_factor = _exact_sum(records, records.shadow * records.weight, "total")
+        units = records.group_by([*keys, identifier]).agg(
+            summed,
+            weighted,
+            weight=records.weight.max(),
+            lightest=records.weight.min(),
+            request=records.request.max(),
+        )
+        units = units.mutate(signed=units.signed / factor, total=units.total / weighted_factor)
+        _check_weights(units, identifier)
+        units = units.mutate(leaves=ibis._.count().over(group_by=identifier)).cache()
+        spanning = units.filter(units.leaves > 1)
+        units = units.filter(units.leaves == 1)
+    else:
+        units = records.select(
+            *keys,
+            "row",
+            "weight",
+            "request",
+            signed=records.shadow,
+            total=records.shadow * records.weight,
+        )
+        spanning = units.filter(ibis.literal(False))
+    units = units.mutate(size=units.signed.abs())
+    leaves = _leaf_statistics(units, keys)
+    rank = ibis.row_number().over(
+        group_by=keys, order_by=[units["size"].desc(), units[identifier].asc()]
+    )
+    top = units.mutate(rank=rank)
+    top = top.filter(top["rank"] < n_largest).order_by([*keys, "rank"])
+    top_frame = top.select(*keys, "size", "weight", contributor=top[identifier]).to_pandas()
+    spanning = spanning.order_by([identifier, *keys])
+    spanning_frame = spanning.select(
+        *keys, "signed", "weight", "request", contributor=spanning[identifier]
+    ).to_pandas()
+    negative = bool(records.filter(records.shadow < 0).count().to_pandas())
+    return _Grouped(
+        leaves,
+        top_frame,
+        spanning_frame,
+        n_largest,
+        negative,
+    )
+
+
+def _check_weights(units: Any, identifier: str) -> None:
+    uneven = units.filter(units.lightest < units.weight).order_by(identifier).limit(1).to_pandas()
+    if len(uneven):
+        raise InputError(
+            f"Records of {identifier} {uneven[identifier].iloc[0]!r} have different weights, "
+            f"{uneven['lightest'].iloc[0]:g} and {uneven['weight'].iloc[0]:g}, in one cell. All "
+            f"records of a {identifier} need the same weight."
+        )
+
+
+def _leaf_statistics(units: Any, keys: list[str]) -> pd.DataFrame:
+    import ibis
+
+    weighted, weight_factor = _exact_sum(units, units.weight, "weighted_count")
+    total, total_factor = _exact_sum(units, units.total, "total")
+    requests = {
+        f"request_{code}": ibis.ifelse(units.request == code, units["size"], 0.0).max()
+        for code in (1, 2)
+    }
+    frame = units.group_by(keys).agg(weighted, total, count=units.count(), **requests)
+    result: pd.DataFrame = frame.order_by(keys).to_pandas()
+    result["weighted_count"] /= weight_factor
+    result["total"] /= total_factor
+    return result
+
+
+def _warn_negative(grouped: _Grouped) -> None:
+    if grouped.negative:
+        warnings.warn(
+            "Some contributions are negative. Contributors are ranked by absolute value against "
+            "the signed total, as is usual; where contributions cancel, a cell's total says little "
+            "about its largest contributor, and the dominance and p% rules can miss or overstate "
+            "a risk. Consider a `shadow` variable without negative values.",
+            TablecloakWarning,
+            stacklevel=3,
+        )
+
+
+# -- roll-up ------------------------------------------------------------------------------
+
+
+def _one_table(
+    leaves: tuple[pd.DataFrame, Floats],
+    grouped: Mapping[str, _Grouped],
+    trees: Mapping[str, Hierarchy],
+    key_of: Mapping[str, str],
+    roles: _Roles,
+    unit: str,
+) -> Table:
+    """Roll the leaves up to all cells of one table."""
+    ancestors = [_ancestors(tree) for tree in trees.values()]
+    columns = {key_of[name]: tree for name, tree in trees.items()}
+    none = np.zeros((len(leaves[1]), 0))
+    keys, sums, _ = _roll_up(_positions(leaves[0], columns), leaves[1][:, None], none, ancestors)
+    codes = {
+        name: np.array(tree.codes, dtype=object)[keys[:, axis]]
+        for axis, (name, tree) in enumerate(trees.items())
+    }
+    frame = pd.DataFrame(codes)
+    relations = hierarchical_relations(frame, trees)
+    return Table(
+        keys=frame,
+        values=sums[:, 0],
+        relations=relations,
+        right_hand_side=np.zeros(relations.shape[0]),
+        hierarchies=trees,
+        name=roles.value or "count",
+        unit=unit,
+        contributions=_contributions(grouped["contributions"], columns, keys, ancestors),
+        holdings=_contributions(grouped["holdings"], columns, keys, ancestors)
+        if "holdings" in grouped
+        else None,
+    )
+
+
+def _ancestors(tree: Hierarchy) -> tuple[Integers, Integers]:
+    """For each leaf position the codes it counts towards, as a ragged array."""
+    closure = tree.closure().T.tocsr()
+    closure.sort_indices()
+    return closure.indptr.astype(np.int64), closure.indices.astype(np.int64)
+
+
+def _positions(frame: pd.DataFrame, trees: Mapping[str, Hierarchy]) -> Integers:
+    columns = []
+    for name, tree in trees.items():
+        number = {leaf: index for index, leaf in enumerate(tree.leaves)}
+        columns.append(frame[name].map(number).to_numpy(np.int64))
+    return np.column_stack(columns)
+
+
+def _expand(
+    positions: Integers, axis: int, ancestors: tuple[Integers, Integers]
+) -> tuple[Integers, Integers]:
+    """Repeat each row for each code above its leaf on one axis; return source row and codes."""
+    start, codes = ancestors
+    leaf = positions[:, axis]
+    repeats = start[leaf + 1] - start[leaf]
+    source = np.repeat(np.arange(len(positions)), repeats)
+    offset = np.arange(len(source)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    expanded = positions[source]
+    expanded[:, axis] = codes[start[leaf][source] + offset]
+    return source, expanded
+
+
+def _group_rows(rows: Integers) -> tuple[Integers, Integers]:
+    """Distinct rows in sorted order, and the number of each row among them."""
+    widths = [int(width) for width in rows.max(axis=0, initial=0) + 1]
+    if math.prod(widths) < 2**62:
+        flat = np.ravel_multi_index(tuple(rows.T), widths)
+        _, first, group = np.unique(flat, return_index=True, return_inverse=True)
+        return rows[first], group.reshape(-1)
+    keys, group = np.unique(rows, axis=0, return_inverse=True)
+    return keys, group.reshape(-1)
+
+
+def _roll_up(
+    positions: Integers,
+    sums: Floats,
+    maxima: Floats,
+    ancestors: Sequence[tuple[Integers, Integers]],
+) -> tuple[Integers, Floats, Floats]:
+    """Add up sums, and take maxima, over all codes of all axes."""
+    # Leaves that differ only on dimensions outside this table fall together first.
+    positions, group = _group_rows(positions)
+    sums, maxima = _reduce(sums, maxima, group, len(positions))
+    for axis, above in enumerate(ancestors):
+        source, expanded = _expand(positions, axis, above)
+        positions, group = _group_rows(expanded)
+        sums, maxima = _reduce(sums[source], maxima[source], group, len(positions))
+    return positions, sums, maxima
+
+
+def _reduce(
+    sums: Floats, maxima: Floats, group: Integers, n_groups: int
+) -> tuple[Floats, Floats]:
+    added = [np.bincount(group, column, minlength=n_groups) for column in sums.T]
+    highest = np.zeros((n_groups, maxima.shape[1]))
+    np.maximum.at(highest, group, maxima)
+    return np.column_stack(added) if added else np.zeros((n_groups, 0)), highest
+
+
+def _contributions(
+    grouped: _Grouped,
+    trees: Mapping[str, Hierarchy],
+    cells: Integers,
+    ancestors: Sequence[tuple[Integers, Integers]],
+) -> Contributions:
+    """Statistics of contributors for each cell, single and spanning ones joined."""
+    n_cells, k = len(cells), grouped.n_largest
+    sums, maxima = np.zeros((n_cells, 3)), np.zeros((n_cells, 2))
+    if len(grouped.leaves):
+        found, added, highest = _roll_up(
+            _positions(grouped.leaves, trees),
+            grouped.leaves[["count", "weighted_count", "total"]].to_numpy(np.float64),
+            grouped.leaves[["request_1", "request_2"]].to_numpy(np.float64),
+            ancestors,
+        )
+        at = _locate(found, cells)
+        sums[at], maxima[at] = added, highest
+    identifiers = pd.concat([grouped.top["contributor"], grouped.spanning["contributor"]])
+    numbers = pd.factorize(identifiers, sort=True)[0].astype(np.int64)
+    top = _Top(
+        _positions(grouped.top, trees),
+        grouped.top["size"].to_numpy(np.float64),
+        grouped.top["weight"].to_numpy(np.float64),
+        numbers[: len(grouped.top)],
+    )
+    for axis, above in enumerate(ancestors):
+        top = top.expanded(axis, above).largest(k)
+    if len(grouped.spanning):
+        extra, spanning_sums, spanning_maxima = _spanning(
+            grouped.spanning, numbers[len(grouped.top) :], trees, cells, ancestors
+        )
+        sums += spanning_sums
+        maxima = np.maximum(maxima, spanning_maxima)
+        top = top.joined(extra).largest(k)
+    largest, weight, contributor = top.as_matrix(cells, k)
+    return Contributions(
+        count=np.rint(sums[:, 0]).astype(np.int64),
+        weighted_count=sums[:, 1],
+        total=sums[:, 2],
+        largest=largest,
+        largest_weight=weight,
+        largest_contributor=contributor,
+        largest_request=maxima,
+    )
+
+
+def _spanning(
+    frame: pd.DataFrame,
+    numbers: Integers,
+    trees: Mapping[str, Hierarchy],
+    cells: Integers,
+    ancestors: Sequence[tuple[Integers, Integers]],
+) -> tuple[_Top, Floats, Floats]:
+    """Contributors in several leaves: in each margin once, with their whole contribution."""
+    rows = np.column_stack([_positions(frame, trees), numbers])
+    signed = frame["signed"].to_numpy(np.float64)
+    weight = frame["weight"].to_numpy(np.float64)
+    request = frame["request"].to_numpy(np.int64)
+    for axis, above in enumerate(ancestors):
+        source, rows = _expand(rows, axis, above)
+        signed, weight, request = signed[source], weight[source], request[source]
+    keys, group = _group_rows(rows)
+    signed = np.bincount(group, signed, minlength=len(keys))
+    heaviest, lightest = np.zeros(len(keys)), np.full(len(keys), np.inf)
+    np.maximum.at(heaviest, group, weight)
+    np.minimum.at(lightest, group, weight)
+    asked = np.zeros(len(keys), dtype=np.int64)
+    np.maximum.at(asked, group, request)
+    if np.any(lightest < heaviest):
+        raise InputError(
+            "A contributor has different weights in different cells. All records of a contributor "
+            "need the same weight."
+        )
+    at = _locate(keys[:, :-1], cells)
+    size = np.abs(signed)
+    sums = np.column_stack(
+        [np.bincount(at, c, minlength=len(cells)) for c in (None, heaviest, signed * heaviest)]
+    )
+    maxima = np.zeros((len(cells), 2))
+    for column, code in enumerate((1, 2)):
+        np.maximum.at(maxima[:, column], at, np.where(asked == code, size, 0.0))
+    return _Top(keys[:, :-1], size, heaviest, keys[:, -1]), sums, maxima
+
+
+@dataclass(frozen=True)
+class _Top:
+    """Largest contributions as rows: position of the cell, size, weight, contributor."""
+
+    positions: Integers
+    size: Floats
+    weight: Floats
+    contributor: Integers
+
+    def take(self, rows: Integers, positions: Integers) -> _Top:
+        return _Top(positions, self.size[rows], self.weight[rows], self.contributor[rows])
+
+    def expanded(self, axis: int, above: tuple[Integers, Integers]) -> _Top:
+        source, positions = _expand(self.positions, axis, above)
+        return self.take(source, positions)
+
+    def largest(self, k: int) -> _Top:
+        """Keep the k largest of each cell; equal sizes in the order of the contributor."""
+        _, group = _group_rows(self.positions)
+        order = np.lexsort((self.contributor, -self.size, group))
+        rank = _rank_within(group[order])
+        keep = order[rank < k]
+        return self.take(keep, self.positions[keep])
+
+    def joined(self, other: _Top) -> _Top:
+        return _Top(
+            np.concatenate([self.positions, other.positions]),
+            np.concatenate([self.size, other.size]),
+            np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.contributor, other.contributor]),
+        )
+
+    def as_matrix(self, cells: Integers, k: int) -> tuple[Floats, Floats, Integers]:
+        at = _locate(self.positions, cells)
+        order = np.lexsort((self.contributor, -self.size, at))
+        row, rank = at[order], _rank_within(at[order])
+        size, weight = np.zeros((len(cells), k)), np.zeros((len(cells), k))
+        contributor = np.full((len(cells), k), -1, dtype=np.int64)
+        size[row, rank] = self.size[order]
+        weight[row, rank] = self.weight[order]
+        contributor[row, rank] = self.contributor[order]
+        return size, weight, contributor
+
+
+def _rank_within(sorted_groups: Integers) -> Integers:
+    """Position of each row within its run of equal group numbers."""
+    index = np.arange(len(sorted_groups))
+    starts = np.ones(len(index), dtype=bool)
+    starts[1:] = sorted_groups[1:] != sorted_groups[:-1]
+    return index - np.maximum.accumulate(np.where(starts, index, 0))
+
+
+def _locate(rows: Integers, cells: Integers) -> Integers:
+    """Index of each row among the cells, which are sorted and unique."""
+    both = np.concatenate([cells, rows])
+    number = _group_rows(both)[1]
+    index_of = np.empty(number.max() + 1, dtype=np.int64)
+    index_of[number[: len(cells)]] = np.arange(len(cells))
+    return index_of[number[len(cells) :]]

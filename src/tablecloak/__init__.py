@@ -1,5 +1,110 @@
-"""tablecloak: protects published statistical tables, with certificates anyone can check."""
+"""tablecloak: protects published statistical tables, with certificates anyone can check.
+
+The public interface is flat: ``import tablecloak as tc``. Names are loaded when they are
+first used, so that importing the package itself costs almost nothing.
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+_HOME = {
+    "Adjustment": "cta.adjustment",
+    "Audit": "suppression.audit",
+    "CellStatus": "tables.problem",
+    "Dimension": "tables.dimensions",
+    "Dominance": "tables.sensitivity",
+    "Hierarchy": "tables.hierarchy",
+    "InputError": "errors",
+    "LBound": "cta.preserve",
+    "Manual": "tables.sensitivity",
+    "Mean": "cta.preserve",
+    "MinimumFrequency": "tables.sensitivity",
+    "ModelError": "errors",
+    "PPercent": "tables.sensitivity",
+    "PriorPosterior": "tables.sensitivity",
+    "ProtectionProblem": "tables.problem",
+    "Regression": "cta.preserve",
+    "Request": "tables.sensitivity",
+    "Requirement": "suppression.requirement",
+    "SolverError": "errors",
+    "SuppressionPattern": "suppression.pattern",
+    "Table": "tables.table",
+    "TablecloakError": "errors",
+    "TablecloakWarning": "errors",
+    "Verdict": "suppression.audit",
+    "VerificationError": "errors",
+    "WeightRule": "tables.problem",
+    "ZeroUnsafe": "tables.sensitivity",
+    "adjust": "cta.adjust",
+    "audit": "audit",
+    "link": "tables.table",
+    "protect": "tables.sensitivity",
+    "read_jj": "tables.formats",
+    "read_problem": "tables.formats",
+    "run_job": "job",
+    "suppress": "suppression.suppress",
+    "tabulate": "tables.tabulate",
+    "write_jj": "tables.formats",
+    "write_problem": "tables.formats",
+}
+"""Where each public name lives, below ``tablecloak``."""
+
+if TYPE_CHECKING:
+    from tablecloak import examples as examples
+    from tablecloak.audit import audit as audit
+    from tablecloak.cta.adjust import adjust as adjust
+    from tablecloak.cta.adjustment import Adjustment as Adjustment
+    from tablecloak.cta.preserve import LBound as LBound
+    from tablecloak.cta.preserve import Mean as Mean
+    from tablecloak.cta.preserve import Regression as Regression
+    from tablecloak.errors import InputError as InputError
+    from tablecloak.errors import ModelError as ModelError
+    from tablecloak.errors import SolverError as SolverError
+    from tablecloak.errors import TablecloakError as TablecloakError
+    from tablecloak.errors import TablecloakWarning as TablecloakWarning
+    from tablecloak.errors import VerificationError as VerificationError
+    from tablecloak.job import run_job as run_job
+    from tablecloak.suppression.audit import Audit as Audit
+    from tablecloak.suppression.audit import Verdict as Verdict
+    from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern
+    from tablecloak.suppression.requirement import Requirement as Requirement
+    from tablecloak.suppression.suppress import suppress as suppress
+    from tablecloak.tables.dimensions import Dimension as Dimension
+    from tablecloak.tables.formats import read_jj as read_jj
+    from tablecloak.tables.formats import read_problem as read_problem
+    from tablecloak.tables.formats import write_jj as write_jj
+    from tablecloak.tables.formats import write_problem as write_problem
+    from tablecloak.tables.hierarchy import Hierarchy as Hierarchy
+    from tablecloak.tables.problem import CellStatus as CellStatus
+    from tablecloak.tables.problem import ProtectionProblem as ProtectionProblem
+    from tablecloak.tables.problem import WeightRule as WeightRule
+    from tablecloak.tables.sensitivity import Dominance as Dominance
+    from tablecloak.tables.sensitivity import Manual as Manual
+    from tablecloak.tables.sensitivity import MinimumFrequency as MinimumFrequency
+    from tablecloak.tables.sensitivity import PPercent as PPercent
+    from tablecloak.tables.sensitivity import PriorPosterior as PriorPosterior
+    from tablecloak.tables.sensitivity import Request as Request
+    from tablecloak.tables.sensitivity import ZeroUnsafe as ZeroUnsafe
+    from tablecloak.tables.sensitivity import protect as protect
+    from tablecloak.tables.table import Table as Table
+    from tablecloak.tables.table import link as link
+    from tablecloak.tables.tabulate import tabulate as tabulate
+
+__all__ = sorted([*_HOME, "__version__", "examples"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name == "examples":
+        return importlib.import_module("tablecloak.examples")
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tablecloak' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"tablecloak.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Cell suppression: patterns, the intruder who attacks them, and the proof that he fails."""

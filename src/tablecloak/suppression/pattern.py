@@ -1,0 +1,132 @@
+"""A suppression pattern with its certificates, and what of it may be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import VerificationError
+from tablecloak.suppression.exact import BoundCertificate
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.witness import ProtectionCertificate, Verification
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["SuppressionPattern"]
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressionPattern:
+    """Which cells are hidden, with the proof that this is enough.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    requirement : Requirement
+    certificate : ProtectionCertificate
+        Proof that every sensitive cell is protected.
+    bound_certificate : BoundCertificate or None
+        Proof of `bound`; None after a heuristic alone.
+    bound : float
+        Proved lower bound on the loss of any protected pattern; the loss of the sensitive and
+        forced cells if there is no certificate.
+    method : str
+        How the pattern was found.
+    seconds : float
+    notes : tuple of str
+        What was chosen and why.
+    """
+
+    problem: ProtectionProblem
+    suppressed: npt.NDArray[np.bool_]
+    requirement: Requirement
+    certificate: ProtectionCertificate
+    bound_certificate: BoundCertificate | None
+    bound: float
+    method: str
+    seconds: float
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def loss(self) -> float:
+        """Weight of all suppressed cells, sensitive ones included."""
+        return float(self.problem.weights[self.suppressed].sum())
+
+    @property
+    def secondary(self) -> npt.NDArray[np.bool_]:
+        """Cells that are suppressed although they are not sensitive."""
+        flags: npt.NDArray[np.bool_] = self.suppressed & ~self.problem.sensitive
+        return flags
+
+    @property
+    def gap(self) -> float:
+        """(loss - bound) / loss; 0 means proved optimal."""
+        return (self.loss - self.bound) / self.loss if self.loss else 0.0
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the pattern is proved to be optimal."""
+        return self.bound_certificate is not None and self.gap <= 1e-9
+
+    def verify(self) -> Verification:
+        """Check both certificates again; no solver is called.
+
+        Raises
+        ------
+        VerificationError
+            If a sensitive cell is not proved to be protected, or the bound not proved.
+        """
+        measured = self.certificate.verify()
+        if self.bound_certificate is not None:
+            proved = self.bound_certificate.verify()
+            if proved < self.bound - 1e-9 * max(1.0, abs(self.bound)):
+                raise VerificationError(
+                    f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
+                )
+        return measured
+
+    def statuses(self) -> npt.NDArray[np.str_]:
+        """``published``, ``primary`` or ``secondary`` for each cell. Internal."""
+        return np.select(
+            [self.suppressed & self.problem.sensitive, self.suppressed],
+            ["primary", "secondary"],
+            "published",
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each cell with its value and status. Secret."""
+        return self.problem.table.to_frame().assign(status=self.statuses())
+
+    def release(self) -> pd.DataFrame:
+        """Return what may be published: codes, and the values of published cells only.
+
+        Suppressed cells have no value. Which of them are sensitive is not told, nor the loss,
+        which is a sum of hidden values.
+        """
+        table = self.problem.table
+        values = pd.Series(table.values).mask(self.suppressed)
+        shown = values.astype("Int64") if table.integer else values
+        status = np.where(self.suppressed, "suppressed", "published")
+        return table.keys.assign(**{table.name: shown.to_numpy(dtype=object), "status": status})
+
+    def summary(self) -> str:
+        """Say in one line what was hidden, and how good that is."""
+        gap = f"{100 * self.gap:.2f} %" if self.bound_certificate else "no bound"
+        bound = f"{self.bound:.12g}" if self.bound_certificate else "none"
+        return (
+            f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
+            f"bound {bound}, gap {gap}, {int(self.suppressed.sum())} cells suppressed "
+            f"({int(self.secondary.sum())} secondary), {self.problem.n_sensitive} sensitive cells "
+            f"proved, {self.seconds:.1f} s"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(self.summary())}</p>"

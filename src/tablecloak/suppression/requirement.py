@@ -1,0 +1,112 @@
+"""What it means for a suppressed cell to be protected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Needs", "Requirement", "needs_of"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+class Requirement(Enum):
+    """Which interval an intruder must be left with, for a sensitive cell p with value a_p.
+
+    max x_p and min x_p are taken over all tables that agree with what is published and with
+    the external bounds.
+    """
+
+    TWO_SIDED = "two-sided"
+    """max x_p >= a_p + UPL_p, min x_p <= a_p - LPL_p and max - min >= SPL_p. The default."""
+    WIDTH = "width"
+    """max x_p - min x_p >= max(UPL_p + LPL_p, SPL_p): weaker, one side may be close."""
+    UPPER = "upper"
+    """max x_p >= a_p + UPL_p only: weaker, nothing is asked of the lower side."""
+
+    @classmethod
+    def parse(cls, given: Requirement | str) -> Requirement:
+        """Accept the member or its name."""
+        try:
+            return cls(given)
+        except ValueError:
+            known = [member.value for member in cls]
+            raise InputError(f"`require` is {given!r}.{suggestion(str(given), known)}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Needs:
+    """Distances to which each sensitive cell must be able to move.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray of int, shape (n_sensitive,)
+        Indices of the sensitive cells.
+    upper, lower, width : numpy.ndarray of float, shape (n_sensitive,)
+        Required distance above and below the true value, and between both ends.
+    """
+
+    cells: Integers
+    upper: Floats
+    lower: Floats
+    width: Floats
+
+    def met(self, above: Floats, below: Floats) -> Flags:
+        """Which needs are met when the cells can move by `above` and by `below`.
+
+        Figures are binary fractions, so a need counts as met within 1e-9 of itself.
+        """
+        share = 1 - 1e-9
+        return (
+            (above >= share * self.upper)
+            & (below >= share * self.lower)
+            & (above + below >= share * self.width)
+        )
+
+
+def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Needs:
+    """Translate protection levels into needs.
+
+    Raises
+    ------
+    ModelError
+        If the external bounds alone already break a need; names the cells.
+    """
+    requirement = Requirement.parse(requirement)
+    cells = np.flatnonzero(problem.sensitive)
+    upper, lower = problem.upper_protection[cells], problem.lower_protection[cells]
+    nothing = np.zeros(len(cells))
+    match requirement:
+        case Requirement.TWO_SIDED:
+            problem.check_levels(problem.lower_protection, problem.upper_protection)
+            needs = Needs(cells, upper, lower, problem.sliding_protection[cells])
+        case Requirement.WIDTH:
+            width = np.maximum(upper + lower, problem.sliding_protection[cells])
+            needs = Needs(cells, nothing, nothing, width)
+        case Requirement.UPPER:
+            problem.check_levels(np.zeros_like(problem.lower_protection), problem.upper_protection)
+            needs = Needs(cells, upper, nothing, nothing)
+    _check_room(problem, needs)
+    return needs
+
+
+def _check_room(problem: ProtectionProblem, needs: Needs) -> None:
+    from tablecloak.errors import ModelError, listed
+
+    room = (problem.upper_bound - problem.lower_bound)[needs.cells]
+    narrow = needs.cells[room < needs.width * (1 - 1e-9)]
+    if len(narrow):
+        raise ModelError(
+            f"{len(narrow)} sensitive cells have external bounds closer together than the width "
+            f"they need: {listed(problem.table.labels(narrow))}. Widen these bounds or lower the "
+            f"levels.",
+            cells=narrow,
+        )

@@ -1,0 +1,232 @@
+"""From a problem to a proved pattern: which method, how long, and what to do in a hurry."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from tablecloak.errors import InputError, SolverError, suggestion
+from tablecloak.suppression.attack import with_finite_bounds
+from tablecloak.suppression.exact import BoundCertificate, minimise_loss
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.sequential import Candidate, Strategy, clean_up, protect_in_groups
+from tablecloak.tables.problem import ProtectionProblem, WeightRule
+
+__all__ = ["suppress"]
+
+Method = Literal["auto", "sequential", "exact"]
+Progress = Callable[[str, float, float, int], None]
+"""Called with the stage, the loss, the bound, and the number of cells or nodes still open."""
+
+EXACT_CELLS = 300
+"""Free cells up to which `auto` searches for a proved optimum."""
+
+PORTFOLIO_CELLS = 4000
+"""Free cells up to which several strategies are tried and the best kept."""
+
+HASTY_PROGRAMS = 400
+"""Sensitive cells per group are chosen so that about this many programs suffice."""
+
+
+def suppress(
+    problem: ProtectionProblem,
+    *,
+    method: Method = "auto",
+    require: Requirement | str = Requirement.TWO_SIDED,
+    weights: WeightRule | str | None = None,
+    time_limit: float = 60.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SuppressionPattern:
+    """Find a suppression pattern and prove that it protects every sensitive cell.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    method : {"auto", "sequential", "exact"}, default="auto"
+        - "sequential": linear programs for one group of sensitive cells after another, then a
+          clean-up. Any size, no lower bound.
+        - "exact": the same, then branch and bound over capacity rows. Small tables; always
+          gives a lower bound, and a proof of optimality if time allows.
+        - "auto": exact up to 300 free cells, sequential beyond.
+    require : Requirement or str, default="two-sided"
+        What counts as protected; "width" and "upper" are weaker and only meant for comparison
+        with published examples.
+    weights : WeightRule or str, optional
+        Replace the weights of the problem by a rule.
+    time_limit : float, default=60
+        Seconds after which the search ends with the best pattern that is proved. A first
+        pattern is always completed, if need be in a hurry.
+    seed : int, default=0
+        For random directions; the same seed gives the same pattern.
+    progress : callable, optional
+        Called with stage, loss, bound and what is still open.
+
+    Returns
+    -------
+    SuppressionPattern
+        Its certificate has been verified. Guarantee: for every input for which this returns,
+        each sensitive cell is protected as required against an intruder who knows all
+        published cells, all relations and the external bounds; checked by
+        `ProtectionCertificate.verify`, proof in docs/guarantees.md, section 1.
+
+    Raises
+    ------
+    InputError
+        For an unknown method, requirement or weight rule.
+    ModelError
+        If a cell cannot be protected at all; names the cells.
+    SolverError
+        If no proved pattern was found.
+
+    Notes
+    -----
+    An interruption from the keyboard ends the search like the time limit, as soon as a first
+    pattern is proved.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> problem = tc.examples.cox_rounded()
+    >>> pattern = tc.suppress(problem)
+    >>> pattern.loss, int(pattern.suppressed.sum()), pattern.is_optimal
+    (3076.0, 12, True)
+    """
+    if method not in ("auto", "sequential", "exact"):
+        known = ["auto", "sequential", "exact"]
+        raise InputError(f"`method` is {method!r}.{suggestion(str(method), known)}")
+    started = time.monotonic()
+    requirement = Requirement.parse(require)
+    if weights is not None:
+        problem = problem.with_weights(weights)
+    search = _Search(with_finite_bounds(problem), requirement, started + time_limit, seed, progress)
+    n_free = int(np.sum(~problem.frozen & ~problem.sensitive & ~problem.forced))
+    chosen = method
+    if method == "auto":
+        chosen = "exact" if n_free <= EXACT_CELLS else "sequential"
+        search.note(f"{n_free} cells are free to be suppressed: {chosen} method")
+    search.find_first(n_free)
+    bound_certificate = None
+    if chosen == "exact":
+        bound_certificate = search.improve()
+    return search.pattern(problem, chosen, bound_certificate, started)
+
+
+class _Search:
+    """State of one call: the best candidate so far, and the clock."""
+
+    def __init__(
+        self,
+        problem: ProtectionProblem,
+        requirement: Requirement,
+        deadline: float,
+        seed: int,
+        progress: Progress | None,
+    ) -> None:
+        self.problem = problem
+        self.requirement = requirement
+        self.deadline = deadline
+        self.seed = seed
+        self.progress = progress
+        self.best: Candidate | None = None
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def find_first(self, n_free: int) -> None:
+        """Run the portfolio of strategies until time is up; the first one always ends."""
+        try:
+            for strategy in self._strategies(n_free):
+                if self.best is not None and time.monotonic() > self.deadline:
+                    break
+                self._run(strategy)
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise SolverError("Interrupted before any pattern was proved.") from None
+            self.note("interrupted: best proved pattern so far")
+
+    def improve(self) -> BoundCertificate:
+        """Branch and bound from the best candidate."""
+        assert self.best is not None
+
+        def report(loss: float, bound: float, open_nodes: int) -> None:
+            if self.progress:
+                self.progress("branch and bound", loss, bound, open_nodes)
+
+        self.best, certificate = minimise_loss(
+            self.problem,
+            self.requirement,
+            self.best,
+            time_limit=max(self.deadline - time.monotonic(), 0.0),
+            progress=report,
+        )
+        return certificate
+
+    def pattern(
+        self,
+        problem: ProtectionProblem,
+        method: str,
+        bound_certificate: BoundCertificate | None,
+        started: float,
+    ) -> SuppressionPattern:
+        """Build the result, and verify it before anybody sees it."""
+        assert self.best is not None
+        self.best.pool.problem = problem
+        floor = float(problem.weights[problem.sensitive | problem.forced].sum())
+        found = SuppressionPattern(
+            problem=problem,
+            suppressed=self.best.hidden,
+            requirement=self.requirement,
+            certificate=self.best.pool.certificate(self.best.hidden),
+            bound_certificate=bound_certificate,
+            bound=bound_certificate.verify() if bound_certificate else floor,
+            method=method,
+            seconds=time.monotonic() - started,
+            notes=tuple(self.notes),
+        )
+        found.certificate.verify()
+        return found
+
+    def _strategies(self, n_free: int) -> list[Strategy]:
+        group = max(1, self.problem.n_sensitive // HASTY_PROGRAMS)
+        first = Strategy(group=group)
+        if n_free > PORTFOLIO_CELLS:
+            return [first]
+        return [
+            first,
+            Strategy(symmetric=False, group=group),
+            Strategy(per_capacity=True, group=group),
+            Strategy(symmetric=False, per_capacity=True, group=group),
+        ]
+
+    def _run(self, strategy: Strategy) -> None:
+        # Half of the time for the pattern itself, so that the clean-up gets its share.
+        now = time.monotonic()
+        candidate = protect_in_groups(
+            self.problem,
+            self.requirement,
+            strategy,
+            deadline=now + max(self.deadline - now, 0.0) / 2,
+            seed=self.seed,
+            tick=lambda hidden, left: self._tick("protecting", hidden, left),
+        )
+        if not candidate.is_proved:
+            return
+        if self.best is None or candidate.loss < self.best.loss:
+            self.best = candidate
+        cleaned = clean_up(
+            candidate,
+            deadline=self.deadline,
+            tick=lambda hidden, left: self._tick("cleaning up", hidden, left),
+        )
+        if cleaned.is_proved and cleaned.loss < self.best.loss:
+            self.best = cleaned
+
+    def _tick(self, stage: str, hidden: np.ndarray, left: int) -> None:
+        if self.progress:
+            self.progress(stage, float(self.problem.weights[hidden].sum()), -np.inf, left)

@@ -19,7 +19,6 @@ _HOME = {
     "Dominance": "tables.sensitivity",
     "Hierarchy": "tables.hierarchy",
     "InputError": "errors",
-    "LBound": "cta.preserve",
     "Manual": "tables.sensitivity",
     "Mean": "cta.preserve",
     "MinimumFrequency": "tables.sensitivity",
@@ -30,6 +29,7 @@ _HOME = {
     "Regression": "cta.preserve",
     "Request": "tables.sensitivity",
     "Requirement": "suppression.requirement",
+    "Slope": "cta.preserve",
     "SolverError": "errors",
     "SuppressionPattern": "suppression.pattern",
     "Table": "tables.table",
@@ -40,7 +40,7 @@ _HOME = {
     "WeightRule": "tables.problem",
     "ZeroUnsafe": "tables.sensitivity",
     "adjust": "cta.adjust",
-    "audit": "audit",
+    "audit": "release",
     "link": "tables.table",
     "protect": "tables.sensitivity",
     "read_jj": "tables.formats",
@@ -55,12 +55,11 @@ _HOME = {
 
 if TYPE_CHECKING:
     from tablecloak import examples as examples
-    from tablecloak.audit import audit as audit
     from tablecloak.cta.adjust import adjust as adjust
     from tablecloak.cta.adjustment import Adjustment as Adjustment
-    from tablecloak.cta.preserve import LBound as LBound
     from tablecloak.cta.preserve import Mean as Mean
     from tablecloak.cta.preserve import Regression as Regression
+    from tablecloak.cta.preserve import Slope as Slope
     from tablecloak.errors import InputError as InputError
     from tablecloak.errors import ModelError as ModelError
     from tablecloak.errors import SolverError as SolverError
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from tablecloak.errors import TablecloakWarning as TablecloakWarning
     from tablecloak.errors import VerificationError as VerificationError
     from tablecloak.job import run_job as run_job
+    from tablecloak.release import audit as audit
     from tablecloak.suppression.audit import Audit as Audit
     from tablecloak.suppression.audit import Verdict as Verdict
     from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern

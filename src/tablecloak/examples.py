@@ -70,10 +70,10 @@ def _two_way(
         columns=["row", "column", "value"],
     )
     table = Table.from_frame(frame, ["row", "column"])
-    level = np.zeros(full.shape)
+    by_cell = np.zeros(full.shape)
     for cell, size in levels.items():
-        level[cell] = size
-    level = level.reshape(-1)
+        by_cell[cell] = size
+    level = by_cell.reshape(-1)
     status = np.where(level > 0, CellStatus.SENSITIVE.value, CellStatus.SAFE.value)
     if zeros_known:
         status[table.values == 0] = CellStatus.FROZEN.value

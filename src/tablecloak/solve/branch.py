@@ -260,7 +260,7 @@ class _Search:
         while True:
             solution = self.solver.solve(max(deadline - time.monotonic(), 0.01))
             if not len(solution.x):
-                self._close_empty(node, solution, bound, lower, upper, deadline)
+                self._close_empty(node, solution, bound, deadline)
                 return
             if solution.bound > bound or node not in self.tree.multipliers:
                 bound = max(bound, solution.bound)
@@ -306,8 +306,6 @@ class _Search:
         node: int,
         solution: Solution,
         bound: float,
-        lower: Floats,
-        upper: Floats,
         deadline: float,
     ) -> None:
         """Close an infeasible node with a proof; without one it stays as a leaf of its bound."""
@@ -369,7 +367,7 @@ def _check_split(program: Program, pair: list[_Node]) -> None:
         len(lows) == len(highs) == 1
         and lows[0].column == highs[0].column
         and lows[0].limit == highs[0].limit + 1
-        and bool(program.integral is not None and program.integral[lows[0].column])
+        and bool(program.integral[lows[0].column])
     )
     if not fits:
         raise VerificationError("The search tree does not cover all integral points.")

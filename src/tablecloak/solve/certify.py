@@ -48,7 +48,7 @@ def violation(program: Program, x: Floats) -> Violation:
     """
     if not np.all(np.isfinite(x)):
         return Violation(np.inf, np.inf, np.inf)
-    activity = _long(program.matrix) @ x.astype(_LONG)
+    activity = program.extended[0] @ x.astype(_LONG)
     below = np.max(program.row_lower - activity, initial=0.0)
     above = np.max(activity - program.row_upper, initial=0.0)
     outside = max(np.max(program.lower - x, initial=0.0), np.max(x - program.upper, initial=0.0))
@@ -87,21 +87,21 @@ def dual_bound(
     Two sparse products in extended precision. The rounding error of a sum of k terms is at
     most k eps times the sum of their absolute values, which is subtracted.
     """
-    y = duals.astype(_LONG)
-    rows = program.matrix[: len(y), :]
-    low, high = program.row_lower[: len(y)], program.row_upper[: len(y)]
+    y = np.zeros(program.n_rows, dtype=_LONG)
+    y[: len(duals)] = duals
+    low, high = program.row_lower, program.row_upper
     # A multiplier that would need an infinite side is worth nothing; 0 is always allowed.
     y = np.where((y > 0) & np.isneginf(low), 0.0, y)
     y = np.where((y < 0) & np.isposinf(high), 0.0, y)
     side = np.where(y > 0, low, np.where(y < 0, high, 0.0)).astype(_LONG)
-    transposed = _long(csr_array(rows.T))
+    transposed = program.extended[1]
     priced = transposed @ y
     reduced = program.cost - priced
     low_x = program.lower if lower is None else lower
     high_x = program.upper if upper is None else upper
     # The error of a reduced cost itself must not decide its sign against an infinite bound.
-    noise = 4 * _EPSILON * (abs(transposed) @ np.abs(y) + np.abs(program.cost))
-    noise = noise * np.maximum(np.diff(transposed.indptr), 1)
+    size = abs(transposed) @ np.abs(y) + np.abs(program.cost)
+    noise = 4 * _EPSILON * size * np.maximum(np.diff(transposed.indptr), 1)
     at = np.where(reduced > 0, low_x, high_x).astype(_LONG)
     certain = np.where(np.isinf(at) & (np.abs(reduced) <= noise), 0.0, reduced)
     at = np.where(certain == 0, 0.0, at)
@@ -122,14 +122,8 @@ def proves_infeasible(
     With cost 0 every feasible point has the objective 0; a positive lower bound on it is a
     contradiction.
     """
-    without_cost = Program(
-        np.zeros(program.n_columns),
-        program.matrix,
-        program.row_lower,
-        program.row_upper,
-        program.lower,
-        program.upper,
-    )
+    nothing = np.zeros(program.n_columns)
+    without_cost = program.with_columns(nothing, program.lower, program.upper)
     return dual_bound(without_cost, duals, lower=lower, upper=upper) > 0
 
 
@@ -142,7 +136,6 @@ def elastic(program: Program) -> Program:
     """
     m, n = program.n_rows, program.n_columns
     unit = eye_array(m, format="csr")
-    assert program.integral is not None
     return Program(
         cost=np.concatenate([np.zeros(n), np.ones(2 * m)]),
         matrix=csr_array(hstack([program.matrix, unit, -unit], format="csr")),
@@ -152,7 +145,3 @@ def elastic(program: Program) -> Program:
         upper=np.concatenate([program.upper, np.full(2 * m, np.inf)]),
         integral=np.concatenate([program.integral, np.zeros(2 * m, dtype=bool)]),
     )
-
-
-def _long(matrix: csr_array) -> csr_array:
-    return csr_array(matrix, dtype=_LONG)

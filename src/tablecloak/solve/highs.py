@@ -132,8 +132,7 @@ class LinearSolver:
     @property
     def current(self) -> Program:
         """The program as it stands after all changes."""
-        p = self.program
-        return Program(self.cost, p.matrix, p.row_lower, p.row_upper, self.lower, self.upper)
+        return self.program.with_columns(self.cost, self.lower, self.upper)
 
     def solve(self, time_limit: float = np.inf) -> Solution:
         """Solve from the last basis; if the answer fails its check, from scratch.
@@ -177,8 +176,8 @@ class LinearSolver:
             return Solution(SolveStatus.UNKNOWN, np.empty(0), duals, np.inf, bound)
         x = np.clip(x, program.lower, program.upper)
         proved = _reached(program, x, duals, value, bound)
-        kept = SolveStatus.OPTIMAL if proved else SolveStatus.FEASIBLE
-        return Solution(kept, x, duals, value, bound)
+        checked = SolveStatus.OPTIMAL if proved else SolveStatus.FEASIBLE
+        return Solution(checked, x, duals, value, bound)
 
     def _restore_options(self) -> None:
         self._highs.setOptionValue("presolve", "off")
@@ -199,6 +198,7 @@ def solve(
     start: Floats | None = None,
     time_limit: float = np.inf,
     gap: float = 1e-6,
+    target: float = -np.inf,
 ) -> Solution:
     """Solve one program once, mixed-integer or linear.
 
@@ -212,6 +212,8 @@ def solve(
         Seconds of wall time.
     gap : float, default=1e-6
         Relative gap at which a mixed-integer search may stop.
+    target : float, default=-inf
+        Objective at which a mixed-integer search may stop.
 
     Returns
     -------
@@ -223,6 +225,8 @@ def solve(
         return LinearSolver(program).solve(time_limit)
     highs = _new_highs()
     highs.setOptionValue("mip_rel_gap", gap)
+    if np.isfinite(target):
+        highs.setOptionValue("objective_target", target)
     highs.setOptionValue("mip_feasibility_tolerance", FEASIBILITY_TOLERANCE)
     _pass(highs, program)
     if start is not None:
@@ -328,14 +332,24 @@ def _run(highs: Any, deadline: float) -> SolveStatus:
     # The limit counts from the creation of the instance, not from this run.
     limit = highs.getRunTime() + seconds if np.isfinite(seconds) else np.inf
     highs.setOptionValue("time_limit", limit)
-    if highs.run() == module.HighsStatus.kError:
+    if not _runs(highs):
         module.Highs.resetGlobalScheduler(True)
         highs.clearSolver()
-        if highs.run() == module.HighsStatus.kError:
+        if not _runs(highs):
             raise SolverError(
-                f"HiGHS broke off twice; it says {highs.modelStatusToString(highs.getModelStatus())}."
+                "HiGHS broke off twice, with status "
+                f"{highs.modelStatusToString(highs.getModelStatus())}. The scale of the data may "
+                f"be out of its range."
             )
     return _translated(highs.getModelStatus())
+
+
+def _runs(highs: Any) -> bool:
+    """Run, and say whether HiGHS came to an end; it also throws errors of its own memory."""
+    try:
+        return bool(highs.run() != _module().HighsStatus.kError)
+    except ValueError:
+        return False
 
 
 def _translated(status: Any) -> SolveStatus:

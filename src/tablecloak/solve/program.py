@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,11 @@ class Program:
     row_upper: Floats
     lower: Floats
     upper: Floats
-    integral: Flags | None = None
+    integral: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     def __post_init__(self) -> None:
         n, m = len(self.cost), len(self.row_lower)
-        if self.integral is None:
+        if not len(self.integral):
             object.__setattr__(self, "integral", np.zeros(n, dtype=bool))
         shapes = (self.matrix.shape, len(self.row_upper), len(self.lower), len(self.upper))
         if shapes != ((m, n), m, n, n):
@@ -62,13 +63,25 @@ class Program:
         """Whether any column must be a whole number."""
         return bool(np.any(self.integral))
 
+    @cached_property
+    def extended(self) -> tuple[csr_array, csr_array]:
+        """The matrix and its transpose in extended precision, for checks."""
+        matrix = csr_array(self.matrix, dtype=np.longdouble)
+        return matrix, csr_array(matrix.T)
+
     def relaxed(self) -> Program:
         """Return the linear relaxation."""
         return replace(self, integral=np.zeros(self.n_columns, dtype=bool))
 
     def with_bounds(self, lower: Floats, upper: Floats) -> Program:
         """Return the program with other column bounds."""
-        return replace(self, lower=lower, upper=upper)
+        return self.with_columns(self.cost, lower, upper)
+
+    def with_columns(self, cost: Floats, lower: Floats, upper: Floats) -> Program:
+        """Return the program with other costs and column bounds, sharing what checks need."""
+        changed = replace(self, cost=cost, lower=lower, upper=upper)
+        changed.__dict__["extended"] = self.extended
+        return changed
 
     def with_rows(self, matrix: Any, row_lower: Floats, row_upper: Floats) -> Program:
         """Return the program with further rows at the end."""

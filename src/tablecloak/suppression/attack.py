@@ -179,19 +179,18 @@ def prove(
         left_up, left_down = pool.open_sides()
         if before - int(np.sum(left_up) + np.sum(left_down)) < 0.1 * before:
             break
-    for index in np.flatnonzero(pool.open):
-        cell = int(needs.cells[index])
+    for number in np.flatnonzero(pool.open):
+        index, cell = int(number), int(needs.cells[number])
         if not hidden[cell]:
             continue
-        for sign in (1, -1):
-            open_ = pool.open_sides()[0 if sign > 0 else 1][index]
-            if not open_:
+        for position, side in enumerate((1, -1)):
+            if not pool.open_sides()[position][index]:
                 continue
-            found_extreme = attack.extreme(cell, sign)
-            if len(found_extreme.deviation):
-                pool.add(found_extreme.deviation)
-            if pool.open_sides()[0 if sign > 0 else 1][index]:
-                failures[cell, sign] = found_extreme
+            extreme = attack.extreme(cell, side)
+            if len(extreme.deviation):
+                pool.add(extreme.deviation)
+            if pool.open_sides()[position][index]:
+                failures[cell, side] = extreme
         if pool.open[index] and stop_at_failure:
             break
     return failures

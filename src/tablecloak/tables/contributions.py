@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +62,7 @@ class Contributions:
             largest_request=np.zeros((n_cells, 2)),
         )
 
-    def take(self, cells: Integers) -> Contributions:
+    def take(self, cells: npt.NDArray[np.integer[Any]]) -> Contributions:
         """Return the contributions of the given cells, in that order."""
         return Contributions(**{name: array[cells] for name, array in self.__dict__.items()})
 

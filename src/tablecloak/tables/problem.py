@@ -102,9 +102,9 @@ class ProtectionProblem:
     lower_bound: Floats
     upper_bound: Floats
     weights: Floats
-    capacity_down: Floats | None = None
-    capacity_up: Floats | None = None
-    reasons: npt.NDArray[np.str_] | None = None
+    capacity_down: Floats = None  # type: ignore[assignment]
+    capacity_up: Floats = None  # type: ignore[assignment]
+    reasons: npt.NDArray[np.str_] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         n = self.table.n_cells
@@ -174,7 +174,7 @@ class ProtectionProblem:
         Scalars are spread over all cells.
         """
         n = self.table.n_cells
-        arrays = {
+        arrays: dict[str, Any] = {
             name: np.broadcast_to(np.asarray(value), (n,)) if name in _ARRAYS else value
             for name, value in changes.items()
         }

@@ -117,7 +117,8 @@ class Dominance(ConcentrationRule):
         found = self.contributions(table)
         total = np.where(found.total == 0, np.inf, found.total)
         share = 100 * found.sum_of_largest(self.n) / total
-        return (found.largest[:, 0] > 0) & (share > self.k * (1 + NOISE))
+        unsafe: Flags = (found.largest[:, 0] > 0) & (share > self.k * (1 + NOISE))
+        return unsafe
 
     def safe_total(self, found: Contributions) -> Floats:
         """Return (100 / k) (x1 + ... + xn)."""
@@ -237,7 +238,8 @@ class Request(Rule):
         limits = (self.percentage, self.percentage_2 or self.percentage)
         shares = 100 * found.largest_request > np.abs(found.total)[:, None] * np.array(limits)
         asked = np.any(found.largest_request > 0, axis=1)
-        return np.any(shares, axis=1) | (asked & (found.count < self.minimum))
+        unsafe: Flags = np.any(shares, axis=1) | (asked & (found.count < self.minimum))
+        return unsafe
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,8 @@ class ZeroUnsafe(Rule):
     def unsafe(self, table: Table) -> Flags:
         """Return which cells are 0 although somebody contributed."""
         found = _contributions(table, "contributor", self.name)
-        return (table.values == 0) & (found.count > 0)
+        unsafe: Flags = (table.values == 0) & (found.count > 0)
+        return unsafe
 
     def levels(self, table: Table) -> tuple[Floats, Floats]:
         """Return (0, range)."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Table", "link"]
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.integer[Any]]
 
 ADDITIVITY_TOLERANCE = 1e-9
 """Largest accepted error of a relation, as a share of the sum of its absolute values.
@@ -344,7 +344,7 @@ def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_arr
     line = line.reshape(-1)
     code_of_cell = positions[:, axis]
     rows, columns, signs = [], [], []
-    for sign, members in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
+    for side, members in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
         order = np.argsort(members[:, 0], kind="stable")
         members = members[order]
         start = np.searchsorted(members[:, 0], code_of_cell, side="left")
@@ -355,7 +355,7 @@ def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_arr
         group = members[np.repeat(start, stop - start) + offset, 1]
         rows.append(line[cells] * len(tree.groups) + group)
         columns.append(cells)
-        signs.append(np.full(len(cells), sign))
+        signs.append(np.full(len(cells), side))
     row = np.concatenate(rows)
     sign = np.concatenate(signs)
     _, row = np.unique(row, return_inverse=True)

@@ -53,6 +53,7 @@ def tabulate(
     request: str | None = None,
     tables: Sequence[Sequence[str]] | None = None,
     n_largest: int = 3,
+    decimals: int | None = None,
     unit: str = "",
 ) -> Table:
     """Aggregate microdata to a table with all its margins.
@@ -83,6 +84,10 @@ def tabulate(
         all dimensions.
     n_largest : int, default=3
         How many largest contributors to keep for each cell.
+    decimals : int, optional
+        Digits after the decimal point that will be published. The most detailed cells are
+        rounded to them before margins are formed, so that the table adds up exactly; with 0
+        it is a table of whole numbers. By default nothing is rounded.
     unit : str, default=""
         Unit of the values, for people.
 
@@ -126,7 +131,7 @@ def tabulate(
     records = _records(source, specified, roles)
     _check_records(records, roles, hierarchies)
     keys = {name: f"d{axis}" for axis, name in enumerate(hierarchies)}
-    leaves = _leaf_sums(records, list(keys.values()))
+    leaves = _leaf_sums(records, list(keys.values()), decimals)
     levels = {"contributions": "contributor" if contributor else None}
     if holding:
         levels["holdings"] = "holding"
@@ -318,11 +323,14 @@ def _exact_sum(records: Any, terms: Any, name: str) -> tuple[Any, float]:
     return (terms * factor).cast("decimal(38, 0)").sum().cast("float64").name(name), factor
 
 
-def _leaf_sums(records: Any, keys: list[str]) -> tuple[pd.DataFrame, Floats]:
-    """Weighted sums of the value for each leaf."""
+def _leaf_sums(
+    records: Any, keys: list[str], decimals: int | None
+) -> tuple[pd.DataFrame, Floats]:
+    """Weighted sums of the value for each leaf, rounded if asked."""
     expression, factor = _exact_sum(records, records.value * records.weight, "sum")
     frame = records.group_by(keys).agg(expression).order_by(keys).to_pandas()
-    return frame[keys], frame["sum"].to_numpy(np.float64) / factor
+    sums = frame["sum"].to_numpy(np.float64) / factor
+    return frame[keys], sums if decimals is None else np.round(sums, decimals)
 
 
 @dataclass(frozen=True)
@@ -605,8 +613,9 @@ def _spanning(
         )
     at = _locate(keys[:, :-1], cells)
     size = np.abs(signed)
-    sums = np.column_stack(
-        [np.bincount(at, c, minlength=len(cells)) for c in (None, heaviest, signed * heaviest)]
+    sums: Floats = np.column_stack(
+        [np.bincount(at, c, minlength=len(cells))
+            for c in (np.ones(len(at)), heaviest, signed * heaviest)]
     )
     maxima = np.zeros((len(cells), 2))
     for column, code in enumerate((1, 2)):

@@ -8,6 +8,7 @@ bounds and weights. ``cells.relations.csv`` has one row for each cell of each re
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,10 +121,10 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
         (relations["coefficient"], (relations["relation"], relations["cell"])),
         shape=(n_relations, n_cells),
     )
-    arrays = {name: frame[name].to_numpy() for name in _REQUIRED if name != "value"}
+    arrays: dict[str, Any] = {name: frame[name].to_numpy() for name in _REQUIRED if name != "value"}
     for name, default in _OPTIONAL.items():
-        column = frame[name] if name in frame else pd.Series([default] * n_cells)
-        arrays[name] = column.fillna(default).to_numpy()
+        given: Any = frame[name] if name in frame else pd.Series([default] * n_cells)
+        arrays[name] = given.fillna(default).to_numpy()
     table = Table(
         keys=keys,
         values=frame["value"].to_numpy(dtype=np.float64),

@@ -1,0 +1,85 @@
+"""What all commands share: progress on stderr, errors in one line, exit codes."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+
+from tablecloak.errors import ModelError, TablecloakError, TablecloakWarning, VerificationError
+
+__all__ = ["NOT_SAFE", "Reporter", "errors_as_messages", "reporting"]
+
+NOT_SAFE = 1
+"""Exit code: a release is not proved to be safe."""
+BAD_INPUT = 2
+"""Exit code: a file, an option or the problem itself is wrong."""
+
+SILENT_SECONDS = 2.0
+"""Work that is done sooner shows no progress."""
+
+_console = Console(stderr=True)
+
+
+class Reporter:
+    """Shows stage, loss, bound and what is open, from the second second on."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.shown = 0.0
+        self.status = _console.status("working")
+
+    def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
+        """Take note of progress; cheap enough to be called often."""
+        now = time.monotonic()
+        if now - self.started < SILENT_SECONDS or now - self.shown < 0.2:
+            return
+        if not self.shown:
+            self.status.start()
+        self.shown = now
+        known = f", bound {bound:.9g}" if math.isfinite(bound) else ""
+        found = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
+        seconds = now - self.started
+        self.status.update(f"{stage}: {found}{known}, {left} open, {seconds:.0f} s (Ctrl-C ends)")
+
+
+@contextmanager
+def reporting() -> Iterator[Reporter]:
+    """Give a reporter and remove its line in the end."""
+    reporter = Reporter()
+    try:
+        yield reporter
+    finally:
+        reporter.status.stop()
+
+
+@contextmanager
+def errors_as_messages() -> Iterator[None]:
+    """Print errors of ours as one message without a traceback, and warnings likewise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TablecloakWarning)
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except TablecloakError as error:
+            unsafe = isinstance(error, VerificationError)
+            kind = "Impossible" if isinstance(error, ModelError) else "Error"
+            _plain(f"{kind}: {error}")
+            raise typer.Exit(NOT_SAFE if unsafe else BAD_INPUT) from None
+        except KeyboardInterrupt:
+            _plain("Interrupted; nothing was written.")
+            raise typer.Exit(130) from None
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    _plain(f"Warning: {message}")
+
+
+def _plain(text: str) -> None:
+    print(text, file=sys.stderr)

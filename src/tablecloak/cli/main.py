@@ -1,0 +1,46 @@
+"""Entry point: ``tablecloak``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tablecloak import __version__
+from tablecloak.cli import audit, convert, problem, protect
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help=(
+        "Protect statistical tables before they are published, with certificates that anyone can "
+        "check.\n\n"
+        "Start with `tablecloak protect JOB.toml --out results/`, or with `tablecloak suppress "
+        "FILE.jj -o out.csv` if you have a JJ file."
+    ),
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tablecloak {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Protect statistical tables before they are published."""
+
+
+protect.register(app)
+problem.register(app)
+audit.register(app)
+convert.register(app)
+
+if __name__ == "__main__":
+    app()

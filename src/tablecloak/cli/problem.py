@@ -1,0 +1,151 @@
+"""``tablecloak suppress`` and ``tablecloak adjust``: one problem file in, one CSV out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli.display import errors_as_messages, reporting
+
+__all__ = ["register"]
+
+
+class Weights(StrEnum):
+    """Names of the weight rules, for the command line."""
+
+    VALUE = "value"
+    UNIT = "unit"
+    LOG = "log"
+    RELATIVE = "relative"
+    FILE = "file"
+
+
+class MethodName(StrEnum):
+    """Methods of suppression."""
+
+    AUTO = "auto"
+    SEQUENTIAL = "sequential"
+    EXACT = "exact"
+
+
+class RequireName(StrEnum):
+    """What counts as protected."""
+
+    TWO_SIDED = "two-sided"
+    WIDTH = "width"
+    UPPER = "upper"
+
+
+ProblemFile = Annotated[
+    Path, typer.Argument(help="Problem: a JJ file, or CSV / Parquet as written by convert.")
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
+TimeLimit = Annotated[
+    float,
+    typer.Option("--time-limit", min=0.1, help="Seconds for the search; then the best so far."),
+]
+WeightsHelp = (
+    "Cost of a cell: value |a|, unit 1, log log(1+|a|), relative 1/|a|, or as in the file."
+)
+Tolerance = Annotated[
+    float, typer.Option("--tolerance", min=0.0, help="Accepted error of a relation, if rounded.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(suppress)
+    app.command()(adjust)
+
+
+def suppress(
+    file: ProblemFile,
+    output: Output,
+    weights: Annotated[Weights, typer.Option(help=WeightsHelp)] = Weights.FILE,
+    method: Annotated[
+        MethodName, typer.Option(help="auto: exact for small tables, else sequential.")
+    ] = MethodName.AUTO,
+    require: Annotated[
+        RequireName, typer.Option(help="What counts as protected; two-sided is the safe default.")
+    ] = RequireName.TWO_SIDED,
+    time_limit: TimeLimit = 60.0,
+    seed: Annotated[int, typer.Option(help="For random choices; same seed, same answer.")] = 0,
+    tolerance: Tolerance = 0.0,
+) -> None:
+    """Find a suppression pattern and prove it.
+
+    Writes `cell,status` (published, primary or secondary) for every cell in file order, and
+    prints one line with loss, bound, gap and seconds. The statuses tell which cells are
+    sensitive: publish only that a cell is suppressed. Exit code 0 only if the proof was checked.
+
+    Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
+    """
+    from tablecloak.suppression.suppress import suppress as run
+    from tablecloak.tables.formats import read_problem, write_frame
+
+    with errors_as_messages(), reporting() as reporter:
+        problem = read_problem(file, tolerance=tolerance)
+        pattern = run(
+            problem,
+            method=method.value,
+            require=require.value,
+            weights=weights.value,
+            time_limit=time_limit,
+            seed=seed,
+            progress=reporter,
+        )
+        frame = problem.table.keys.assign(status=pattern.statuses())
+        write_frame(frame, output, secret=True)
+    typer.echo(pattern.summary())
+
+
+def adjust(
+    file: ProblemFile,
+    output: Output,
+    weights: Annotated[Weights, typer.Option(help=WeightsHelp)] = Weights.RELATIVE,
+    preserve: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Statistic to keep: mean, slope or regression, also as mean:all. Repeat."
+        ),
+    ] = None,
+    sensitive_limit: Annotated[
+        float | None,
+        typer.Option(help="Largest change of a sensitive cell, as a multiple of its level."),
+    ] = None,
+    integer: Annotated[
+        bool | None,
+        typer.Option("--integer/--no-integer", help="Whole numbers; by default if all input is."),
+    ] = None,
+    time_limit: TimeLimit = 60.0,
+    seed: Annotated[int, typer.Option(help="Accepted for symmetry; the method is not random.")] = 0,
+    tolerance: Tolerance = 0.0,
+) -> None:
+    """Move sensitive cells to safe values and the rest as little as possible.
+
+    Writes `cell,value` for every cell in file order, and prints one line with loss, bound, gap
+    and seconds. Exit code 0 only if table, levels and bound were checked.
+
+    Example: tablecloak adjust table.jj -o adjusted.csv --preserve regression --preserve mean:all
+    """
+    from tablecloak.cta.adjust import adjust as run
+    from tablecloak.tables.formats import read_problem, write_frame
+
+    del seed
+    with errors_as_messages(), reporting() as reporter:
+        problem = read_problem(file, tolerance=tolerance)
+        adjusted = run(
+            problem,
+            weights=weights.value,
+            preserve=preserve or (),
+            sensitive_limit=sensitive_limit,
+            integer=integer,
+            time_limit=time_limit,
+            progress=reporter,
+        )
+        values = adjusted.release()[problem.table.name].to_numpy()
+        write_frame(problem.table.keys.assign(value=values), output)
+    typer.echo(adjusted.summary())

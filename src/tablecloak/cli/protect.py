@@ -1,0 +1,63 @@
+"""``tablecloak protect``: a whole job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(protect)
+
+
+def protect(
+    job: Annotated[Path, typer.Argument(help="Job file (TOML); see docs/job-file.md.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
+        "results"
+    ),
+) -> None:
+    """Microdata or a table in; protected tables, audit, certificate and report out.
+
+    OUT/release/METHOD/ holds what may be published, of one method only; OUT/internal/ (readable
+    by you only) what may not: true values, which cells are sensitive, certificates, the report.
+
+    Exit code 0: every release is proved safe; 1: one is not; 2: wrong input.
+
+    Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
+    """
+    from tablecloak.job import run_job
+
+    with errors_as_messages(), reporting() as reporter:
+        result = run_job(job, out, progress=reporter)
+    problem = result.problem
+    typer.echo(f"table:  {problem.table.summary()}")
+    typer.echo(f"        {_reasons(problem.reasons)}")
+    for found in (result.pattern, result.pattern_audit, result.adjustment, result.adjustment_audit):
+        if found is not None:
+            typer.echo(found.summary())
+    typer.echo("\nWritten:")
+    for file in sorted(result.files):
+        typer.echo(f"    {file}")
+    if result.pattern is not None and result.adjustment is not None:
+        typer.echo(
+            "Publish one of the two releases, never both: together they reveal hidden values."
+        )
+    if not result.is_safe:
+        typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
+        raise typer.Exit(NOT_SAFE)
+    typer.echo("All releases are proved safe against an external intruder.")
+
+
+def _reasons(reasons: object) -> str:
+    import numpy as np
+
+    names, counts = np.unique(np.asarray(reasons), return_counts=True)
+    found = [f"{count} by {name}" for name, count in zip(names, counts, strict=True) if name]
+    return f"sensitive cells: {', '.join(found) or 'none'}"

@@ -1,0 +1,200 @@
+"""Which sensitive cells go up and which go down: a start, and the search.
+
+With directions fixed the program is linear and fast. A random choice is usually infeasible
+in hierarchies, because directions must cohere; all up is feasible in most tables, since
+totals simply grow. The search then leaves it to branch and bound, ours (with a proof) for
+few sensitive cells, HiGHS (whose claim we do not take over) for many.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, diags_array
+
+from tablecloak.cta.formulation import AdjustmentModel
+from tablecloak.errors import SolverError
+from tablecloak.solve.branch import BranchTree, branch_and_bound
+from tablecloak.solve.highs import LinearSolver, SolveStatus, solve
+
+__all__ = ["DirectionSearch", "Found"]
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str, float, float, int], None]
+
+PROOF_CELLS = 60
+"""Sensitive cells up to which our own branch and bound is tried before HiGHS."""
+
+WHOLE_REACH = (4.0, 100.0)
+"""How far from the fractional point whole numbers are sought, one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A feasible point of the scaled program.
+
+    Parameters
+    ----------
+    x : numpy.ndarray of float
+    value : float
+        Its scaled objective.
+    """
+
+    x: Floats
+    value: float
+
+
+class DirectionSearch:
+    """Searches directions for one model, and keeps the best point and the best proof.
+
+    Parameters
+    ----------
+    model : AdjustmentModel
+    deadline : float
+        Moment of `time.monotonic` at which to stop.
+    progress : callable, optional
+        Called with stage, loss, bound and number of open nodes.
+    """
+
+    def __init__(
+        self, model: AdjustmentModel, deadline: float, progress: Progress | None = None
+    ) -> None:
+        self.model = model
+        self.deadline = deadline
+        self.progress = progress
+        self.best: Found | None = None
+        self.bound = -np.inf
+        self.tree: BranchTree | None = None
+        self.notes: list[str] = []
+        self._linear = LinearSolver(model.program)
+
+    def fixed(self, directions: Floats, time_limit: float = np.inf) -> Found | None:
+        """Solve with given directions; None if they are infeasible."""
+        columns = self.model.direction_columns
+        low, high = self._linear.lower[columns].copy(), self._linear.upper[columns].copy()
+        self._linear.change_bounds(columns, directions, directions)
+        solution = self._linear.solve(time_limit)
+        self._linear.change_bounds(columns, low, high)
+        if solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
+            return None
+        found = Found(solution.x, solution.value)
+        self._offer(found, "directions")
+        return found
+
+    def start(self) -> None:
+        """Try all up, all down, and the rounded relaxation, as far as bounds allow."""
+        low, high = self.model.allowed()
+        relaxed = self._linear.solve(max(self.deadline - time.monotonic(), 1.0))
+        self.bound = max(self.bound, relaxed.bound)
+        if len(relaxed.duals):
+            self.root_duals = relaxed.duals
+        choices = [high, low]
+        if len(relaxed.x):
+            choices.append(np.clip(self.model.directions(relaxed.x), low, high))
+        for directions in choices:
+            if self.best is not None and time.monotonic() > self.deadline:
+                return
+            self.fixed(directions)
+
+    def improve(self) -> None:
+        """Branch and bound until the best point is proved or time is up."""
+        if len(self.model.sensitive) <= PROOF_CELLS:
+            self._prove(0.3)
+        if not self._is_closed():
+            self._ask_highs(0.7)
+        if not self._is_closed():
+            # What the search takes longest to prove takes a while to check as well.
+            self._prove(0.8)
+
+    def _is_closed(self) -> bool:
+        if self.best is None:
+            return False
+        return self.best.value - self.bound <= 1e-7 * max(1.0, abs(self.best.value))
+
+    def _left(self, share: float) -> float:
+        return share * max(self.deadline - time.monotonic(), 0.0)
+
+    def _ask_highs(self, share: float) -> None:
+        seconds = self._left(share)
+        if seconds <= 0 and self.best is not None:
+            return
+        start = self.best.x if self.best else None
+        solution = solve(self.model.program, start=start, time_limit=max(seconds, 1.0))
+        if len(solution.x):
+            # The directions are kept, the point is solved again with them exactly 0 or 1.
+            self.fixed(self.model.directions(solution.x))
+
+    def _prove(self, share: float) -> None:
+        value = self.best.value if self.best else np.inf
+
+        def report(best: float, bound: float, open_nodes: int) -> None:
+            if self.progress:
+                known = self.model.loss(best) if np.isfinite(best) else np.inf
+                self.progress("branch and bound", known, self.model.loss(bound), open_nodes)
+
+        seconds = self._left(share)
+        result = branch_and_bound(
+            self.model.program, value=value, time_limit=seconds, progress=report
+        )
+        if len(result.x):
+            self.fixed(self.model.directions(result.x))
+        if result.bound > self.bound and result.nodes:
+            self.bound, self.tree = result.bound, result.tree
+
+    def _offer(self, found: Found, stage: str) -> None:
+        if self.best is None or found.value < self.best.value:
+            self.best = found
+            if self.progress:
+                loss, bound = self.model.loss(found.value), self.model.loss(self.bound)
+                self.progress(stage, loss, bound, 0)
+
+    def whole(self, time_limit: float) -> Found | None:
+        """Solve with the best directions and all changes whole numbers.
+
+        Relations of two-dimensional tables give whole numbers by themselves; in more
+        dimensions they have to be asked for. They are sought near the fractional point: whole
+        columns with large ranges are slow, and have made HiGHS break off.
+        """
+        assert self.best is not None
+        for reach in WHOLE_REACH:
+            solution = self._whole_within(reach, time_limit / len(WHOLE_REACH))
+            if solution is not None:
+                return solution
+        return None
+
+    def _whole_within(self, reach: float, time_limit: float) -> Found | None:
+        assert self.best is not None
+        program, scaling, columns = (
+            self.model.program,
+            self.model.scaling,
+            self.model.direction_columns,
+        )
+        # Whole numbers are whole in the table's own unit, so the lengths go back to it.
+        near = scaling.point(self.best.x)
+        lower = np.maximum(program.lower * scaling.column, np.floor(near) - reach)
+        upper = np.minimum(program.upper * scaling.column, np.ceil(near) + reach)
+        lower[columns] = upper[columns] = self.model.directions(self.best.x)
+        length = self.model.problem.unit
+        raw = replace(
+            program,
+            cost=program.cost / scaling.column * length,
+            matrix=csr_array(program.matrix @ diags_array(1 / scaling.column)),
+            lower=lower,
+            upper=np.maximum(upper, lower),
+            integral=np.ones(program.n_columns, dtype=bool),
+        )
+        # The fractional point tells how good a whole one can be at most.
+        value = self.best.value * length
+        target = value + 1e-5 * abs(value)
+        try:
+            solution = solve(raw, time_limit=time_limit, gap=1e-4, target=target)
+        except SolverError:
+            return None
+        if not len(solution.x):
+            return None
+        x = solution.x / scaling.column
+        return Found(x, program.objective(x))

@@ -1,0 +1,310 @@
+"""The mixed-integer program of controlled tabular adjustment, in its tight form.
+
+For a sensitive cell p with direction y_p (1 up, 0 down) the change is::
+
+    z_p = UPL_p y_p - LPL_p (1 - y_p) + s+_p - s-_p
+    0 <= s+_p <= (U_p - UPL_p) y_p,      0 <= s-_p <= (D_p - LPL_p) (1 - y_p)
+
+where U_p, D_p is how far the cell may move at all; for all others z_i = s+_i - s-_i. The
+program minimises sum w_i |z_i| over A z = 0. Two variable upper bounds for each sensitive
+cell replace the four rows of the published form with the same relaxation.
+
+Discrepancy rows: the levels alone of the sensitive cells in a relation seldom cancel, so that
+something else in it must move. With delta the smallest absolute sum of c_p (+UPL_p or -LPL_p)
+over all choices of directions::
+
+    sum over others |c_i| (s+_i + s-_i) + sum over sensitive |c_p| (s+_p + s-_p) >= delta
+
+References
+----------
+.. [1] Dandekar, Cox: Synthetic tabular data: an alternative to complementary cell
+   suppression, 2002.
+.. [2] Castro: Minimum-distance controlled perturbation methods for large-scale tabular data
+   protection, European Journal of Operational Research 171 (2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, diags_array, hstack, vstack
+
+from tablecloak.cta.preserve import PreservedRow
+from tablecloak.errors import ModelError, listed
+from tablecloak.solve.program import Program, Scaling
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["AdjustmentModel", "Room", "room_of"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+ENUMERATED_SIGNS = 14
+"""Sensitive cells in a relation up to which all directions are enumerated (2^14 sums)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """How far each cell may move, and how far sensitive cells must.
+
+    Parameters
+    ----------
+    up, down : numpy.ndarray of float, shape (n_cells,)
+        Largest change in each direction; 0 for frozen cells.
+    up_level, down_level : numpy.ndarray of float, shape (n_cells,)
+        UPL and LPL of sensitive cells, 0 for others.
+    """
+
+    up: Floats
+    down: Floats
+    up_level: Floats
+    down_level: Floats
+
+
+def room_of(problem: ProtectionProblem, *, limit: float | None, integer: bool) -> Room:
+    """Combine bounds, capacities and limits.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    limit : float or None
+        Largest change of a sensitive cell as a multiple of its level, at least 1; None leaves
+        it to the external bounds.
+    integer : bool
+        Whether changes must be whole numbers: levels are rounded up, rooms down.
+
+    Raises
+    ------
+    ModelError
+        If a sensitive cell can move neither up nor down far enough; names the cells.
+    """
+    values, sensitive = problem.table.values, problem.sensitive
+    up, down = problem.upper_bound - values, values - problem.lower_bound
+    up = np.where(sensitive, up, np.minimum(up, problem.capacity_up))
+    down = np.where(sensitive, down, np.minimum(down, problem.capacity_down))
+    up_level = np.where(sensitive, problem.upper_protection, 0.0)
+    down_level = np.where(sensitive, problem.lower_protection, 0.0)
+    if integer:
+        up_level, down_level = np.ceil(up_level - 1e-9), np.ceil(down_level - 1e-9)
+    if limit is not None:
+        up = np.where(sensitive, np.minimum(up, limit * up_level), up)
+        down = np.where(sensitive, np.minimum(down, limit * down_level), down)
+    if integer:
+        up, down = np.floor(up + 1e-9), np.floor(down + 1e-9)
+    up, down = np.where(problem.frozen, 0.0, up), np.where(problem.frozen, 0.0, down)
+    stuck = np.flatnonzero(sensitive & (up < up_level) & (down < down_level))
+    if len(stuck):
+        raise ModelError(
+            f"{len(stuck)} sensitive cells can move neither up nor down as far as their protection "
+            f"levels ask: {listed(problem.table.labels(stuck[:5]))}. Widen their external bounds or "
+            f"lower their levels.",
+            cells=stuck,
+        )
+    return Room(up, down, up_level, down_level)
+
+
+class AdjustmentModel:
+    """The program, its scaling, and the way back from columns to cells.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    weights : numpy.ndarray of float, shape (n_cells,)
+        Cost of changing each cell by one unit.
+    room : Room
+    rows : sequence of PreservedRow, default=()
+        Statistics to preserve.
+    cap : float, default=inf
+        A known objective value: no cell needs to move farther than cap / weight.
+
+    Attributes
+    ----------
+    program : Program
+        Scaled. Columns: s+ of all movable cells, s- of them, then y of the sensitive ones.
+    """
+
+    def __init__(
+        self,
+        problem: ProtectionProblem,
+        weights: Floats,
+        room: Room,
+        rows: Sequence[PreservedRow] = (),
+        cap: float = np.inf,
+    ) -> None:
+        self.problem = problem
+        self.weights = weights
+        self.room = room
+        self.preserved = list(rows)
+        movable = (room.up > 0) | (room.down > 0) | problem.sensitive
+        self.cells = np.flatnonzero(movable)
+        self.sensitive = np.flatnonzero(problem.sensitive)
+        self.sensitive_column = np.searchsorted(self.cells, self.sensitive)
+        self.up_level, self.down_level = room.up_level[self.sensitive], room.down_level[self.sensitive]
+        self.offset = float(np.dot(weights[self.sensitive], self.down_level))
+        raw = self._raw(cap)
+        n = len(self.cells)
+        lengths = np.arange(raw.n_columns) < 2 * n
+        self.scaling = Scaling.by_unit(raw, problem.unit, lengths)
+        self.program = self.scaling.apply(raw)
+
+    # -- there and back -------------------------------------------------------------------
+
+    def changes(self, x: Floats) -> Floats:
+        """Return z for all cells from a point of the scaled program."""
+        raw = self.scaling.point(x)
+        n = len(self.cells)
+        z = np.zeros(self.problem.table.n_cells)
+        z[self.cells] = raw[:n] - raw[n : 2 * n]
+        y = np.rint(raw[2 * n :])
+        z[self.sensitive] += np.where(y > 0, self.up_level, -self.down_level)
+        return z
+
+    def directions(self, x: Floats) -> Floats:
+        """Return y of a point, rounded."""
+        return np.rint(x[2 * len(self.cells) :])
+
+    def point(self, z: Floats) -> Floats:
+        """Return the point of the scaled program that stands for changes z."""
+        y = (z[self.sensitive] > 0).astype(np.float64)
+        excess = z.copy()
+        excess[self.sensitive] -= np.where(y > 0, self.up_level, -self.down_level)
+        part = excess[self.cells]
+        raw = np.concatenate([np.maximum(part, 0), np.maximum(-part, 0), y])
+        return self.scaling.scaled_point(raw)
+
+    def loss(self, scaled_value: float) -> float:
+        """Return sum w |z| from an objective or bound of the scaled program."""
+        return scaled_value * self.scaling.objective + self.offset
+
+    def scaled_loss(self, loss: float) -> float:
+        """Return the objective of the scaled program that stands for a loss."""
+        return (loss - self.offset) / self.scaling.objective
+
+    @property
+    def direction_columns(self) -> Integers:
+        """Columns that hold the directions y."""
+        return np.arange(2 * len(self.cells), self.program.n_columns)
+
+    def allowed(self) -> tuple[Floats, Floats]:
+        """Smallest and largest direction of each sensitive cell."""
+        down_possible = self.room.down[self.sensitive] >= self.down_level
+        up_possible = self.room.up[self.sensitive] >= self.up_level
+        return np.where(down_possible, 0.0, 1.0), np.where(up_possible, 1.0, 0.0)
+
+    # -- the program ----------------------------------------------------------------------
+
+    def _raw(self, cap: float) -> Program:
+        n, k = len(self.cells), len(self.sensitive)
+        limit = np.full(n, np.inf)
+        weight = self.weights[self.cells]
+        limit[weight > 0] = cap / weight[weight > 0]
+        up = np.minimum(self.room.up[self.cells], limit)
+        down = np.minimum(self.room.down[self.cells], limit)
+        # What is left above the level; a cap below the level only says "not this way".
+        up[self.sensitive_column] = np.maximum(up[self.sensitive_column] - self.up_level, 0)
+        down[self.sensitive_column] = np.maximum(down[self.sensitive_column] - self.down_level, 0)
+        y_low, y_high = self.allowed()
+        blocks = [
+            self._relation_rows(),
+            self._direction_rows(up, down),
+            self._preserved_rows(),
+            self._discrepancy_rows(),
+        ]
+        swing = self.weights[self.sensitive] * (self.up_level - self.down_level)
+        return Program(
+            cost=np.concatenate([weight, weight, swing]),
+            matrix=csr_array(vstack([block[0] for block in blocks], format="csr")),
+            row_lower=np.concatenate([block[1] for block in blocks]),
+            row_upper=np.concatenate([block[2] for block in blocks]),
+            lower=np.concatenate([np.zeros(2 * n), y_low]),
+            upper=np.concatenate([up, down, y_high]),
+            integral=np.arange(2 * n + k) >= 2 * n,
+        )
+
+    def _on_changes(self, coefficients: csr_array) -> tuple[csr_array, Floats]:
+        """Rows on z as rows on columns, and the constant that -LPL leaves on the left."""
+        part = csr_array(coefficients[:, self.cells])
+        swing = csr_array(coefficients[:, self.sensitive])
+        levels = self.up_level + self.down_level
+        matrix = hstack([part, -part, swing @ diags_array(levels)], format="csr")
+        return csr_array(matrix), -(swing @ self.down_level)
+
+    def _relation_rows(self) -> tuple[csr_array, Floats, Floats]:
+        relations = self.problem.table.relations
+        used = np.flatnonzero(np.diff(csr_array(relations[:, self.cells]).indptr))
+        matrix, constant = self._on_changes(csr_array(relations[used, :]))
+        return matrix, -constant, -constant
+
+    def _direction_rows(self, up: Floats, down: Floats) -> tuple[csr_array, Floats, Floats]:
+        """s+ <= room * y, s- <= room * (1 - y); rooms must be finite for that."""
+        n, k = len(self.cells), len(self.sensitive)
+        at = self.sensitive_column
+        select = csr_array((np.ones(k), (np.arange(k), at)), shape=(k, n))
+        none = csr_array((k, n))
+        above = csr_array(hstack([select, none, diags_array(-_finite(up[at]))]))
+        below = csr_array(hstack([none, select, diags_array(_finite(down[at]))]))
+        low = np.full(2 * k, -np.inf)
+        high = np.concatenate([np.zeros(k), _finite(down[at])])
+        return csr_array(vstack([above, below], format="csr")), low, high
+
+    def _preserved_rows(self) -> tuple[csr_array, Floats, Floats]:
+        if not self.preserved:
+            return csr_array((0, 2 * len(self.cells) + len(self.sensitive))), _NONE, _NONE
+        rows = csr_array(np.array([row.coefficients for row in self.preserved]))
+        matrix, constant = self._on_changes(rows)
+        slack = np.array([row.slack for row in self.preserved])
+        return matrix, -constant - slack, -constant + slack
+
+    def _discrepancy_rows(self) -> tuple[csr_array, Floats, Floats]:
+        n, k = len(self.cells), len(self.sensitive)
+        relations = self.problem.table.relations
+        position = np.full(self.problem.table.n_cells, -1, dtype=np.int64)
+        position[self.sensitive] = np.arange(k)
+        low, high = self.allowed()
+        rows, deltas = [], []
+        for row in range(relations.shape[0]):
+            part = slice(relations.indptr[row], relations.indptr[row + 1])
+            cells, signs = relations.indices[part], relations.data[part]
+            inside = position[cells] >= 0
+            count = int(inside.sum())
+            if not 1 <= count <= ENUMERATED_SIGNS:
+                continue
+            at = position[cells[inside]]
+            delta = _discrepancy(
+                signs[inside], self.up_level[at], self.down_level[at], low[at], high[at]
+            )
+            if delta > 1e-9 * self.problem.unit:
+                rows.append(row)
+                deltas.append(delta)
+        if not rows:
+            return csr_array((0, 2 * n + k)), _NONE, _NONE
+        part = abs(csr_array(relations[np.array(rows), :][:, self.cells]))
+        matrix = csr_array(hstack([part, part, csr_array((len(rows), k))], format="csr"))
+        # Rounding must not make a valid row cut anything off.
+        return matrix, np.array(deltas) * (1 - 1e-9), np.full(len(rows), np.inf)
+
+
+_NONE = np.zeros(0)
+
+
+def _finite(room: Floats) -> Floats:
+    if np.any(np.isinf(room)):
+        raise ModelError(
+            "A sensitive cell has no finite room to move. Give finite external bounds, a "
+            "`sensitive_limit`, or positive weights."
+        )
+    return room
+
+
+def _discrepancy(
+    signs: Floats, up: Floats, down: Floats, low: Floats, high: Floats
+) -> float:
+    """Smallest |sum of signs * (up or -down)| over all allowed directions."""
+    sums = np.zeros(1)
+    for sign, u, d, can_down, can_up in zip(signs, up, down, low == 0, high == 1, strict=True):
+        options = [sign * u] * bool(can_up) + [-sign * d] * bool(can_down)
+        sums = (sums[:, None] + np.array(options)[None, :]).reshape(-1)
+    return float(np.min(np.abs(sums)))

@@ -1,0 +1,204 @@
+"""Statistics that an adjustment preserves, as linear rows on the changes z = x - a.
+
+Each statistic is a sibling of the same shape: a subset of cells, a tolerance, and
+`rows(problem)`. All moments are taken over the cells of the subset.
+
+References
+----------
+.. [1] Cox, Kelly, Patil: Balancing quality and confidentiality for multivariate tabular data,
+   Privacy in Statistical Databases 2004.
+.. [2] Cox: Preserving confidentiality and quality of tabular data, 2003: L(y) = Cov(a, y) / Var(a).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import InputError, ModelError, suggestion
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Mean", "Moments", "Preserve", "PreservedRow", "Regression", "Slope", "moments", "parse"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Subset = str | Mapping[str, Any] | npt.ArrayLike
+"""``"sensitive"``, ``"all"``, codes such as ``{"region": "North"}``, a mask, or cell indices."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreservedRow:
+    """lower <= coefficients . z <= upper, where z is measured in median protection levels.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    coefficients : numpy.ndarray of float, shape (n_cells,)
+        The largest absolute value is 1.
+    slack : float
+        Accepted absolute value of the sum.
+    """
+
+    name: str
+    coefficients: Floats
+    slack: float
+
+
+@dataclass(frozen=True)
+class Preserve:
+    """What all statistics share; not a statistic itself.
+
+    Parameters
+    ----------
+    subset : str, mapping, or array, default="sensitive"
+        Cells over which the statistic is taken: ``"sensitive"``, ``"all"``, codes such as
+        ``{"region": "North"}`` (a list of codes is also accepted), a mask, or cell indices.
+    tolerance : float, default=0
+        Accepted change: of the mean as a share of it, of the slope as it is.
+    """
+
+    subset: Any = "sensitive"
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.tolerance >= 0:
+            raise InputError(f"`tolerance` must be a number >= 0. Got {self.tolerance!r}.")
+
+    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
+        """Return the rows that preserve the statistic."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Mean(Preserve):
+    """The mean of the subset stays: sum z_i = 0."""
+
+    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
+        """Return one row with coefficient 1 on each cell of the subset."""
+        cells = select(problem, self.subset)
+        total = float(np.abs(problem.table.values[cells].sum()))
+        return [PreservedRow("mean", cells.astype(np.float64), self.tolerance * total)]
+
+
+@dataclass(frozen=True)
+class Slope(Preserve):
+    """The slope of the adjusted on the original values is 1: L(z) = Cov(a, z) / Var(a) = 0."""
+
+    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
+        """Return one row with coefficients a_i - mean(a), scaled to at most 1.
+
+        Raises
+        ------
+        ModelError
+            If all values of the subset are equal, so that no slope is defined.
+        """
+        cells = select(problem, self.subset)
+        values = problem.table.values
+        centred = np.where(cells, values - values[cells].mean(), 0.0)
+        largest = float(np.abs(centred).max())
+        if largest == 0:
+            raise ModelError("Slope: all values of the subset are equal, so no slope is defined.")
+        spread = float(np.sum(centred**2)) / largest
+        # Changes in whole numbers cannot meet a row with fractional coefficients exactly; half
+        # a unit of one cell is what the published precision can express.
+        whole = 0.5 if problem.table.integer else 0.0
+        slack = max(self.tolerance * spread, whole)
+        return [PreservedRow("slope", centred / largest, slack)]
+
+
+@dataclass(frozen=True)
+class Regression(Preserve):
+    """Slope 1 and intercept 0: the regression of adjusted on original values is the identity."""
+
+    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
+        """Return the rows of the mean and of the slope."""
+        mean = Mean(self.subset, self.tolerance).rows(problem)
+        return mean + Slope(self.subset, self.tolerance).rows(problem)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """How an adjusted set of values compares with the original.
+
+    Parameters
+    ----------
+    mean_shift : float
+        Mean of the changes.
+    slope : float
+        Slope of adjusted on original values, 1 + L(z).
+    correlation : float
+        Between original and adjusted values.
+    variance_ratio : float
+        Variance of the adjusted values over that of the original ones.
+    """
+
+    mean_shift: float
+    slope: float
+    correlation: float
+    variance_ratio: float
+
+
+def moments(original: Floats, adjusted: Floats) -> Moments:
+    """Compare two sets of values; NaN where the original values are all equal."""
+    if len(original) == 0:
+        return Moments(0.0, np.nan, np.nan, np.nan)
+    a, x = original - original.mean(), adjusted - adjusted.mean()
+    var_a, var_x, cov = float(np.mean(a * a)), float(np.mean(x * x)), float(np.mean(a * x))
+    shift = float(np.mean(adjusted - original))
+    if var_a == 0:
+        return Moments(shift, np.nan, np.nan, np.nan)
+    correlation = cov / np.sqrt(var_a * var_x) if var_x > 0 else np.nan
+    return Moments(shift, cov / var_a, float(correlation), var_x / var_a)
+
+
+def parse(given: Sequence[Preserve | str]) -> list[Preserve]:
+    """Accept statistics or their names: ``mean``, ``slope``, ``regression``, each over a subset
+    after a colon, as in ``mean:all``; without one, over the sensitive cells.
+    """  # noqa: D205
+    known = {"mean": Mean, "slope": Slope, "regression": Regression}
+    parsed: list[Preserve] = []
+    for entry in given:
+        if isinstance(entry, Preserve):
+            parsed.append(entry)
+            continue
+        name, _, subset = str(entry).partition(":")
+        if name not in known:
+            raise InputError(f"`preserve` names {name!r}.{suggestion(name, known)}")
+        parsed.append(known[name](subset or "sensitive"))
+    return parsed
+
+
+def select(problem: ProtectionProblem, subset: Subset) -> Flags:
+    """Return the mask of a subset.
+
+    Raises
+    ------
+    InputError
+        If the subset is empty or not understood.
+    """
+    n = problem.table.n_cells
+    if isinstance(subset, str):
+        named = {"sensitive": problem.sensitive, "all": np.ones(n, dtype=bool)}
+        if subset not in named:
+            raise InputError(f"`subset` is {subset!r}.{suggestion(subset, named)}")
+        mask = named[subset]
+    elif isinstance(subset, Mapping):
+        mask = np.ones(n, dtype=bool)
+        for name, codes in subset.items():
+            if name not in problem.table.keys.columns:
+                columns = map(str, problem.table.keys.columns)
+                raise InputError(f"`subset` names {name!r}.{suggestion(str(name), columns)}")
+            wanted = [codes] if isinstance(codes, str) else list(codes)
+            mask &= problem.table.keys[name].isin(wanted).to_numpy()
+    else:
+        array = np.asarray(subset)
+        mask = np.zeros(n, dtype=bool)
+        mask[array] = True
+    if not np.any(mask):
+        raise InputError(f"The subset {subset!r} has no cell.")
+    return mask

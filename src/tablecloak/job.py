@@ -1,0 +1,582 @@
+"""A whole job from one file: data, dimensions, rules, methods, and two folders of results.
+
+``release/`` holds what may be published: one folder for each method, alternatives of which only
+one may be published. ``internal/`` (readable by the owner only) holds the true table, statuses,
+intervals, certificates and the report.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tablecloak.cta.adjust import adjust
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.errors import InputError, suggestion
+from tablecloak.release import AdjustedAudit, audit
+from tablecloak.storage import replacing, write_text
+from tablecloak.suppression.audit import Audit
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.suppress import suppress
+from tablecloak.tables import sensitivity
+from tablecloak.tables.dimensions import Dimension
+from tablecloak.tables.formats import read_frame, write_frame, write_problem
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
+from tablecloak.tables.tabulate import tabulate
+
+__all__ = ["Job", "JobResult", "read_job", "run_job"]
+
+Progress = Callable[[str, float, float, int], None]
+Percentage = float | tuple[float, float]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Data(_Part):
+    """``[data]``: microdata, one row for each record, or a table, one row for each cell."""
+
+    file: Path
+    kind: Literal["microdata", "table"] = "microdata"
+    value: str | None = None
+    contributor: str | None = None
+    holding: str | None = None
+    weight: str | None = None
+    shadow: str | None = None
+    request: str | None = None
+    frequency: str | None = None
+    largest: list[str] = []
+    decimals: int | None = None
+    unit: str = ""
+    tolerance: float = 0.0
+
+
+class DimensionSpec(_Part):
+    """``[dimensions.NAME]``: where the codes come from."""
+
+    column: str | None = None
+    hierarchy: Path | dict[str, Any] | None = None
+    levels: list[str] = []
+    total: str = "Total"
+
+
+class TableSpec(_Part):
+    """``[[tables]]``: the dimensions of one of several linked tables."""
+
+    dimensions: list[str]
+
+
+class _RuleSpec(_Part):
+    level: Literal["contributor", "holding"] = "contributor"
+
+
+class PPercentSpec(_RuleSpec):
+    """p% rule."""
+
+    rule: Literal["p-percent"]
+    p: float
+    coalition: int = 1
+
+    def build(self) -> sensitivity.Rule:
+        """Return the rule."""
+        return sensitivity.PPercent(self.p, self.coalition, self.level)
+
+
+class PriorPosteriorSpec(_RuleSpec):
+    """Prior-posterior (pq) rule."""
+
+    rule: Literal["prior-posterior"]
+    p: float
+    q: float
+    coalition: int = 1
+
+    def build(self) -> sensitivity.Rule:
+        """Return the rule."""
+        return sensitivity.PriorPosterior(self.p, self.q, self.coalition, self.level)
+
+
+class DominanceSpec(_RuleSpec):
+    """(n, k) dominance rule."""
+
+    rule: Literal["dominance"]
+    n: int
+    k: float
+
+    def build(self) -> sensitivity.Rule:
+        """Return the rule."""
+        return sensitivity.Dominance(self.n, self.k, self.level)
+
+
+class MinimumFrequencySpec(_RuleSpec):
+    """Minimum frequency."""
+
+    rule: Literal["minimum-frequency"]
+    minimum: int
+    range: Percentage = 20.0
+
+    def build(self) -> sensitivity.Rule:
+        """Return the rule."""
+        return sensitivity.MinimumFrequency(self.minimum, self.range, self.level)
+
+
+class ZeroUnsafeSpec(_Part):
+    """Zero cells with contributors are unsafe."""
+
+    rule: Literal["zero-unsafe"]
+    range: float
+
+    def build(self) -> sensitivity.Rule:
+        """Return the rule."""
+        return sensitivity.ZeroUnsafe(self.range)
+
+
+class RequestSpec(_RuleSpec):
+    """Protection on request."""
+
+    rule: Literal["request"]
+    percentage: float
+    percentage_2: float | None = None
+    minimum: int = 0
+    range: Percentage = 20.0
+
+    def build(self) -> sensitivity.Rule:
+        """Return the rule."""
+        return sensitivity.Request(
+            self.percentage, self.percentage_2, self.minimum, self.range, self.level
+        )
+
+
+class ManualSpec(_Part):
+    """Cells that a person declares unsafe, safe or frozen."""
+
+    rule: Literal["manual"]
+    cells: list[dict[str, str]]
+    status: Literal["unsafe", "safe", "frozen"] = "unsafe"
+    range: Percentage = 20.0
+
+    def build(self) -> sensitivity.Rule:
+        """Return the rule."""
+        return sensitivity.Manual(tuple(self.cells), self.status, self.range)
+
+
+RuleSpec = Annotated[
+    PPercentSpec
+    | PriorPosteriorSpec
+    | DominanceSpec
+    | MinimumFrequencySpec
+    | ZeroUnsafeSpec
+    | RequestSpec
+    | ManualSpec,
+    Field(discriminator="rule"),
+]
+
+
+class Protection(_Part):
+    """``[protection]``: protection levels and what an intruder knows beforehand."""
+
+    floor: float = 1.0
+    lower_factor: float = 1.0
+    lower_bound: float | None = None
+    upper_bound: float | None = None
+
+    @model_validator(mode="after")
+    def _both_bounds(self) -> Protection:
+        if (self.lower_bound is None) != (self.upper_bound is None):
+            raise ValueError("give both lower_bound and upper_bound, or neither")
+        return self
+
+
+class Suppression(_Part):
+    """``[suppression]``."""
+
+    method: Literal["auto", "sequential", "exact"] = "auto"
+    require: Literal["two-sided", "width", "upper"] = "two-sided"
+    weights: Literal["value", "unit", "log", "relative"] = "value"
+    time_limit: float = Field(60.0, gt=0)
+
+
+class AdjustmentSpec(_Part):
+    """``[adjustment]``."""
+
+    weights: Literal["value", "unit", "log", "relative"] = "relative"
+    preserve: list[str] = []
+    sensitive_limit: float | None = Field(None, ge=1)
+    integer: bool | None = None
+    time_limit: float = Field(60.0, gt=0)
+
+
+class Job(_Part):
+    """All that one job file says; see docs/job-file.md."""
+
+    title: str = ""
+    seed: int = 0
+    data: Data
+    dimensions: dict[str, DimensionSpec]
+    tables: list[TableSpec] = []
+    rules: list[RuleSpec] = Field(min_length=1)
+    protection: Protection = Protection()
+    suppression: Suppression | None = None
+    adjustment: AdjustmentSpec | None = None
+
+    @model_validator(mode="after")
+    def _some_method(self) -> Job:
+        if self.suppression is None and self.adjustment is None:
+            raise ValueError("add a section [suppression] or [adjustment], or both")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class JobResult:
+    """What a job produced.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    pattern : SuppressionPattern or None
+    pattern_audit : Audit or None
+    adjustment : Adjustment or None
+    adjustment_audit : AdjustedAudit or None
+    files : list of Path
+        All files that were written.
+    """
+
+    problem: ProtectionProblem
+    pattern: SuppressionPattern | None
+    pattern_audit: Audit | None
+    adjustment: Adjustment | None
+    adjustment_audit: AdjustedAudit | None
+    files: list[Path]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether every release passed its audit."""
+        audits = [self.pattern_audit, self.adjustment_audit]
+        return all(found.is_safe for found in audits if found is not None)
+
+
+def read_job(path: str | Path) -> Job:
+    """Read and check a job file (TOML). Paths in it are relative to the file.
+
+    Raises
+    ------
+    InputError
+        Names file, line, key and remedy; for a misspelt key or rule also the likely one.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
+    except FileNotFoundError:
+        raise InputError(f"{path}: this file does not exist. Check the path.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML: {error}.") from None
+    try:
+        job = Job.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(_readable(path, text, error)) from None
+    _make_paths_absolute(job, path.parent)
+    return job
+
+
+def load_problem(job: Job) -> ProtectionProblem:
+    """Tabulate or read the data of a job and apply its rules."""
+    dimensions = {
+        name: Dimension(spec.column or (spec.levels or [name])[-1], spec.hierarchy,
+                        tuple(spec.levels), spec.total)
+        for name, spec in job.dimensions.items()
+    }  # fmt: skip
+    table = _table(job, dimensions)
+    bounds = None
+    if job.protection.lower_bound is not None and job.protection.upper_bound is not None:
+        bounds = (job.protection.lower_bound, job.protection.upper_bound)
+    return table.protect(
+        *(rule.build() for rule in job.rules),
+        floor=job.protection.floor,
+        lower_factor=job.protection.lower_factor,
+        external_bounds=bounds,
+    )
+
+
+def run_job(
+    job: Job | str | Path, out: str | Path | None = None, *, progress: Progress | None = None
+) -> JobResult:
+    """Run a job and write its results.
+
+    Parameters
+    ----------
+    job : Job, str or Path
+        A job, or the path of a job file.
+    out : str or Path, optional
+        Folder for ``release/`` and ``internal/``. Without it nothing is written.
+    progress : callable, optional
+        Called with stage, loss, bound and what is still open.
+
+    Returns
+    -------
+    JobResult
+        Each release has been verified by its certificate and audited as a stranger would.
+    """
+    job = job if isinstance(job, Job) else read_job(job)
+    problem = load_problem(job)
+    pattern, adjusted = None, None
+    if job.suppression is not None:
+        options = job.suppression
+        pattern = suppress(
+            problem,
+            method=options.method,
+            require=options.require,
+            weights=options.weights,
+            time_limit=options.time_limit,
+            seed=job.seed,
+            progress=progress,
+        )
+    if job.adjustment is not None:
+        chosen = job.adjustment
+        adjusted = adjust(
+            problem,
+            weights=chosen.weights,
+            preserve=chosen.preserve,
+            sensitive_limit=chosen.sensitive_limit,
+            integer=problem.table.integer if chosen.integer is None else chosen.integer,
+            time_limit=chosen.time_limit,
+            progress=progress,
+        )
+    result = JobResult(
+        problem=problem,
+        pattern=pattern,
+        pattern_audit=_audited(problem, pattern, Audit),
+        adjustment=adjusted,
+        adjustment_audit=_audited(problem, adjusted, AdjustedAudit),
+        files=[],
+    )
+    if out is not None:
+        _write(job, result, Path(out))
+    return result
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def _readable(path: Path, text: str, error: ValidationError) -> str:
+    """Turn the first of pydantic's errors into a sentence with line and remedy."""
+    first = error.errors()[0]
+    location = [part for part in first["loc"] if not isinstance(part, int)]
+    location = [part for part in location if part not in _RULE_NAMES]
+    where = ".".join(map(str, location)) or "the file"
+    key = str(location[-1]) if location else ""
+    line = _line_of(text, key, first)
+    place = f"{path}, line {line}" if line else str(path)
+    match first["type"]:
+        case "extra_forbidden":
+            known = _known_keys(list(first["loc"])[:-1])
+            return f"{place}: unknown key {key!r} in {where}.{suggestion(key, known)}"
+        case "union_tag_invalid":
+            tag = str(first["ctx"]["tag"])
+            return f"{place}: unknown rule {tag!r}.{suggestion(tag, _RULE_NAMES)}"
+        case "missing":
+            return f"{place}: {where} is missing. Add it; see docs/job-file.md."
+        case "literal_error":
+            given, expected = first["input"], first["ctx"]["expected"]
+            return f"{place}: {where} is {given!r}; expected {expected}."
+    return f"{place}: {where}: {first['msg']}. Found {first['input']!r}."
+
+
+def _line_of(text: str, key: str, error: Any) -> int | None:
+    """Line of a key or, for an unknown rule, of its name."""
+    wanted = re.escape(str(error["ctx"]["tag"])) if error["type"] == "union_tag_invalid" else None
+    patterns = [rf"=\s*[\"']{wanted}[\"']"] if wanted else [
+        rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", rf"^\s*\[+[^\]]*\b{re.escape(key)}\s*\]"
+    ]  # fmt: skip
+    for pattern in patterns:
+        for number, line in enumerate(text.splitlines(), start=1):
+            if re.search(pattern, line):
+                return number
+    return None
+
+
+_RULES: dict[str, type[BaseModel]] = {
+    "p-percent": PPercentSpec,
+    "prior-posterior": PriorPosteriorSpec,
+    "dominance": DominanceSpec,
+    "minimum-frequency": MinimumFrequencySpec,
+    "zero-unsafe": ZeroUnsafeSpec,
+    "request": RequestSpec,
+    "manual": ManualSpec,
+}
+_RULE_NAMES = list(_RULES)
+_SECTIONS: dict[str, type[BaseModel]] = {
+    "data": Data,
+    "dimensions": DimensionSpec,
+    "tables": TableSpec,
+    "protection": Protection,
+    "suppression": Suppression,
+    "adjustment": AdjustmentSpec,
+}
+
+
+def _known_keys(location: list[Any]) -> list[str]:
+    """Keys that are allowed where an unknown one was found."""
+    rule = next((part for part in location if part in _RULES), None)
+    model = _RULES[rule] if rule else _SECTIONS.get(str(location[0]), Job) if location else Job
+    return list(model.model_fields)
+
+
+def _make_paths_absolute(job: Job, folder: Path) -> None:
+    job.data.file = folder / job.data.file
+    for spec in job.dimensions.values():
+        if isinstance(spec.hierarchy, Path):
+            spec.hierarchy = folder / spec.hierarchy
+
+
+def _table(job: Job, dimensions: dict[str, Dimension]) -> Table:
+    data = job.data
+    if data.kind == "table":
+        frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
+        renamed = {dimension.column: name for name, dimension in dimensions.items()}
+        plain = {
+            name: Dimension(name, d.hierarchy, total=d.total) for name, d in dimensions.items()
+        }
+        return Table.from_frame(
+            frame.rename(columns=renamed),
+            plain,
+            data.value or "value",
+            frequency=data.frequency,
+            largest=data.largest,
+            unit=data.unit,
+            tolerance=data.tolerance,
+        )
+    return tabulate(
+        data.file,
+        dimensions,
+        data.value,
+        contributor=data.contributor,
+        holding=data.holding,
+        weight=data.weight,
+        shadow=data.shadow,
+        request=data.request,
+        tables=[spec.dimensions for spec in job.tables] or None,
+        decimals=data.decimals,
+        unit=data.unit,
+        n_largest=_largest_needed(job),
+    )
+
+
+def _largest_needed(job: Job) -> int:
+    """How many largest contributors the rules of the job look at."""
+    needed = [rule.n for rule in job.rules if isinstance(rule, DominanceSpec)]
+    needed += [
+        rule.coalition + 1
+        for rule in job.rules
+        if isinstance(rule, PPercentSpec | PriorPosteriorSpec)
+    ]
+    return max([3, *needed])
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+def _audited(problem: ProtectionProblem, found: Any, kind: type[Any]) -> Any:
+    if found is None:
+        return None
+    pattern = isinstance(found, SuppressionPattern)
+    require = found.requirement if pattern else Requirement.TWO_SIDED
+    result = audit(problem, found, require=require)
+    assert isinstance(result, kind)
+    return result
+
+
+def _write(job: Job, result: JobResult, out: Path) -> None:
+    internal = out / "internal"
+    internal.mkdir(parents=True, exist_ok=True)
+    internal.chmod(0o700)
+    files = result.files
+
+    def secret(name: str, content: Any) -> None:
+        write_frame(content, internal / name, secret=True)
+        files.append(internal / name)
+
+    if result.pattern is not None and result.pattern_audit is not None:
+        about = {
+            "method": "cell suppression",
+            "suppressed cells": int(result.pattern.suppressed.sum()),
+            "reading": "Cells without a value are confidential, or protect others.",
+        }
+        files.extend(_write_release(job, result, out / "release" / "suppression", about))
+        secret("suppression_statuses.csv", result.pattern.to_frame())
+        secret("suppression_audit.csv", result.pattern_audit.to_frame())
+        files.append(_write_certificate(result.pattern, internal / "suppression_certificate.npz"))
+    if result.adjustment is not None and result.adjustment_audit is not None:
+        about = {
+            "method": "controlled tabular adjustment",
+            "reading": "Some values were changed to protect respondents; all totals add up.",
+        }
+        files.extend(_write_release(job, result, out / "release" / "adjustment", about))
+        secret("adjustment_changes.csv", result.adjustment.to_frame())
+        secret("adjustment_audit.csv", result.adjustment_audit.to_frame())
+    secret("problem.csv", result.problem.to_frame())
+    write_problem(result.problem, internal / "problem.jj")
+    write_text(internal / "report.md", _report(job, result), secret=True)
+    files.extend([internal / "problem.jj", internal / "report.md"])
+
+
+def _write_release(job: Job, result: JobResult, folder: Path, about: dict[str, Any]) -> list[Path]:
+    """Write one release: its table, and what users may know; nothing here tells a hidden value.
+
+    The loss in particular does not appear: it is a sum of hidden values, one more equation for
+    an intruder.
+    """
+    from tablecloak import __version__
+
+    found = result.pattern if folder.name == "suppression" else result.adjustment
+    assert found is not None
+    table = result.problem.table
+    described = {"title": job.title, "measure": table.name, "unit": table.unit} | about
+    described |= {"cells": table.n_cells, "software": f"tablecloak {__version__}"}
+    write_frame(found.release(), folder / "table.csv")
+    write_text(folder / "about.json", json.dumps(described, indent=2) + "\n")
+    return [folder / "table.csv", folder / "about.json"]
+
+
+def _write_certificate(pattern: SuppressionPattern, path: Path) -> Path:
+    certificate = pattern.certificate
+    with replacing(path, secret=True) as temporary:
+        np.savez_compressed(
+            temporary,
+            version=np.array(1),
+            requirement=np.array(pattern.requirement.value),
+            suppressed=certificate.suppressed,
+            upper_witness=certificate.upper_witness,
+            lower_witness=certificate.lower_witness,
+            deviations_data=certificate.deviations.data,
+            deviations_indices=certificate.deviations.indices,
+            deviations_indptr=certificate.deviations.indptr,
+        )
+    return path
+
+
+def _report(job: Job, result: JobResult) -> str:
+    """Return the internal report. Secret: it names sensitive cells and losses."""
+    lines = [f"# {job.title or 'Protected table'}", "", "INTERNAL - not for publication", ""]
+    lines.append(f"- table: {result.problem.table.summary()}")
+    lines.append(f"- problem: {result.problem.summary()}")
+    parts = (result.pattern, result.pattern_audit, result.adjustment, result.adjustment_audit)
+    lines.extend(f"- {part.summary()}" for part in parts if part is not None)
+    if result.adjustment is not None:
+        for subset in ("sensitive", "all"):
+            if result.problem.n_sensitive:
+                lines.append(f"- {subset} cells: {result.adjustment.moments(subset)}")
+    for found in (result.pattern, result.adjustment):
+        if found is not None:
+            lines.extend(f"- note: {note}" for note in found.notes)
+    return "\n".join(lines) + "\n"

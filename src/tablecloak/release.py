@@ -1,0 +1,271 @@
+"""Releases made by anybody: reading them back, and auditing them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.cta.adjustment import TOLERANCE, Adjustment
+from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.suppression.audit import Audit, audit_pattern
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.tables.formats import read_frame
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["AdjustedAudit", "audit", "read_release"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Release = SuppressionPattern | Adjustment | pd.DataFrame | str | Path | npt.ArrayLike
+
+_PUBLISHED = {"published", "s", "safe", "v", "z"}
+_SUPPRESSED = {"primary", "secondary", "suppressed", "x", "u", "m"}
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedAudit:
+    """Verdict on an adjusted table.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    values : numpy.ndarray of float, shape (n_cells,)
+    shortfall : numpy.ndarray of float, shape (n_sensitive,)
+        How much each sensitive cell lacks to its nearer protection level; 0 where safe.
+    relations : float
+        Largest error of any relation.
+    bounds : float
+        Largest violation of an external bound.
+    frozen : int
+        Number of frozen cells that were changed.
+    tolerance : float
+        Accepted error, in the unit of the table.
+    seconds : float
+    """
+
+    problem: ProtectionProblem
+    values: Floats
+    shortfall: Floats
+    relations: float
+    bounds: float
+    frozen: int
+    tolerance: float
+    seconds: float
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the table is additive, within bounds, and all sensitive cells are safe."""
+        worst = max(float(self.shortfall.max(initial=0)), self.relations, self.bounds)
+        return worst <= self.tolerance and self.frozen == 0
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each sensitive cell, the worst first. Secret."""
+        cells = np.flatnonzero(self.problem.sensitive)
+        values = self.problem.table.values[cells]
+        frame = self.problem.table.keys.iloc[cells].assign(
+            value=values,
+            adjusted=self.values[cells],
+            forbidden_lower=values - self.problem.lower_protection[cells],
+            forbidden_upper=values + self.problem.upper_protection[cells],
+            shortfall=self.shortfall,
+        )
+        return frame.sort_values("shortfall", ascending=False, kind="stable")
+
+    def summary(self) -> str:
+        """Say in one line how the check went."""
+        near = int(np.sum(self.shortfall > self.tolerance))
+        return (
+            f"audit (adjusted table): {len(self.shortfall) - near} of {len(self.shortfall)} "
+            f"sensitive cells safe, {near} too near to the truth; relations off by at most "
+            f"{self.relations:g}, bounds by {self.bounds:g}, {self.frozen} frozen cells changed; "
+            f"{self.seconds:.1f} s"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def audit(
+    problem: ProtectionProblem,
+    release: Release,
+    *,
+    require: Requirement | str = Requirement.TWO_SIDED,
+    detail: Literal["verdict", "intervals"] = "verdict",
+) -> Audit | AdjustedAudit:
+    """Attack a release, whoever made it.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        The original table with its sensitive cells and levels.
+    release : SuppressionPattern, Adjustment, DataFrame, path, or array
+        A result of ours; a file or frame as read by `read_release`; a boolean array of
+        suppressed cells, or an array of adjusted values.
+    require : Requirement or str, default="two-sided"
+        What counts as protected in a suppression pattern.
+    detail : {"verdict", "intervals"}, default="verdict"
+        Whether to compute the exact interval of every sensitive cell of a pattern.
+
+    Returns
+    -------
+    Audit or AdjustedAudit
+        Both have `is_safe`, `summary()` and `to_frame()`.
+
+    Notes
+    -----
+    The intruder is external: he knows all that is published, all relations and the external
+    bounds, and contributed to no cell himself.
+    """
+    suppressed, values = _parts(problem, release)
+    if values is not None:
+        return _audit_values(problem, values)
+    assert suppressed is not None
+    return audit_pattern(problem, suppressed, require=require, detail=detail)
+
+
+def read_release(
+    problem: ProtectionProblem, release: pd.DataFrame | str | Path
+) -> tuple[Flags | None, Floats | None]:
+    """Read a release: which cells are suppressed, or else the adjusted values.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    release : DataFrame or path
+        One row for each cell, named by the codes of the dimensions or by a column ``cell``
+        with its index. With a column ``status`` (published, or suppressed / primary /
+        secondary / x) it is a suppression pattern; without one, a column ``value`` (or named
+        like the measure) holds adjusted values, or is empty for suppressed cells.
+
+    Returns
+    -------
+    suppressed : numpy.ndarray of bool, or None
+    values : numpy.ndarray of float, or None
+        Exactly one of the two is None.
+
+    Raises
+    ------
+    InputError
+        If cells are missing, unknown or given twice, a status is not understood, or a
+        published value of a suppression pattern is not the true one.
+    """
+    source = str(release) if isinstance(release, str | Path) else "release"
+    keys = list(map(str, problem.table.keys.columns))
+    if isinstance(release, pd.DataFrame):
+        frame = release
+    else:
+        frame = read_frame(release, (*keys, "cell", "status"))
+    rows = _rows_in_table_order(problem, frame, keys, source)
+    frame = frame.iloc[rows]
+    column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
+    if "status" in frame.columns:
+        suppressed = _suppressed(frame, source)
+    elif column is None:
+        raise InputError(f"{source}: there is neither a column 'status' nor a column 'value'.")
+    else:
+        suppressed = frame[column].isna().to_numpy()
+        if not np.any(suppressed):
+            return None, frame[column].to_numpy(dtype=np.float64)
+    if column is not None:
+        _check_published(problem, frame[column], suppressed, source)
+    return suppressed, None
+
+
+def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, Floats | None]:
+    if isinstance(release, SuppressionPattern):
+        return release.suppressed, None
+    if isinstance(release, Adjustment):
+        return None, release.values
+    if isinstance(release, pd.DataFrame | str | Path):
+        return read_release(problem, release)
+    array = np.asarray(release)
+    if array.shape != problem.table.values.shape:
+        raise InputError(f"`release` has the shape {array.shape}; expected one entry per cell.")
+    return (array, None) if array.dtype == bool else (None, array.astype(np.float64))
+
+
+def _audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
+    started = time.monotonic()
+    if not np.all(np.isfinite(values)):
+        raise InputError("An adjusted table must have a finite value in every cell.")
+    table, cells = problem.table, np.flatnonzero(problem.sensitive)
+    z = (values - table.values)[cells]
+    short = np.minimum(problem.upper_protection[cells] - z, problem.lower_protection[cells] + z)
+    outside = np.maximum(problem.lower_bound - values, values - problem.upper_bound)
+    residual = table.relations.astype(np.longdouble) @ values - table.right_hand_side
+    rounding = 64 * float(np.spacing(np.abs(values).max(initial=0)))
+    return AdjustedAudit(
+        problem=problem,
+        values=values,
+        shortfall=np.maximum(short, 0.0),
+        relations=float(np.max(np.abs(residual), initial=0.0)),
+        bounds=float(np.max(outside, initial=0.0)),
+        frozen=int(np.sum(problem.frozen & (values != table.values))),
+        tolerance=max(TOLERANCE * problem.unit, rounding),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _rows_in_table_order(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
+) -> npt.NDArray[np.int64]:
+    n = problem.table.n_cells
+    if all(key in frame.columns for key in keys):
+        given: pd.Index = pd.MultiIndex.from_frame(frame[keys].astype(str))
+        wanted: pd.Index = pd.MultiIndex.from_frame(problem.table.keys)
+    elif "cell" in frame.columns:
+        given = pd.Index(frame["cell"].astype(str))
+        wanted = pd.Index([str(cell) for cell in range(n)])
+    else:
+        raise InputError(
+            f"{source}: the cells are not named. Give the columns {listed(keys)}, or a column "
+            f"'cell' with the index of each."
+        )
+    if given.has_duplicates:
+        raise InputError(f"{source}: cell {given[given.duplicated()][0]} is given twice.")
+    unknown = given[~given.isin(wanted)]
+    if len(unknown):
+        raise InputError(f"{source}: cell {unknown[0]} is not in the original table.")
+    rows = given.get_indexer(wanted)
+    missing = np.flatnonzero(rows < 0)
+    if len(missing):
+        raise InputError(
+            f"{source}: {len(missing)} cells of the original are missing, the first is "
+            f"{problem.table.label(int(missing[0]))}. A release needs one row for each cell."
+        )
+    return rows.astype(np.int64)
+
+
+def _suppressed(frame: pd.DataFrame, source: str) -> Flags:
+    words = frame["status"].astype(str).str.strip().str.lower()
+    known = _PUBLISHED | _SUPPRESSED
+    odd = words[~words.isin(known)]
+    if len(odd):
+        raise InputError(
+            f"{source}, row {odd.index[0] + 1}: status {odd.iloc[0]!r} is not known."
+            f"{suggestion(odd.iloc[0], ['published', 'suppressed', 'primary', 'secondary'])}"
+        )
+    return words.isin(_SUPPRESSED).to_numpy()
+
+
+def _check_published(
+    problem: ProtectionProblem, column: pd.Series, suppressed: Flags, source: str
+) -> None:
+    shown = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    true = problem.table.values
+    wrong = ~suppressed & ~(np.abs(shown - true) <= 1e-9 * np.maximum(np.abs(true), 1.0))
+    cells = np.flatnonzero(wrong)
+    if len(cells):
+        raise InputError(
+            f"{source}: {len(cells)} published cells do not have their true value, the first is "
+            f"{problem.table.label(int(cells[0]))}. A suppression pattern publishes true values; "
+            f"leave the status out to audit an adjusted table.",
+            cells=cells,
+        )

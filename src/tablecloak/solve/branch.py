@@ -162,7 +162,8 @@ def branch_and_bound(
         Objective of a point that is already known.
     separate : callable, optional
         Returns further rows that every wanted point satisfies and the given one does not; an
-        integral point counts as found only if it returns None for it.
+        integral point counts as found only if it returns None for it. It may raise
+        TimeoutError, which ends the search like the time limit.
     step : float, default=0
         If positive, all wanted points have objectives that are multiples of it.
     time_limit : float, default=inf
@@ -187,7 +188,7 @@ def branch_and_bound(
             search.process_next(deadline)
             if progress:
                 progress(search.value, search.bound(), len(search.open))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, TimeoutError):
         pass
     return search.result()
 
@@ -246,7 +247,7 @@ class _Search:
         heapq.heappop(self.open)
         try:
             self._process(node, inherited, deadline)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, TimeoutError):
             heapq.heappush(self.open, (inherited, -self.tree.nodes[node].depth, node))
             raise
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,7 +137,8 @@ class Attack:
 
 
 def prove(
-    attack: Attack, pool: WitnessPool, hidden: Flags, *, seed: int = 0, stop_at_failure: bool = False
+    attack: Attack, pool: WitnessPool, hidden: Flags, *, seed: int = 0, stop_at_failure: bool = False,
+    deadline: float = np.inf,
 ) -> dict[tuple[int, int], Extreme]:
     """Search witnesses for all open needs of a pattern.
 
@@ -155,6 +157,8 @@ def prove(
         For the random directions.
     stop_at_failure : bool, default=False
         Return at the first need that cannot be met.
+    deadline : float, default=inf
+        Moment of `time.monotonic` at which to stop; what is open then stays open.
 
     Returns
     -------
@@ -167,7 +171,7 @@ def prove(
     for _ in range(BATCH_ROUNDS):
         up, down = pool.open_sides()
         some = np.flatnonzero((up | down) & hidden[needs.cells])
-        if len(some) <= 2:
+        if len(some) <= 2 or time.monotonic() > deadline:
             break
         sign = np.where(up & down, random.choice([-1.0, 1.0], len(up)), np.where(up, 1.0, -1.0))
         most = np.where(sign > 0, needs.upper, needs.lower)
@@ -183,6 +187,8 @@ def prove(
         index, cell = int(number), int(needs.cells[number])
         if not hidden[cell]:
             continue
+        if time.monotonic() > deadline:
+            break
         for position, side in enumerate((1, -1)):
             if not pool.open_sides()[position][index]:
                 continue

@@ -18,6 +18,7 @@ References
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -139,7 +140,7 @@ def minimise_loss(
     certificate : BoundCertificate
     """
     master = _Master(problem, requirement)
-    separator = _Separator(problem, requirement, master, start)
+    separator = _Separator(problem, requirement, master, start, time.monotonic() + time_limit)
     step = 1.0 if np.all(problem.weights == np.rint(problem.weights)) else 0.0
 
     def report(value: float, bound: float, open_nodes: int) -> None:
@@ -237,6 +238,7 @@ class _Separator:
         requirement: Requirement,
         master: _Master,
         start: Candidate,
+        deadline: float,
     ) -> None:
         self.problem = problem
         self.requirement = requirement
@@ -244,11 +246,18 @@ class _Separator:
         self.best = start
         self.rows: list[CapacityRow] = []
         self.attack = Attack(problem, ~problem.frozen)
+        self.deadline = deadline
         # The witness that last met a need often meets it again.
         self.known: dict[tuple[int, int], Floats] = {}
 
     def __call__(self, y: Floats, integral: bool) -> tuple[csr_array, Floats, Floats] | None:
-        """Return rows that `y` violates; None if it is a protected pattern."""
+        """Return rows that `y` violates; None if it is a protected pattern.
+
+        Raises
+        ------
+        TimeoutError
+            If time was up before all cells were attacked; nothing is then known of `y`.
+        """
         share = self.master.fixed.astype(np.float64)
         share[self.master.free] = np.clip(y, 0.0, 1.0)
         if integral:
@@ -258,6 +267,8 @@ class _Separator:
         pool = WitnessPool(self.problem, self.requirement) if integral else None
         needs = self.master.needs
         for index, cell in enumerate(needs.cells):
+            if time.monotonic() > self.deadline:
+                raise TimeoutError
             for proof, witnesses in self._attack_cell(index, int(cell), share):
                 if pool is not None:
                     for witness in witnesses:

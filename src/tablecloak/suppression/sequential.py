@@ -110,7 +110,8 @@ def protect_in_groups(
     requirement : Requirement
     strategy : Strategy
     deadline : float, default=inf
-        Moment of `time.monotonic` after which all that is left is protected at once.
+        Moment of `time.monotonic` after which all that is left is protected at once, by
+        witnesses that do not care what they cost.
     seed : int, default=0
         For the directions of groups.
     tick : callable, optional
@@ -135,7 +136,8 @@ def protect_in_groups(
     size = strategy.group
     while np.any(pool.open):
         if time.monotonic() > deadline:
-            size = len(pool.needs.cells)
+            hidden = _in_a_hurry(problem, hidden, pool)
+            break
         group, targets = _next_group(pool, size, random, strategy.symmetric)
         found = program.solve(hidden, group, targets)
         sides = _open_count(pool)
@@ -192,7 +194,7 @@ def clean_up(
         trial = pool.without(int(cell))
         if np.any(trial.open):
             attack.hide(hidden)
-            prove(attack, trial, hidden, stop_at_failure=True)
+            prove(attack, trial, hidden, stop_at_failure=True, deadline=deadline)
         if np.any(trial.open):
             hidden[cell] = True
             continue
@@ -295,6 +297,30 @@ def _next_group(
     return needs.cells[some], sign * np.where(sign > 0, above[some], below[some])
 
 
+def _in_a_hurry(problem: ProtectionProblem, hidden: Flags, pool: WitnessPool) -> Flags:
+    """Protect all that is open by attacking the table with everything suppressed.
+
+    The cells that these witnesses move are suppressed; dear, but quick and certain.
+    """
+    everything = ~problem.frozen
+    attack = Attack(problem, everything)
+    attack.hide(everything)
+    prove(attack, pool, everything)
+    impossible = pool.needs.cells[pool.open]
+    if len(impossible):
+        raise _impossible(problem, impossible)
+    return hidden | pool.moved()
+
+
+def _impossible(problem: ProtectionProblem, cells: Integers) -> ModelError:
+    return ModelError(
+        f"{len(cells)} sensitive cells cannot be protected even if every cell that may be "
+        f"suppressed is: {listed(problem.table.labels(cells))}. Lower their levels, widen the "
+        f"external bounds, or unfreeze cells in their relations.",
+        cells=cells,
+    )
+
+
 def _alone(problem: ProtectionProblem, hidden: Flags, cell: int, pool: WitnessPool) -> Floats:
     """Protect one cell with its full, unsymmetric room; failing that, say what is impossible."""
     index = int(np.flatnonzero(pool.needs.cells == cell)[0])
@@ -315,10 +341,5 @@ def _alone(problem: ProtectionProblem, hidden: Flags, cell: int, pool: WitnessPo
     prove(attack, complete, ~problem.frozen)
     impossible = complete.needs.cells[complete.open]
     if len(impossible):
-        raise ModelError(
-            f"{len(impossible)} sensitive cells cannot be protected even if every cell that may be "
-            f"suppressed is: {listed(problem.table.labels(impossible))}. Lower their levels, widen "
-            f"the external bounds, or unfreeze cells in their relations.",
-            cells=impossible,
-        )
+        raise _impossible(problem, impossible)
     return attack.extreme(cell, sign).deviation

@@ -22,7 +22,7 @@ Method = Literal["auto", "sequential", "exact"]
 Progress = Callable[[str, float, float, int], None]
 """Called with the stage, the loss, the bound, and the number of cells or nodes still open."""
 
-EXACT_CELLS = 300
+EXACT_CELLS = 2000
 """Free cells up to which `auto` searches for a proved optimum."""
 
 PORTFOLIO_CELLS = 4000
@@ -52,7 +52,7 @@ def suppress(
           clean-up. Any size, no lower bound.
         - "exact": the same, then branch and bound over capacity rows. Small tables; always
           gives a lower bound, and a proof of optimality if time allows.
-        - "auto": exact up to 300 free cells, sequential beyond.
+        - "auto": exact up to 2,000 free cells, sequential beyond.
     require : Requirement or str, default="two-sided"
         What counts as protected; "width" and "upper" are weaker and only meant for comparison
         with published examples.
@@ -109,7 +109,7 @@ def suppress(
     if method == "auto":
         chosen = "exact" if n_free <= EXACT_CELLS else "sequential"
         search.note(f"{n_free} cells are free to be suppressed: {chosen} method")
-    search.find_first(n_free)
+    search.find_first(n_free, 0.5 if chosen == "exact" else 1.0)
     bound_certificate = None
     if chosen == "exact":
         bound_certificate = search.improve()
@@ -138,13 +138,15 @@ class _Search:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def find_first(self, n_free: int) -> None:
-        """Run the portfolio of strategies until time is up; the first one always ends."""
+    def find_first(self, n_free: int, share: float) -> None:
+        """Run the portfolio of strategies for a share of the time; the first one always ends."""
+        now = time.monotonic()
+        deadline = now + share * max(self.deadline - now, 0.0)
         try:
             for strategy in self._strategies(n_free):
-                if self.best is not None and time.monotonic() > self.deadline:
+                if self.best is not None and time.monotonic() > deadline:
                     break
-                self._run(strategy)
+                self._run(strategy, deadline)
         except KeyboardInterrupt:
             if self.best is None:
                 raise SolverError("Interrupted before any pattern was proved.") from None
@@ -204,14 +206,14 @@ class _Search:
             Strategy(symmetric=False, per_capacity=True, group=group),
         ]
 
-    def _run(self, strategy: Strategy) -> None:
+    def _run(self, strategy: Strategy, deadline: float) -> None:
         # Half of the time for the pattern itself, so that the clean-up gets its share.
         now = time.monotonic()
         candidate = protect_in_groups(
             self.problem,
             self.requirement,
             strategy,
-            deadline=now + max(self.deadline - now, 0.0) / 2,
+            deadline=now + max(deadline - now, 0.0) / 2,
             seed=self.seed,
             tick=lambda hidden, left: self._tick("protecting", hidden, left),
         )
@@ -221,7 +223,7 @@ class _Search:
             self.best = candidate
         cleaned = clean_up(
             candidate,
-            deadline=self.deadline,
+            deadline=deadline,
             tick=lambda hidden, left: self._tick("cleaning up", hidden, left),
         )
         if cleaned.is_proved and cleaned.loss < self.best.loss:

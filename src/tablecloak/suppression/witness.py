@@ -243,6 +243,14 @@ class WitnessPool:
             self._cache = csc_array(_stacked(list(self.rows.values()), self.problem.table.n_cells))
         return self._cache
 
+    def moved(self) -> Flags:
+        """Which cells any witness in use moves; all of them must be suppressed."""
+        flags = np.zeros(self.problem.table.n_cells, dtype=bool)
+        for number in np.unique(np.concatenate([self.upper_witness, self.lower_witness])):
+            if number != TRUTH:
+                flags[self.rows[int(number)][0]] = True
+        return flags
+
     def certificate(self, suppressed: Flags) -> ProtectionCertificate:
         """Return the proof for a pattern; only witnesses that are needed go into it."""
         used = np.unique(np.concatenate([self.upper_witness, self.lower_witness]))

@@ -1,0 +1,16 @@
+"""Data that several tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+INSTANCES = Path(__file__).resolve().parents[2] / "shared" / "instances"
+
+
+@pytest.fixture(scope="session")
+def instances() -> Path:
+    if not INSTANCES.exists():
+        pytest.skip("the benchmark instances are not on this machine")
+    return INSTANCES

@@ -1,0 +1,110 @@
+"""Patterns attacked by an audit that shares no code with ours: two scipy programs per cell."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+
+import tablecloak as tc
+
+
+def random_problem(seed: int, n_codes: int = 0) -> tc.ProtectionProblem:
+    """A table of 1 to 4 dimensions with hierarchies, zeros, and integers or fractions."""
+    random = np.random.default_rng(seed)
+    n_dimensions = int(random.integers(1, 5)) if not n_codes else 2
+    trees = {}
+    for axis in range(n_dimensions):
+        size = n_codes or int(random.integers(2, 4 if n_dimensions > 2 else 6))
+        nested: dict[str, list[str]] = {f"{axis}{code}": [] for code in "abcdef"[:size]}
+        if random.random() < 0.3 and not n_codes:
+            first = next(iter(nested))
+            nested[first] = [f"{first}1", f"{first}2"]
+        trees[f"d{axis}"] = tc.Hierarchy.from_dict(nested)
+    leaves = list(itertools.product(*(tree.leaves for tree in trees.values())))
+    values = np.ceil(random.lognormal(3, 1, len(leaves)))
+    values[random.random(len(leaves)) < 0.2] = 0
+    if random.random() < 0.5:
+        values = values / 7
+    frame = pd.DataFrame(leaves, columns=list(trees)).assign(v=values)
+    table = tc.tabulate(frame[frame.v > 0] if values.any() else frame, trees, "v")
+    if table.n_cells < 3:
+        return random_problem(seed + 10_000)
+    sensitive = random.random(table.n_cells) < 0.2
+    level = np.where(sensitive, table.values * random.uniform(0.05, 0.3), 0)
+    return tc.ProtectionProblem(
+        table=table,
+        status=np.where(sensitive, "u", "s"),
+        lower_protection=level,
+        upper_protection=level * random.uniform(0.5, 1.5),
+        sliding_protection=level * (2.5 if random.random() < 0.2 else 0),
+        lower_bound=np.zeros(table.n_cells),
+        upper_bound=np.full(table.n_cells, 3 * table.values.max()),
+        weights=np.ceil(table.values),
+    )
+
+
+def naive_audit(problem: tc.ProtectionProblem, suppressed: np.ndarray) -> bool:
+    """Whether every sensitive cell keeps its interval: two linear programs for each."""
+    a, relations = problem.table.values, problem.table.relations
+    low = np.where(suppressed, problem.lower_bound, a)
+    high = np.where(suppressed, problem.upper_bound, a)
+    for p in np.flatnonzero(problem.sensitive):
+        ends = []
+        for sign in (1, -1):
+            cost = np.zeros(len(a))
+            cost[p] = sign
+            found = linprog(
+                cost, A_eq=relations, b_eq=relations @ a, bounds=np.column_stack([low, high])
+            )
+            if found.status != 0:
+                return False
+            ends.append(sign * found.fun)
+        lowest, highest = ends
+        slack = 1e-6 * max(1.0, problem.upper_protection[p])
+        if lowest > a[p] - problem.lower_protection[p] + slack:
+            return False
+        if highest < a[p] + problem.upper_protection[p] - slack:
+            return False
+        if highest - lowest < problem.sliding_protection[p] - slack:
+            return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_500_random_patterns_survive_an_independent_attack(block):
+    for seed in range(50 * block, 50 * (block + 1)):
+        problem = random_problem(seed)
+        try:
+            pattern = tc.suppress(
+                problem, time_limit=2, method="auto" if seed % 5 else "sequential"
+            )
+        except tc.ModelError:
+            assert not naive_audit(problem, np.ones(problem.table.n_cells, dtype=bool)), seed
+            continue
+        assert naive_audit(problem, pattern.suppressed), seed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_exact_method_equals_full_enumeration(seed):
+    problem = random_problem(seed, n_codes=2)
+    free = np.flatnonzero(~problem.sensitive)
+    best = np.inf
+    for size in range(len(free) + 1):
+        for chosen in itertools.combinations(free, size):
+            hidden = problem.sensitive.copy()
+            hidden[list(chosen)] = True
+            loss = problem.weights[hidden].sum()
+            if loss < best and naive_audit(problem, hidden):
+                best = loss
+    if np.isinf(best):
+        with pytest.raises(tc.ModelError):
+            tc.suppress(problem)
+        return
+    pattern = tc.suppress(problem, method="exact")
+    assert pattern.loss == best
+    assert pattern.is_optimal

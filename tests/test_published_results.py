@@ -1,0 +1,61 @@
+"""Published results: Cox's tables, and optima of the Fischetti-Salazar branch and cut."""
+
+from __future__ import annotations
+
+import pytest
+
+import tablecloak as tc
+
+
+def test_two_sided_optimum_of_coxs_rounded_table_is_3076_in_12_cells():
+    pattern = tc.suppress(tc.examples.cox_rounded())
+    assert (pattern.loss, pattern.suppressed.sum()) == (3076, 12)
+    assert pattern.bound_certificate.verify() == 3076
+
+
+def test_width_optimum_of_coxs_rounded_table_is_the_published_2759_in_11_cells():
+    pattern = tc.suppress(tc.examples.cox_rounded(), require="width")
+    assert (pattern.loss, pattern.suppressed.sum()) == (2759, 11)
+    assert pattern.bound_certificate.verify() == 2759
+
+
+def test_published_width_pattern_fails_the_two_sided_audit():
+    problem = tc.examples.cox_rounded()
+    pattern = tc.suppress(problem, require="width")
+    assert not tc.audit(problem, pattern.suppressed).is_safe
+
+
+def test_adjustment_of_coxs_table_costs_231350_with_the_handouts_statistics():
+    adjusted = tc.adjust(tc.examples.cox(), weights="unit")
+    assert adjusted.loss == 231350
+    assert adjusted.is_optimal
+    found = adjusted.moments("sensitive")
+    assert round(found.correlation, 2) == 0.98
+    assert round(found.slope, 2) == 0.82
+    assert round(found.variance_ratio, 2) == 0.70
+
+
+def test_preserving_the_regression_gives_slope_1_and_mean_shift_0():
+    adjusted = tc.adjust(tc.examples.cox(), weights="unit", preserve=["regression"], time_limit=30)
+    found = adjusted.moments("sensitive")
+    assert found.slope == pytest.approx(1.0, abs=1e-4)
+    assert found.mean_shift == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "optimum", "secondary"),
+    [("castro-cta-jj/targus", 2045231, 8), ("gams-cta/cox3", 97722, 24)],
+)
+def test_suppression_optima_equal_those_of_the_reference_code(instances, name, optimum, secondary):
+    pattern = tc.suppress(tc.read_jj(instances / f"{name}.jj.gz"), time_limit=60)
+    assert pattern.loss == optimum
+    assert pattern.secondary.sum() == secondary
+    assert pattern.is_optimal
+
+
+@pytest.mark.parametrize("name", ["table1", "table6"])
+def test_fixed_direction_optimum_is_proved_where_raw_units_mislead_the_solver(instances, name):
+    problem = tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz")
+    adjusted = tc.adjust(problem, directions="up")
+    assert adjusted.loss == pytest.approx(9.000572, abs=1e-6)
+    assert adjusted.bound == pytest.approx(adjusted.loss, rel=1e-6)

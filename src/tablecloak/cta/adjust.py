@@ -170,7 +170,9 @@ def _fixed_directions(model: AdjustmentModel, given: Directions) -> Floats | Non
     low, high = model.allowed()
     if isinstance(given, str):
         if given not in ("search", "up", "down"):
-            raise InputError(f"`directions` must be 'search', 'up', 'down' or an array. Got {given!r}.")
+            raise InputError(
+                f"`directions` must be 'search', 'up', 'down' or an array. Got {given!r}."
+            )
         return {"search": None, "up": high, "down": low}[given]
     signs = np.asarray(given, dtype=np.float64)
     if signs.shape != low.shape or not np.all(np.abs(signs) == 1):
@@ -216,9 +218,9 @@ def _infeasible(
     n = len(model.cells)
     columns = touched[touched < 2 * n] % n
     cells = model.cells[np.unique(columns)]
-    cells = cells[model.problem.sensitive[cells]] if np.any(
-        model.problem.sensitive[cells]
-    ) else cells
+    cells = (
+        cells[model.problem.sensitive[cells]] if np.any(model.problem.sensitive[cells]) else cells
+    )
     which = "with these directions " if fixed is not None else ""
     return ModelError(
         f"No additive table {which}satisfies all levels, bounds, capacities and statistics (proved "

@@ -233,8 +233,8 @@ class Adjustment:
             else ""
         )
         return (
-            f"adjustment: loss {self.loss:.9g}, bound {self.bound:.9g}, gap {100 * self.gap:.2f} %, "
-            f"{changed} cells changed, {self.problem.n_sensitive} sensitive cells safe"
+            f"adjustment: loss {self.loss:.9g}, bound {self.bound:.9g}, gap {100 * self.gap:.2f} %"
+            f", {changed} cells changed, {self.problem.n_sensitive} sensitive cells safe"
             f"{statistics}, {self.seconds:.1f} s"
         )
 

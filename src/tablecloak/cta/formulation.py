@@ -99,8 +99,8 @@ def room_of(problem: ProtectionProblem, *, limit: float | None, integer: bool) -
     if len(stuck):
         raise ModelError(
             f"{len(stuck)} sensitive cells can move neither up nor down as far as their protection "
-            f"levels ask: {listed(problem.table.labels(stuck[:5]))}. Widen their external bounds or "
-            f"lower their levels.",
+            f"levels ask: {listed(problem.table.labels(stuck[:5]))}. Widen their external bounds "
+            f"or lower their levels.",
             cells=stuck,
         )
     return Room(up, down, up_level, down_level)
@@ -142,7 +142,10 @@ class AdjustmentModel:
         self.cells = np.flatnonzero(movable)
         self.sensitive = np.flatnonzero(problem.sensitive)
         self.sensitive_column = np.searchsorted(self.cells, self.sensitive)
-        self.up_level, self.down_level = room.up_level[self.sensitive], room.down_level[self.sensitive]
+        self.up_level, self.down_level = (
+            room.up_level[self.sensitive],
+            room.down_level[self.sensitive],
+        )
         self.offset = float(np.dot(weights[self.sensitive], self.down_level))
         raw = self._raw(cap)
         n = len(self.cells)
@@ -299,9 +302,7 @@ def _finite(room: Floats) -> Floats:
     return room
 
 
-def _discrepancy(
-    signs: Floats, up: Floats, down: Floats, low: Floats, high: Floats
-) -> float:
+def _discrepancy(signs: Floats, up: Floats, down: Floats, low: Floats, high: Floats) -> float:
     """Smallest |sum of signs * (up or -down)| over all allowed directions."""
     sums = np.zeros(1)
     for sign, u, d, can_down, can_up in zip(signs, up, down, low == 0, high == 1, strict=True):

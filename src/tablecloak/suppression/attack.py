@@ -1,4 +1,4 @@
-"""The intruder's program: how far can a suppressed cell move, given all that is published?"""
+"""The intruder's program: how far a suppressed cell can move, given all that is published."""
 
 from __future__ import annotations
 
@@ -137,7 +137,12 @@ class Attack:
 
 
 def prove(
-    attack: Attack, pool: WitnessPool, hidden: Flags, *, seed: int = 0, stop_at_failure: bool = False,
+    attack: Attack,
+    pool: WitnessPool,
+    hidden: Flags,
+    *,
+    seed: int = 0,
+    stop_at_failure: bool = False,
     deadline: float = np.inf,
 ) -> dict[tuple[int, int], Extreme]:
     """Search witnesses for all open needs of a pattern.
@@ -232,7 +237,9 @@ def with_finite_bounds(problem: ProtectionProblem) -> ProtectionProblem:
         return problem
     levels = np.concatenate([problem.lower_protection, problem.upper_protection])
     levels = np.append(levels, problem.sliding_protection)
-    far = 10 * float(np.abs(problem.table.values).max(initial=0)) + 100 * float(levels.max(initial=1))
+    far = 10 * float(np.abs(problem.table.values).max(initial=0)) + 100 * float(
+        levels.max(initial=1)
+    )
     values = problem.table.values
     return problem.with_changes(
         lower_bound=np.where(np.isinf(problem.lower_bound), values - far, problem.lower_bound),

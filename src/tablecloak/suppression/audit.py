@@ -107,8 +107,8 @@ class Audit:
         protected, attackable = self.count(Verdict.PROTECTED), self.count(Verdict.ATTACKABLE)
         undecided = self.count(Verdict.UNDECIDED)
         return (
-            f"audit ({self.requirement.value}): {protected} of {len(self.verdicts)} sensitive cells "
-            f"protected, {attackable} attackable, {undecided} undecided; "
+            f"audit ({self.requirement.value}): {protected} of {len(self.verdicts)} sensitive "
+            f"cells protected, {attackable} attackable, {undecided} undecided; "
             f"{self.programs} programs, {self.seconds:.1f} s"
         )
 

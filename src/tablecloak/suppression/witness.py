@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.errors import VerificationError, listed
-from tablecloak.suppression.requirement import Needs, Requirement, needs_of
+from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["ProtectionCertificate", "Verification", "WitnessPool"]

@@ -315,7 +315,7 @@ class Hierarchy:
         found: dict[str, frozenset[int]] = {
             leaf: frozenset((number,)) for leaf, number in leaf_number.items()
         }
-        first_group = {parent: below for parent, below in reversed(self.groups)}
+        first_group = dict(reversed(self.groups))
         for code in reversed(self.codes):
             if code not in found:
                 found[code] = frozenset().union(*(found[child] for child in first_group[code]))

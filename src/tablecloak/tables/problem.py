@@ -219,7 +219,9 @@ class ProtectionProblem:
         for name in (*_LEVELS, "weights", "capacity_down", "capacity_up"):
             array = getattr(self, name)
             finite = name not in ("capacity_down", "capacity_up")
-            bad = np.flatnonzero(~(np.isfinite(array) if finite else ~np.isnan(array)) | (array < 0))
+            bad = np.flatnonzero(
+                ~(np.isfinite(array) if finite else ~np.isnan(array)) | (array < 0)
+            )
             if len(bad):
                 raise InputError(
                     f"`{name}` of cell {self.table.label(int(bad[0]))} is {array[bad[0]]:g} "

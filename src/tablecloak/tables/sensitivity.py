@@ -19,7 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -409,9 +409,7 @@ def protect(
 # -- levels -------------------------------------------------------------------------------
 
 
-def _levels(
-    table: Table, hits: Hits, floor: float, lower_factor: float
-) -> tuple[Floats, Floats]:
+def _levels(table: Table, hits: Hits, floor: float, lower_factor: float) -> tuple[Floats, Floats]:
     """Levels of all cells, by the rule that made them unsafe."""
     size = np.abs(table.values)
     lower, upper = np.zeros(table.n_cells), np.zeros(table.n_cells)
@@ -433,7 +431,7 @@ def _levels(
 
 
 def _safe_distance(table: Table, hits: Hits) -> Floats:
-    """d / X: how far each cell is from being safe, relative to its total."""
+    """D / X: how far each cell is from being safe, relative to its total."""
     concentration = [(rule, hit) for rule, hit in hits if isinstance(rule, ConcentrationRule)]
     width = np.zeros(table.n_cells)
     for rule, _ in concentration:
@@ -498,7 +496,9 @@ def _check_measure(table: Table, rules: Sequence[Rule]) -> None:
         )
     for rule in rules:
         if isinstance(rule, Manual) and rule.status not in ("unsafe", "safe", "frozen"):
-            raise InputError(f"Manual: `status` must be unsafe, safe or frozen. Got {rule.status!r}")
+            raise InputError(
+                f"Manual: `status` must be unsafe, safe or frozen. Got {rule.status!r}"
+            )
     if table.contributions and bool(np.any(table.values < 0)):
         warnings.warn(
             "Some cells are negative: protection levels are taken from their absolute values.",

@@ -344,9 +344,8 @@ def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_arr
     line = line.reshape(-1)
     code_of_cell = positions[:, axis]
     rows, columns, signs = [], [], []
-    for side, members in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
-        order = np.argsort(members[:, 0], kind="stable")
-        members = members[order]
+    for side, pairs in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
+        members = pairs[np.argsort(pairs[:, 0], kind="stable")]
         start = np.searchsorted(members[:, 0], code_of_cell, side="left")
         stop = np.searchsorted(members[:, 0], code_of_cell, side="right")
         cells = np.repeat(np.arange(n_cells), stop - start)
@@ -483,8 +482,10 @@ def _check_same_values(
 ) -> None:
     expected = values[first][number]
     scale = np.maximum(np.abs(values), np.abs(expected))
-    conflict = np.flatnonzero(~(np.abs(values - expected) <= ADDITIVITY_TOLERANCE * scale))
-    conflict = conflict[np.isfinite(values[conflict])]
+    # Values that are no numbers are reported elsewhere, with a message of their own.
+    known = np.isfinite(values) & np.isfinite(expected)
+    difference = np.abs(np.subtract(values, expected, where=known, out=np.zeros_like(values)))
+    conflict = np.flatnonzero(difference > ADDITIVITY_TOLERANCE * scale)
     if len(conflict):
         row = int(conflict[0])
         label = ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
@@ -560,5 +561,3 @@ def _rows(matrix: csr_array) -> Iterator[tuple[int, bytes]]:
     for row in range(matrix.shape[0]):
         part = slice(matrix.indptr[row], matrix.indptr[row + 1])
         yield row, matrix.indices[part].tobytes() + matrix.data[part].tobytes()
-
-

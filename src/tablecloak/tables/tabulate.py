@@ -178,7 +178,9 @@ def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
         table = data
     for column in [*codes, *roles.columns()]:
         if column not in table.columns:
-            raise InputError(f"The data has no column {column!r}.{suggestion(column, table.columns)}")
+            raise InputError(
+                f"The data has no column {column!r}.{suggestion(column, table.columns)}"
+            )
     return table
 
 
@@ -323,9 +325,7 @@ def _exact_sum(records: Any, terms: Any, name: str) -> tuple[Any, float]:
     return (terms * factor).cast("decimal(38, 0)").sum().cast("float64").name(name), factor
 
 
-def _leaf_sums(
-    records: Any, keys: list[str], decimals: int | None
-) -> tuple[pd.DataFrame, Floats]:
+def _leaf_sums(records: Any, keys: list[str], decimals: int | None) -> tuple[pd.DataFrame, Floats]:
     """Weighted sums of the value for each leaf, rounded if asked."""
     expression, factor = _exact_sum(records, records.value * records.weight, "sum")
     frame = records.group_by(keys).agg(expression).order_by(keys).to_pandas()
@@ -528,9 +528,7 @@ def _roll_up(
     return positions, sums, maxima
 
 
-def _reduce(
-    sums: Floats, maxima: Floats, group: Integers, n_groups: int
-) -> tuple[Floats, Floats]:
+def _reduce(sums: Floats, maxima: Floats, group: Integers, n_groups: int) -> tuple[Floats, Floats]:
     added = [np.bincount(group, column, minlength=n_groups) for column in sums.T]
     highest = np.zeros((n_groups, maxima.shape[1]))
     np.maximum.at(highest, group, maxima)
@@ -614,8 +612,10 @@ def _spanning(
     at = _locate(keys[:, :-1], cells)
     size = np.abs(signed)
     sums: Floats = np.column_stack(
-        [np.bincount(at, c, minlength=len(cells))
-            for c in (np.ones(len(at)), heaviest, signed * heaviest)]
+        [
+            np.bincount(at, c, minlength=len(cells))
+            for c in (np.ones(len(at)), heaviest, signed * heaviest)
+        ]
     )
     maxima = np.zeros((len(cells), 2))
     for column, code in enumerate((1, 2)):

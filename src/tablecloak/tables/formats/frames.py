@@ -22,9 +22,16 @@ from tablecloak.tables.table import Table
 
 __all__ = ["read_frame", "read_problem", "write_frame", "write_problem"]
 
-_REQUIRED = ("value", "status", "lower_protection", "upper_protection", "lower_bound", "upper_bound")
-_OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf, "capacity_up": np.inf,
-             "reasons": ""}  # fmt: skip
+_REQUIRED = (
+    "value",
+    "status",
+    "lower_protection",
+    "upper_protection",
+    "lower_bound",
+    "upper_bound",
+)
+_OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf, "capacity_up":
+             np.inf, "reasons": ""}  # fmt: skip
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -77,7 +84,9 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     try:
         if _kind(path) == "parquet":
             return pd.read_parquet(path)
-        return pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), float_precision="round_trip")
+        return pd.read_csv(
+            path, dtype=dict.fromkeys(text_columns, str), float_precision="round_trip"
+        )
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
 
@@ -98,7 +107,8 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     for column in _REQUIRED:
         if column not in frame.columns:
             raise InputError(
-                f"{path}: column {column!r} is missing.{suggestion(column, map(str, frame.columns))}"
+                f"{path}: column {column!r} is missing."
+                f"{suggestion(column, map(str, frame.columns))}"
             )
     known = {*_REQUIRED, *_OPTIONAL}
     codes = [column for column in frame.columns if column not in known]
@@ -116,7 +126,11 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
             f"{_relations_path(path)}, row {outside[0] + 1}: there is no cell "
             f"{relations['cell'][outside[0]]}; cells are numbered 0 to {n_cells - 1}."
         )
-    keys = frame[codes].astype(str) if codes else pd.DataFrame({"cell": np.arange(n_cells).astype(str)})
+    keys = (
+        frame[codes].astype(str)
+        if codes
+        else pd.DataFrame({"cell": np.arange(n_cells).astype(str)})
+    )
     matrix = coo_array(
         (relations["coefficient"], (relations["relation"], relations["cell"])),
         shape=(n_relations, n_cells),

@@ -119,9 +119,7 @@ def write_jj(problem: ProtectionProblem, path: str | Path) -> None:
     with replacing(path, secret=True) as temporary:
         data = text.encode()
         # Without a time stamp the same problem gives the same file.
-        temporary.write_bytes(
-            gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data
-        )
+        temporary.write_bytes(gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
 
 
 def _relation_line(table: Table, row: int) -> str:
@@ -272,7 +270,9 @@ class _Reader:
 
     def end(self) -> None:
         if self.at < len(self.tokens):
-            raise self.fail(f"the file goes on with {self.tokens[self.at]!r} after the last relation.")
+            raise self.fail(
+                f"the file goes on with {self.tokens[self.at]!r} after the last relation."
+            )
 
 
 def _is_number(token: str) -> bool:

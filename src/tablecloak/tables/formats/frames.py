@@ -32,6 +32,7 @@ _REQUIRED = (
 )
 _OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf, "capacity_up":
              np.inf, "reasons": ""}  # fmt: skip
+_ROUND_TRIP = {"float_precision": "round_trip"}
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -84,9 +85,9 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     try:
         if _kind(path) == "parquet":
             return pd.read_parquet(path)
-        return pd.read_csv(
-            path, dtype=dict.fromkeys(text_columns, str), float_precision="round_trip"
-        )
+        # Before pandas 3 the default parser may be off in the last digit.
+        exact: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else _ROUND_TRIP
+        return pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), **exact)
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
 

@@ -87,7 +87,8 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
             return pd.read_parquet(path)
         # Before pandas 3 the default parser may be off in the last digit.
         exact: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else _ROUND_TRIP
-        return pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), **exact)
+        frame: pd.DataFrame = pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), **exact)
+        return frame
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
 

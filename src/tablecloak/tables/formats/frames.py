@@ -140,7 +140,7 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     arrays: dict[str, Any] = {name: frame[name].to_numpy() for name in _REQUIRED if name != "value"}
     for name, default in _OPTIONAL.items():
         given: Any = frame[name] if name in frame else pd.Series([default] * n_cells)
-        arrays[name] = given.fillna(default).to_numpy()
+        arrays[name] = given.astype(object).where(given.notna(), default).to_numpy()
     table = Table(
         keys=keys,
         values=frame["value"].to_numpy(dtype=np.float64),

@@ -173,7 +173,7 @@ def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
     if isinstance(data, str | Path):
         table = _open_file(Path(data), [*codes, roles.contributor, roles.holding])
     elif isinstance(data, pd.DataFrame):
-        table = ibis.memtable(data.reset_index(drop=True))
+        table = _open_frame(data)
     else:
         table = data
     for column in [*codes, *roles.columns()]:
@@ -182,6 +182,20 @@ def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
                 f"The data has no column {column!r}.{suggestion(column, table.columns)}"
             )
     return table
+
+
+def _open_frame(frame: pd.DataFrame) -> Any:
+    """Open a frame; a column of mixed types is none that a database can read."""
+    import ibis
+    import pyarrow as pa
+
+    try:
+        return ibis.memtable(pa.Table.from_pandas(frame, preserve_index=False))
+    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"The frame cannot be read: {' '.join(map(str, error.args))}. A column mixes numbers "
+            f"and text; look for entries such as '-' or 'x' in it."
+        ) from error
 
 
 def _open_file(path: Path, text_columns: Sequence[str | None]) -> Any:
@@ -272,9 +286,11 @@ def _check_records(records: Any, roles: _Roles, hierarchies: Mapping[str, Hierar
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
     found = records.filter(bad).order_by("row").limit(1).to_pandas()
     if len(found):
+        entry = found[role].iloc[0]
+        shown = "missing" if pd.isna(entry) else f"{entry}"
         raise InputError(
-            f"Row {found['row'].iloc[0] + 1}: column {column!r} is {found[role].iloc[0]!r}, but "
-            f"must be {expected}. Correct the record or leave it out."
+            f"Row {found['row'].iloc[0] + 1}: column {column!r} is {shown}, but must be "
+            f"{expected}. Correct the record or leave it out."
         )
 
 

@@ -1,0 +1,278 @@
+"""Rules and protection levels against the formulas of the field, worked out by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tablecloak as tc
+
+
+def one_cell(values, **columns):
+    """A table of the total and one code, so that cell 1 holds exactly these contributions."""
+    frame = pd.DataFrame({"d": "a", "v": np.asarray(values, dtype=float), **columns})
+    roles = {name: name for name in columns}
+    return tc.tabulate(frame, ["d"], "v", n_largest=5, **roles)
+
+
+def verdict(table, *rules, **options):
+    problem = table.protect(*rules, **options)
+    return problem.status[1], problem.lower_protection[1], problem.upper_protection[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "level"),
+    [
+        # X = 100: x1 + x2 = 95, the rest 5 is less than 10 % of 80; U = 8 + 95 = 103.
+        ([80, 15, 5], "u", 3.0),
+        # The rest is exactly 10 % of the largest: safe, for the rule asks for less.
+        ([50, 20, 5], "s", 0.0),
+        ([50, 20, 4], "u", 1.0),  # U = 5 + 70 = 75, X = 74
+        ([10, 10, 10, 10], "s", 0.0),
+        ([7], "u", 1.0),  # U - X = 0.7, but the floor is 1
+    ],
+)
+def test_p_percent(values, status, level):
+    assert verdict(one_cell(values), tc.PPercent(10)) == (status, level, pytest.approx(level))
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "status", "level"),
+    [
+        (1, 80.0, "s", 0.0),  # exactly 80 %: the rule is strict
+        (1, 75.0, "u", 80 / 0.75 - 100),
+        (2, 90.0, "u", 95 / 0.90 - 100),
+        (3, 95.0, "u", 100 / 0.95 - 100),
+    ],
+)
+def test_dominance(n, k, status, level):
+    found = verdict(one_cell([80, 15, 5]), tc.Dominance(n, k))
+    assert found == (status, pytest.approx(level), pytest.approx(level))
+
+
+def test_prior_posterior_is_the_p_percent_rule_with_p_over_q():
+    table = one_cell([80, 15, 6])
+    # (20/100) 80 + (50/100) (95 - 101) = 13 > 0; U = (20/50) 80 + 95 = 127, X = 101.
+    assert verdict(table, tc.PriorPosterior(20, 50)) == ("u", pytest.approx(26), pytest.approx(26))
+    assert verdict(table, tc.PriorPosterior(10, 50)) == verdict(table, tc.PPercent(20))
+
+
+def test_coalition_of_two_adds_one_more_contributor():
+    table = one_cell([50, 20, 20, 3])
+    assert verdict(table, tc.PPercent(10))[0] == "s"
+    # rest after x1 + x2 + x3 is 3 < 5; U = 5 + 90 = 95, X = 93.
+    assert verdict(table, tc.PPercent(10, coalition=2)) == ("u", 2.0, pytest.approx(2.0))
+
+
+def test_with_several_rules_the_largest_safe_total_counts_and_the_first_names_the_reason():
+    problem = one_cell([80, 15, 5]).protect(
+        tc.MinimumFrequency(5), tc.PPercent(10), tc.Dominance(1, 75)
+    )
+    assert problem.reasons[1] == "dominance"
+    assert problem.upper_protection[1] == pytest.approx(80 / 0.75 - 100)
+
+
+@given(
+    st.lists(st.integers(1, 1000), min_size=1, max_size=6),
+    st.integers(1, 50),
+    st.integers(1, 3),
+    st.integers(51, 99),
+)
+def test_levels_make_the_cell_just_safe(values, p, n, k):
+    """Raising the total by the level, in contributions too small to rank, makes the cell safe."""
+    x = sorted(map(float, values), reverse=True)
+    total = sum(x)
+    unsafe_p = p / 100 * x[0] + sum(x[:2]) - total > 1e-9
+    unsafe_n = 100 * sum(x[:n]) > k * total * (1 + 1e-12)
+    status, lower, upper = verdict(
+        one_cell(values), tc.PPercent(p), tc.Dominance(n, k), floor=0.0, external_bounds=(-1e9, 1e9)
+    )
+    assert (status == "u") == (unsafe_p or unsafe_n)
+    if status == "u":
+        raised = total + upper
+        assert p / 100 * x[0] + sum(x[:2]) - raised <= 1e-6
+        assert 100 * sum(x[:n]) <= k * raised * (1 + 1e-9)
+        assert lower == upper
+
+
+def test_minimum_frequency_takes_its_level_from_the_range():
+    table = one_cell([40, 60])
+    assert verdict(table, tc.MinimumFrequency(3, range=30)) == ("u", 30.0, 30.0)
+    assert verdict(table, tc.MinimumFrequency(3, range=(10, 30))) == ("u", 10.0, 30.0)
+    assert verdict(table, tc.MinimumFrequency(2))[0] == "s"
+
+
+def test_weights_count_as_so_many_contributors_of_the_same_size():
+    """(100, weight 4) and (10, weight 7): total 470, the two largest are 100 and 100."""
+    table = one_cell([100, 10], weight=[4.0, 7.0])
+    found = table.contributions
+    assert table.values[1] == 470
+    assert [found.sum_of_largest(n)[1] for n in (1, 2, 4, 5, 11)] == [100, 200, 400, 410, 470]
+    # p%: the rest after the two largest is 270, more than 10 % of 100.
+    assert verdict(table, tc.PPercent(10))[0] == "s"
+    assert verdict(table, tc.MinimumFrequency(11))[0] == "s"
+    assert verdict(table, tc.MinimumFrequency(12))[0] == "u"
+
+
+def test_weights_enter_fractionally_at_the_end():
+    table = one_cell([100, 10], weight=[1.5, 4.0])
+    assert table.contributions.sum_of_largest(2)[1] == pytest.approx(1.5 * 100 + 0.5 * 10)
+
+
+def test_holdings_are_added_up_before_the_rule():
+    firms = one_cell([30, 30, 30, 8], contributor=list("abcd"), holding=list("HHHI"))
+    assert verdict(firms, tc.PPercent(10))[0] == "s"
+    # The holding H has 90 of 98: with I it knows everything. U = 9 + 98 = 107.
+    assert verdict(firms, tc.PPercent(10, level="holding")) == ("u", 9.0, pytest.approx(9.0))
+    assert verdict(firms, tc.MinimumFrequency(3, level="holding"))[0] == "u"
+    assert verdict(firms, tc.MinimumFrequency(3))[0] == "s"
+
+
+def test_holdings_with_weights_are_refused():
+    table = one_cell([3, 2], contributor=["a", "b"], holding=["H", "I"], weight=[2.0, 2.0])
+    with pytest.raises(tc.InputError, match="not defined for weighted data"):
+        table.protect(tc.PPercent(10, level="holding"))
+
+
+@pytest.mark.parametrize(
+    ("request_codes", "rule", "status"),
+    [
+        ([1, 0, 0], tc.Request(25), "u"),  # 30 of 100 exceeds 25 %
+        ([1, 0, 0], tc.Request(30), "s"),  # not more than 30 %
+        ([2, 0, 0], tc.Request(40, 20), "u"),
+        ([2, 0, 0], tc.Request(20, 40), "s"),
+        ([0, 0, 1], tc.Request(90, minimum=4), "u"),  # asked, and fewer than four
+        ([0, 0, 0], tc.Request(1, minimum=4), "s"),  # nobody asked
+    ],
+)
+def test_request(request_codes, rule, status):
+    table = one_cell([30, 40, 30], request=request_codes)
+    found = verdict(table, rule)
+    assert found[0] == status
+    if status == "u":
+        assert found[1:] == (20.0, 20.0)
+
+
+def test_zero_with_contributors_gets_an_upper_level_only():
+    frame = pd.DataFrame({"d": ["a", "a", "b"], "v": [0.0, 0.0, 50.0]})
+    problem = tc.tabulate(frame, ["d"], "v").protect(tc.ZeroUnsafe(7))
+    cell = problem.table.cell(d="a")
+    levels = problem.lower_protection[cell], problem.upper_protection[cell]
+    assert (problem.status[cell], *levels) == ("u", 0.0, 7.0)
+
+
+def test_what_a_person_says_overrules_the_rules():
+    table = one_cell([80, 15, 5])
+    total = {"d": "Total"}
+    free = tc.Manual([total], "safe")
+    frozen = tc.Manual([total], "frozen")
+    assert table.protect(tc.PPercent(10)).status.tolist() == ["u", "u"]
+    assert table.protect(tc.PPercent(10), free).status.tolist() == ["s", "u"]
+    assert table.protect(tc.PPercent(10), frozen).status.tolist() == ["z", "u"]
+    unsafe = table.protect(tc.Manual([total], range=(5, 10)))
+    assert unsafe.status.tolist() == ["u", "s"]
+    assert (unsafe.lower_protection[0], unsafe.upper_protection[0]) == (5.0, 10.0)
+
+
+def test_levels_are_cut_at_the_default_bounds_of_one_interval_for_the_table():
+    problem = one_cell([100]).protect(tc.PPercent(80))
+    assert (problem.lower_bound[1], problem.upper_bound[1]) == (0.0, 150.0)
+    assert (problem.lower_protection[1], problem.upper_protection[1]) == (80.0, 50.0)
+
+
+def test_asymmetric_levels_and_a_floor_in_the_unit_of_the_table():
+    table = one_cell([0.080, 0.015, 0.005])
+    assert verdict(table, tc.PPercent(10), floor=0.0) == (
+        "u", pytest.approx(0.003), pytest.approx(0.003)
+    )  # fmt: skip
+    assert verdict(table, tc.PPercent(10), floor=0.001, lower_factor=0.5) == (
+        "u", pytest.approx(0.0015), pytest.approx(0.003)
+    )  # fmt: skip
+
+
+def test_negative_contributions_are_ranked_by_absolute_value_with_a_warning():
+    with pytest.warns(tc.TablecloakWarning, match="contributions are negative"):
+        table = one_cell([-50, 30, 25])
+    assert table.contributions.largest[1].tolist() == [50, 30, 25, 0, 0]
+    assert table.contributions.total[1] == 5
+    # (10/100) 50 + (80 - 5) > 0
+    assert verdict(table, tc.PPercent(10))[0] == "u"
+
+
+def test_shadow_variable_is_ranked_while_the_value_is_published():
+    frame = pd.DataFrame({"d": "a", "v": [10.0, 10.0, 10.0], "wages": [90.0, 5.0, 5.0]})
+    table = tc.tabulate(frame, ["d"], "v", shadow="wages")
+    problem = table.protect(tc.PPercent(10))
+    # On wages U = 9 + 95 = 104, X = 100; the level is 4 % of the published 30, at least 1.
+    assert table.values[1] == 30
+    assert problem.upper_protection[1] == pytest.approx(30 * 0.04)
+
+
+def test_rules_on_amounts_are_refused_for_counts():
+    table = tc.tabulate(pd.DataFrame({"d": ["a", "b"]}), ["d"])
+    with pytest.raises(tc.InputError, match="table of counts"):
+        table.protect(tc.PPercent(10))
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments", "message"),
+    [
+        (tc.PPercent, {"p": 0}, "`p` must be a percentage above 0"),
+        (tc.Dominance, {"n": 0, "k": 80}, "`n` must be a whole number"),
+        (tc.Dominance, {"n": 1, "k": 100}, "`k` must be a percentage between"),
+        (tc.PriorPosterior, {"p": 20, "q": 10}, "`q` must be a percentage above p"),
+        (tc.MinimumFrequency, {"minimum": 0}, "`minimum` must be"),
+    ],
+)
+def test_rules_with_impossible_parameters(rule, arguments, message):
+    with pytest.raises(tc.InputError, match=message):
+        rule(**arguments)
+
+
+def test_a_rule_that_needs_more_contributors_than_were_kept_says_so():
+    frame = pd.DataFrame({"d": "a", "v": [5.0, 4, 3, 2, 1]})
+    with pytest.raises(tc.InputError, match="n_largest=4"):
+        tc.tabulate(frame, ["d"], "v").protect(tc.Dominance(4, 90))
+
+
+def test_frequency_and_largest_columns_of_a_ready_table_serve_the_same_rules():
+    rows = [("Total", 150, 5, 80, 40), ("a", 100, 3, 80, 15), ("b", 50, 2, 40, 10)]
+    frame = pd.DataFrame(rows, columns=["d", "v", "f", "x1", "x2"])
+    table = tc.Table.from_frame(frame, ["d"], "v", frequency="f", largest=["x1", "x2"])
+    problem = table.protect(tc.PPercent(10))
+    assert problem.status.tolist() == ["s", "u", "u"]
+    assert problem.upper_protection.tolist() == [0, pytest.approx(3), pytest.approx(4)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rules_on_random_microdata_equal_a_plain_loop_over_cells(seed):
+    random = np.random.default_rng(seed)
+    n = 300
+    frame = pd.DataFrame(
+        {
+            "r": random.choice(list("NESW"), n),
+            "b": random.choice(list("abcdef"), n),
+            "v": np.ceil(random.lognormal(3, 1.5, n)),
+        }
+    )
+    problem = tc.tabulate(frame, ["r", "b"], "v").protect(tc.PPercent(15), tc.MinimumFrequency(3))
+    for r, b in itertools.product(["Total", *"NESW"], ["Total", *"abcdef"]):
+        inside = frame[(frame.r == r) | (r == "Total")]
+        inside = inside[(inside.b == b) | (b == "Total")]
+        if inside.empty:
+            continue
+        x = np.sort(inside.v.to_numpy())[::-1]
+        total = x.sum()
+        safe_total = 0.15 * x[0] + x[:2].sum()
+        if safe_total > total:
+            expected = max(safe_total - total, 1.0)
+        elif len(x) < 3:
+            expected = max(0.2 * total, 1.0)
+        else:
+            expected = 0.0
+        assert problem.upper_protection[problem.table.cell(r=r, b=b)] == pytest.approx(expected)

@@ -1,0 +1,182 @@
+"""Tabulation against plain pandas: sums, counts and largest contributors of every cell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+
+REGIONS = {"North": ["N1", "N2"], "South": ["S1", "S2", "S3"]}
+BRANCHES = ["a", "b", "c", "d"]
+
+
+def microdata(seed: int, n: int = 200) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    firm = random.integers(0, n // 2, n)
+    return pd.DataFrame(
+        {
+            "region": random.choice(["N1", "N2", "S1", "S2", "S3"], n),
+            "branch": random.choice(BRANCHES, n, p=[0.4, 0.3, 0.2, 0.1]),
+            "size": random.choice(["small", "large"], n),
+            "firm": [f"f{number}" for number in firm],
+            "group": [f"g{number // 3}" for number in firm],
+            "w": 1.0 + firm % 3,
+            "turnover": np.round(random.lognormal(3, 1, n), 2),
+        }
+    )
+
+
+def inside(frame: pd.DataFrame, codes: dict[str, str]) -> pd.DataFrame:
+    for name, code in codes.items():
+        wanted = REGIONS.get(code, [code])
+        frame = frame if code == "Total" else frame[frame[name].isin(wanted)]
+    return frame
+
+
+def non_empty(frame: pd.DataFrame) -> int:
+    regions = ["Total", "North", "South", "N1", "N2", "S1", "S2", "S3"]
+    return sum(
+        not inside(frame, {"region": region, "branch": branch}).empty
+        for region in regions
+        for branch in ["Total", *BRANCHES]
+    )
+
+
+def check(table: tc.Table, frame: pd.DataFrame, contributions, identifier: str, weighted: bool):
+    assert len(table.keys) == len(table.keys.drop_duplicates())
+    for cell, codes in enumerate(table.keys.to_dict("records")):
+        records = inside(frame, codes)
+        weight = records.w if weighted else 1.0
+        assert table.values[cell] == pytest.approx((records.turnover * weight).sum(), rel=1e-12)
+        by_unit = records.groupby(identifier).agg(x=("turnover", "sum"), w=("w", "first"))
+        assert contributions.count[cell] == len(by_unit)
+        largest = np.sort(by_unit.x.to_numpy())[::-1][:3]
+        assert contributions.largest[cell][: len(largest)] == pytest.approx(largest)
+        assert not contributions.largest[cell][len(largest) :].any()
+        if weighted:
+            assert contributions.weighted_count[cell] == pytest.approx(by_unit.w.sum())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cell_equals_a_query_of_its_own(seed, weighted):
+    """Firms have records in many cells: each margin counts them once, with all they have."""
+    frame = microdata(seed)
+    table = tc.tabulate(
+        frame,
+        {"region": REGIONS, "branch": None},
+        "turnover",
+        contributor="firm",
+        weight="w" if weighted else None,
+    )
+    assert table.n_cells == non_empty(frame)
+    check(table, frame, table.contributions, "firm", weighted)
+
+
+def test_holdings_are_grouped_like_contributors():
+    frame = microdata(7)
+    table = tc.tabulate(
+        frame, {"region": REGIONS, "branch": None}, "turnover", contributor="firm", holding="group"
+    )
+    check(table, frame, table.contributions, "firm", False)
+    check(table, frame, table.holdings, "group", False)
+
+
+def test_linked_tables_are_one_table_over_the_common_cells():
+    frame = microdata(3)
+    dimensions = {"region": REGIONS, "branch": None, "size": None}
+    options = {"value": "turnover", "contributor": "firm"}
+    linked = tc.tabulate(
+        frame, dimensions, tables=[["region", "branch"], ["region", "size"]], **options
+    )
+    # 8 regions x 5 branches, 8 x 3 sizes, of which the 8 margins by region are common.
+    assert linked.n_cells == 40 + 24 - 8
+    check(linked, frame, linked.contributions, "firm", False)
+    first = tc.tabulate(frame, {"region": REGIONS, "branch": None}, **options)
+    second = tc.tabulate(frame, {"region": REGIONS, "size": None}, **options)
+    joined = tc.link(first, second)
+    by_codes = ["region", "branch", "size"]
+    one = linked.to_frame().sort_values(by_codes).reset_index(drop=True)
+    other = joined.to_frame()[list(one.columns)].sort_values(by_codes).reset_index(drop=True)
+    pd.testing.assert_frame_equal(one, other)
+    # The relations of the common margin occur in both tables, and once in the linked one.
+    assert joined.n_relations == linked.n_relations == first.n_relations + second.n_relations - 3
+
+
+def test_linked_tables_that_disagree_are_refused():
+    frame = microdata(3)
+    first = tc.tabulate(frame, ["region", "branch"], "turnover")
+    second = tc.tabulate(frame.iloc[1:], ["region", "size"], "turnover")
+    with pytest.raises(tc.InputError, match="given twice with different values"):
+        tc.link(first, second)
+
+
+def test_the_order_of_records_and_the_source_change_nothing(tmp_path):
+    frame = microdata(5, 500)
+    frame.to_csv(tmp_path / "m.csv", index=False)
+    frame.to_csv(tmp_path / "m.csv.gz", index=False)
+    frame.to_parquet(tmp_path / "m.parquet")
+    shuffled = frame.sample(frac=1, random_state=1)
+    sources = [shuffled, *(tmp_path / name for name in ("m.csv", "m.csv.gz", "m.parquet"))]
+    first = tc.tabulate(frame, {"region": REGIONS, "branch": None}, "turnover", contributor="firm")
+    for source in sources:
+        other = tc.tabulate(
+            source, {"region": REGIONS, "branch": None}, "turnover", contributor="firm"
+        )
+        pd.testing.assert_frame_equal(first.keys, other.keys)
+        assert np.array_equal(first.values, other.values)
+        assert np.array_equal(first.contributions.largest, other.contributions.largest)
+
+
+def test_codes_keep_their_leading_zeros(tmp_path):
+    (tmp_path / "m.csv").write_text("nace,v\n01,5\n02,6\n02,7\n")
+    assert tc.tabulate(tmp_path / "m.csv", ["nace"], "v").keys["nace"].tolist()[1:] == ["01", "02"]
+
+
+def test_rounding_of_leaves_makes_the_table_add_up_exactly():
+    frame = pd.DataFrame({"d": list("abc"), "v": [0.4, 0.4, 0.4]})
+    table = tc.tabulate(frame, ["d"], "v", decimals=0)
+    assert table.values.tolist() == [0, 0, 0, 0]
+    exact = tc.tabulate(microdata(1), ["region", "branch"], "turnover", decimals=0)
+    assert exact.integer
+    assert not (exact.relations @ exact.values).any()
+
+
+def test_counts_without_a_value():
+    frame = microdata(2)
+    table = tc.tabulate(frame, ["region"])
+    assert table.values[0] == len(frame)
+    assert table.name == "count"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"turnover": "many"}, "turnover.* mixes numbers and text"),
+        ({"w": -1.0}, r"Row 1: column 'w' is -1.0, but must be a finite number above 0"),
+        ({"firm": None}, "Row 1: column 'firm' is missing, but must be an identifier"),
+        ({"region": None}, "Row 1: the code of dimension 'region' is missing"),
+    ],
+)
+def test_bad_records_are_named(change, message):
+    frame = microdata(0)
+    for column, entry in change.items():
+        frame[column] = frame[column].astype(object) if isinstance(entry, str) else frame[column]
+        frame.loc[0, column] = entry
+    with pytest.raises(tc.InputError, match=message):
+        tc.tabulate(
+            frame, {"region": REGIONS}, "turnover", contributor="firm", weight="w"
+        )
+
+
+def test_contributor_with_two_weights_is_refused():
+    frame = pd.DataFrame({"d": ["a", "b"], "v": [1.0, 2.0], "f": ["x", "x"], "w": [1.0, 2.0]})
+    with pytest.raises(tc.InputError, match="different weights"):
+        tc.tabulate(frame, ["d"], "v", contributor="f", weight="w")
+
+
+def test_misspelt_column_suggests_the_right_one():
+    with pytest.raises(tc.InputError, match="no column 'turnver'.*Did you mean 'turnover'"):
+        tc.tabulate(microdata(0), ["region"], "turnver")

@@ -94,7 +94,7 @@ def adjust(
     if sensitive_limit is not None and not sensitive_limit >= 1:
         raise InputError(f"`sensitive_limit` must be at least 1. Got {sensitive_limit!r}.")
     cost = _cost(problem, weights)
-    rows = [row for statistic in parse(preserve) for row in statistic.rows(problem)]
+    rows = [row for statistic in parse(preserve) for row in statistic.rows(problem, integer=whole)]
     room = room_of(problem, limit=sensitive_limit, integer=whole)
     room = _finite_room(problem, room)
     model = AdjustmentModel(problem, cost, room, rows)

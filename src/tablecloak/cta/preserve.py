@@ -69,8 +69,15 @@ class Preserve:
         if not self.tolerance >= 0:
             raise InputError(f"`tolerance` must be a number >= 0. Got {self.tolerance!r}.")
 
-    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
-        """Return the rows that preserve the statistic."""
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        """Return the rows that preserve the statistic.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        integer : bool, default=False
+            Whether changes are whole numbers.
+        """
         raise NotImplementedError
 
 
@@ -78,7 +85,7 @@ class Preserve:
 class Mean(Preserve):
     """The mean of the subset stays: sum z_i = 0."""
 
-    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
         """Return one row with coefficient 1 on each cell of the subset."""
         cells = select(problem, self.subset)
         total = float(np.abs(problem.table.values[cells].sum()))
@@ -89,7 +96,7 @@ class Mean(Preserve):
 class Slope(Preserve):
     """The slope of the adjusted on the original values is 1: L(z) = Cov(a, z) / Var(a) = 0."""
 
-    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
         """Return one row with coefficients a_i - mean(a), scaled to at most 1.
 
         Raises
@@ -106,7 +113,7 @@ class Slope(Preserve):
         spread = float(np.sum(centred**2)) / largest
         # Changes in whole numbers cannot meet a row with fractional coefficients exactly; half
         # a unit of one cell is what the published precision can express.
-        whole = 0.5 if problem.table.integer else 0.0
+        whole = 0.5 if integer else 0.0
         slack = max(self.tolerance * spread, whole)
         return [PreservedRow("slope", centred / largest, slack)]
 
@@ -115,10 +122,10 @@ class Slope(Preserve):
 class Regression(Preserve):
     """Slope 1 and intercept 0: the regression of adjusted on original values is the identity."""
 
-    def rows(self, problem: ProtectionProblem) -> list[PreservedRow]:
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
         """Return the rows of the mean and of the slope."""
-        mean = Mean(self.subset, self.tolerance).rows(problem)
-        return mean + Slope(self.subset, self.tolerance).rows(problem)
+        mean = Mean(self.subset, self.tolerance).rows(problem, integer=integer)
+        return mean + Slope(self.subset, self.tolerance).rows(problem, integer=integer)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,208 @@
+"""Adjusted tables: what they keep, what they refuse, and what proves them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import tablecloak as tc
+
+
+def random_problem(seed: int, shape=(3, 4), n_sensitive: int = 3) -> tc.ProtectionProblem:
+    random = np.random.default_rng(seed)
+    codes = [[f"{axis}{code}" for code in range(size)] for axis, size in enumerate(shape)]
+    frame = pd.DataFrame(
+        list(itertools.product(*codes)), columns=[f"d{axis}" for axis in range(len(shape))]
+    ).assign(v=lambda f: random.integers(5, 200, len(f)).astype(float))
+    table = tc.tabulate(frame, list(frame.columns[:-1]), "v")
+    sensitive = np.zeros(table.n_cells, dtype=bool)
+    leaves = np.flatnonzero((table.keys != "Total").all(axis=1))
+    sensitive[random.choice(leaves, n_sensitive, replace=False)] = True
+    level = np.where(sensitive, np.ceil(table.values * 0.2), 0)
+    return tc.ProtectionProblem(
+        table=table,
+        status=np.where(sensitive, "u", "s"),
+        lower_protection=level,
+        upper_protection=np.where(sensitive, level + random.integers(0, 5, len(level)), 0),
+        sliding_protection=np.zeros(table.n_cells),
+        lower_bound=np.zeros(table.n_cells),
+        upper_bound=np.full(table.n_cells, 1000.0 * len(leaves)),
+        weights=np.ones(table.n_cells),
+    )
+
+
+def optimum_by_enumeration(problem: tc.ProtectionProblem, weights: np.ndarray) -> float:
+    """Least loss over all directions, one scipy program for each."""
+    n, cells = problem.table.n_cells, np.flatnonzero(problem.sensitive)
+    low = problem.lower_bound - problem.table.values
+    high = problem.upper_bound - problem.table.values
+    relations = problem.table.relations.toarray()
+    best = np.inf
+    for signs in itertools.product([1, -1], repeat=len(cells)):
+        up, down = np.maximum(high, 0), np.maximum(-low, 0)
+        at_least = np.zeros(2 * n)
+        for cell, sign in zip(cells, signs, strict=True):
+            if sign > 0:
+                at_least[cell], down[cell] = problem.upper_protection[cell], 0
+            else:
+                at_least[n + cell], up[cell] = problem.lower_protection[cell], 0
+        bounds = np.column_stack([at_least, np.concatenate([up, down])])
+        if np.any(bounds[:, 0] > bounds[:, 1]):
+            continue
+        found = linprog(
+            np.tile(weights, 2), A_eq=np.hstack([relations, -relations]),
+            b_eq=np.zeros(len(relations)), bounds=bounds,
+        )  # fmt: skip
+        if found.status == 0:
+            best = min(best, found.fun)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rule", ["unit", "relative"])
+def test_optimum_equals_enumeration_of_all_directions(seed, rule):
+    problem = random_problem(seed)
+    adjusted = tc.adjust(problem, weights=rule, integer=False)
+    expected = optimum_by_enumeration(problem, tc.WeightRule(rule).of(problem))
+    assert adjusted.loss == pytest.approx(expected, rel=1e-6)
+    assert adjusted.is_optimal
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whole_tables_stay_whole_and_add_up_without_any_error(seed):
+    problem = random_problem(seed, (2, 3, 3), 4)
+    adjusted = tc.adjust(problem, weights="unit", time_limit=10)
+    assert adjusted.integer
+    measured = adjusted.verify()
+    assert measured.exact
+    assert not (problem.table.relations @ adjusted.values).any()
+    shifted = adjusted.changes[problem.sensitive]
+    levels = (problem.lower_protection, problem.upper_protection)
+    lower, upper = (level[problem.sensitive] for level in levels)
+    assert np.all((shifted >= upper) | (shifted <= -lower))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["sensitive", "all"]))
+def test_preserved_regression_means_slope_1_and_intercept_0(seed, subset):
+    problem = random_problem(seed, n_sensitive=4)
+    try:
+        adjusted = tc.adjust(
+            problem, preserve=[tc.Regression(subset)], integer=False, time_limit=10
+        )
+    except tc.ModelError:
+        return
+    found = adjusted.moments(subset)
+    assert found.slope == pytest.approx(1, abs=1e-6)
+    assert found.mean_shift == pytest.approx(0, abs=1e-5)
+    # With L(z) = 0 the correlation is 1 / sqrt(1 + Var(z) / Var(a)).
+    cells = problem.sensitive if subset == "sensitive" else np.ones(len(adjusted.values), bool)
+    ratio = np.var(adjusted.changes[cells]) / np.var(problem.table.values[cells])
+    assert found.correlation == pytest.approx(1 / np.sqrt(1 + ratio), abs=1e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_moments_obey_their_identities(seed):
+    adjusted = tc.adjust(random_problem(seed), time_limit=5)
+    a, z = adjusted.problem.table.values, adjusted.changes
+    slope_of_changes = np.cov(a, z, bias=True)[0, 1] / np.var(a)
+    found = adjusted.moments("all")
+    ratio = 1 + 2 * slope_of_changes + np.var(z) / np.var(a)
+    assert found.slope == pytest.approx(1 + slope_of_changes)
+    assert found.variance_ratio == pytest.approx(ratio)
+    assert found.correlation == pytest.approx((1 + slope_of_changes) / np.sqrt(ratio))
+
+
+def test_mean_over_one_region_stays():
+    problem = random_problem(3)
+    subset = {"d0": "01"}
+    adjusted = tc.adjust(problem, preserve=[tc.Mean(subset)], integer=False)
+    assert adjusted.moments(subset).mean_shift == pytest.approx(0, abs=1e-6)
+
+
+def test_capacities_and_the_limit_on_sensitive_changes_are_kept():
+    problem = random_problem(1).with_changes(capacity_up=60.0, capacity_down=50.0)
+    adjusted = tc.adjust(problem, sensitive_limit=2, integer=False)
+    safe = ~problem.sensitive
+    assert adjusted.changes[safe].max() <= 60 + 1e-6
+    assert adjusted.changes[safe].min() >= -50 - 1e-6
+    level = np.maximum(problem.lower_protection, problem.upper_protection)
+    assert np.all(np.abs(adjusted.changes)[~safe] <= 2 * level[~safe] + 1e-6)
+
+
+def test_frozen_cells_and_fixed_directions_are_kept():
+    problem = random_problem(2)
+    status = problem.status.copy()
+    status[0] = "z"
+    problem = problem.with_changes(status=status)
+    adjusted = tc.adjust(problem)
+    assert adjusted.changes[0] == 0
+    up = tc.adjust(random_problem(2), directions="up")
+    assert np.all(up.changes[problem.sensitive] >= problem.upper_protection[problem.sensitive])
+
+
+def test_impossible_capacities_are_an_error_that_names_cells():
+    problem = random_problem(0).with_changes(capacity_up=0.0, capacity_down=0.0)
+    with pytest.raises(tc.ModelError, match="No choice of directions satisfies all levels"):
+        tc.adjust(problem)
+    with pytest.raises(tc.ModelError, match="The conflict involves") as caught:
+        tc.adjust(problem, directions="up")
+    assert set(caught.value.cells) <= set(np.flatnonzero(problem.sensitive))
+
+
+def test_an_adjustment_with_one_altered_number_is_refused():
+    adjusted = tc.adjust(random_problem(0))
+    for cell in (0, int(np.flatnonzero(adjusted.problem.sensitive)[0])):
+        values = adjusted.values.copy()
+        values[cell] += 1
+        with pytest.raises(tc.VerificationError):
+            replace(adjusted, values=values).verify()
+    with pytest.raises(tc.VerificationError, match="is claimed, but only"):
+        replace(adjusted, bound=adjusted.bound * 1.01).verify()
+
+
+def test_truth_itself_is_refused_as_too_near_to_the_truth():
+    adjusted = tc.adjust(random_problem(0))
+    with pytest.raises(tc.VerificationError, match="too near to their true values"):
+        replace(adjusted, values=adjusted.problem.table.values).verify()
+
+
+def test_release_holds_adjusted_values_only():
+    adjusted = tc.adjust(random_problem(4))
+    released = adjusted.release()
+    assert list(released.columns) == ["d0", "d1", "v"]
+    assert np.array_equal(released["v"], adjusted.values)
+
+
+@pytest.mark.parametrize("name", ["table1", "table6"])
+def test_plain_solver_on_raw_units_is_wrong_where_we_prove_the_optimum(instances, name):
+    """The all-up program with weights 1/|a|: costs of 1e-9 pass every tolerance unseen."""
+    problem = tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz")
+    values, n = problem.table.values, problem.table.n_cells
+    cost = np.tile(tc.WeightRule.RELATIVE.of(problem), 2)
+    up = np.where(problem.frozen, 0, problem.upper_bound - values)
+    down = np.where(problem.frozen | problem.sensitive, 0, values - problem.lower_bound)
+    at_least = np.concatenate([np.where(problem.sensitive, problem.upper_protection, 0), np.zeros(n)])
+    relations = problem.table.relations
+    from scipy.sparse import hstack
+
+    plain = linprog(
+        cost,
+        A_eq=hstack([relations, -relations]),
+        b_eq=np.zeros(problem.table.n_relations),
+        bounds=np.column_stack([at_least, np.concatenate([up, down])]),
+        method="highs",
+    )
+    adjusted = tc.adjust(problem, directions="up")
+    assert adjusted.bound_certificate.verify() == pytest.approx(9.000572, abs=1e-6)
+    assert adjusted.loss == pytest.approx(9.000572, abs=1e-6)
+    assert plain.status == 0
+    assert plain.fun > 1.01 * adjusted.loss

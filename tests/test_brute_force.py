@@ -13,7 +13,7 @@ import tablecloak as tc
 
 
 def random_problem(seed: int, n_codes: int = 0) -> tc.ProtectionProblem:
-    """A table of 1 to 4 dimensions with hierarchies, zeros, and integers or fractions."""
+    """A table of 1 to 4 dimensions: nested and other hierarchies, linked, zeros, fractions."""
     random = np.random.default_rng(seed)
     n_dimensions = int(random.integers(1, 5)) if not n_codes else 2
     trees = {}
@@ -24,13 +24,23 @@ def random_problem(seed: int, n_codes: int = 0) -> tc.ProtectionProblem:
             first = next(iter(nested))
             nested[first] = [f"{first}1", f"{first}2"]
         trees[f"d{axis}"] = tc.Hierarchy.from_dict(nested)
+        leaves = list(trees[f"d{axis}"].leaves)
+        if random.random() < 0.2 and not n_codes and len(leaves) > 2:
+            # A second grouping of the same leaves, which need not nest with the first.
+            random.shuffle(leaves)
+            other = tc.Hierarchy.from_dict({f"{axis}x": leaves[:2], f"{axis}y": leaves[2:]})
+            trees[f"d{axis}"] = tc.Hierarchy.combine(trees[f"d{axis}"], other)
     leaves = list(itertools.product(*(tree.leaves for tree in trees.values())))
     values = np.ceil(random.lognormal(3, 1, len(leaves)))
     values[random.random(len(leaves)) < 0.2] = 0
     if random.random() < 0.5:
         values = values / 7
     frame = pd.DataFrame(leaves, columns=list(trees)).assign(v=values)
-    table = tc.tabulate(frame[frame.v > 0] if values.any() else frame, trees, "v")
+    linked = None
+    if n_dimensions > 2 and random.random() < 0.5:
+        names = list(trees)
+        linked = [names[:2], names[1:]]
+    table = tc.tabulate(frame[frame.v > 0] if values.any() else frame, trees, "v", tables=linked)
     if table.n_cells < 3:
         return random_problem(seed + 10_000)
     sensitive = random.random(table.n_cells) < 0.2

@@ -166,9 +166,7 @@ def test_bad_records_are_named(change, message):
         frame[column] = frame[column].astype(object) if isinstance(entry, str) else frame[column]
         frame.loc[0, column] = entry
     with pytest.raises(tc.InputError, match=message):
-        tc.tabulate(
-            frame, {"region": REGIONS}, "turnover", contributor="firm", weight="w"
-        )
+        tc.tabulate(frame, {"region": REGIONS}, "turnover", contributor="firm", weight="w")
 
 
 def test_contributor_with_two_weights_is_refused():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import NOT_SAFE, errors_as_messages
+from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
 from tablecloak.cli.problem import RequireName
 
 __all__ = ["register"]
@@ -51,7 +51,7 @@ def audit(
     from tablecloak.release import audit as run
     from tablecloak.tables.formats import read_problem, write_frame
 
-    with errors_as_messages():
+    with errors_as_messages(), reporting():
         problem = read_problem(original, tolerance=tolerance)
         found = run(
             problem,

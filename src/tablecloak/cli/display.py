@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -28,25 +29,32 @@ _console = Console(stderr=True)
 
 
 class Reporter:
-    """Shows stage, loss, bound and what is open, from the second second on."""
+    """Shows stage, loss, bound and what is open, once two seconds have passed."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
         self.shown = 0.0
-        self.status = _console.status("working")
+        self.status = _console.status("working (Ctrl-C ends)")
+        self.timer = threading.Timer(SILENT_SECONDS, self.status.start)
+        self.timer.daemon = True
+        self.timer.start()
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
         """Take note of progress; cheap enough to be called often."""
         now = time.monotonic()
         if now - self.started < SILENT_SECONDS or now - self.shown < 0.2:
             return
-        if not self.shown:
-            self.status.start()
         self.shown = now
         known = f", bound {bound:.9g}" if math.isfinite(bound) else ""
         found = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
         seconds = now - self.started
         self.status.update(f"{stage}: {found}{known}, {left} open, {seconds:.0f} s (Ctrl-C ends)")
+
+    def stop(self) -> None:
+        """Remove the line."""
+        self.timer.cancel()
+        self.timer.join()
+        self.status.stop()
 
 
 @contextmanager
@@ -56,7 +64,7 @@ def reporting() -> Iterator[Reporter]:
     try:
         yield reporter
     finally:
-        reporter.status.stop()
+        reporter.stop()
 
 
 @contextmanager

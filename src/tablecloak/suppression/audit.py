@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import InputError
 from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool
@@ -184,20 +184,6 @@ def audit_pattern(
         pool=pool,
         programs=attack.programs,
         seconds=time.monotonic() - started,
-    )
-
-
-def require_safe(found: Audit) -> None:
-    """Raise unless every sensitive cell is protected; names the cells that are not."""
-    from tablecloak.errors import VerificationError
-
-    if found.is_safe:
-        return
-    cells = found.pool.needs.cells[[v is not Verdict.PROTECTED for v in found.verdicts]]
-    raise VerificationError(
-        f"{len(cells)} sensitive cells are not protected: "
-        f"{listed(found.problem.table.labels(cells[:5]))}.",
-        cells=cells,
     )
 
 

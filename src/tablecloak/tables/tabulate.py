@@ -167,8 +167,6 @@ class _Roles:
 
 def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
     """Return an Ibis table over the data, after checking that all columns exist."""
-    import ibis
-
     codes = [column for dimension in dimensions.values() for column in dimension.columns]
     if isinstance(data, str | Path):
         table = _open_file(Path(data), [*codes, roles.contributor, roles.holding])

@@ -36,7 +36,7 @@ def test_castros_files_come_back_with_the_same_numbers(instances, tmp_path, name
     problem = tc.read_jj(path)
     tc.write_jj(problem, tmp_path / "back.jj.gz")
     assert_same(problem, tc.read_jj(tmp_path / "back.jj.gz"))
-    header = gzip.open(path).read().split(maxsplit=2)
+    header = gzip.decompress(path.read_bytes()).split(maxsplit=2)
     assert int(header[1]) == problem.table.n_cells
 
 

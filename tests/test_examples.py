@@ -1,0 +1,58 @@
+"""What the documentation shows works as it is shown."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import tablecloak
+import tablecloak as tc
+from tablecloak.job import read_job, run_job
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+MODULES = [name for _, name, _ in pkgutil.walk_packages(tablecloak.__path__, "tablecloak.")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+def test_coxs_example_runs_and_asserts_its_figures(capsys):
+    runpy.run_path(str(EXAMPLES / "cox" / "run.py"))
+    assert "loss 3076" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_enterprises_are_protected_both_ways(tmp_path):
+    job = read_job(EXAMPLES / "enterprises" / "job.toml")
+    job.adjustment.time_limit = 8
+    result = run_job(job, tmp_path)
+    assert result.is_safe
+    assert result.pattern.loss == 3178479
+    table = result.problem.table
+    assert (table.n_cells, result.problem.n_sensitive) == (728, 128)
+    released = pd.read_csv(tmp_path / "release" / "suppression" / "table.csv")
+    assert len(released) == table.n_cells
+    assert released[table.name].isna().sum() == result.pattern.suppressed.sum()
+    assert not (table.relations @ result.adjustment.values).any()
+
+
+def test_importing_the_package_loads_no_heavy_library():
+    heavy = "{'pandas', 'scipy', 'highspy', 'ibis'}"
+    code = f"import sys, tablecloak; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_documented():
+    assert all(getattr(tc, name).__doc__ for name in tc.__all__ if name != "__version__")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,15 +15,18 @@ import pandas as pd
 from tablecloak.cta.adjustment import TOLERANCE, Adjustment
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.suppression.audit import Audit, audit_pattern
+from tablecloak.suppression.intruder import Intruder
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.sensitivity import Rule
 
 __all__ = ["AdjustedAudit", "audit", "read_release"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Progress = Callable[[str, float, float, int], None]
 Release = SuppressionPattern | Adjustment | pd.DataFrame | str | Path | npt.ArrayLike
 
 _PUBLISHED = {"published", "s", "safe", "v", "z"}
@@ -97,7 +101,11 @@ def audit(
     release: Release,
     *,
     require: Requirement | str = Requirement.TWO_SIDED,
+    intruders: Intruder | str | Sequence[Intruder | str] = "external",
+    groups: Sequence[Rule] = (),
     detail: Literal["verdict", "intervals"] = "verdict",
+    threads: int | None = None,
+    progress: Progress | None = None,
 ) -> Audit | AdjustedAudit:
     """Attack a release, whoever made it.
 
@@ -110,8 +118,19 @@ def audit(
         suppressed cells, or an array of adjusted values.
     require : Requirement or str, default="two-sided"
         What counts as protected in a suppression pattern.
+    intruders : Intruder, str, or sequence of these, default="external"
+        Who attacks a pattern besides the external intruder: "contributors" (each with its own
+        contributions), "pairs" (two together), "holdings", "zeros" (knows true zeros),
+        "integers" (knows that values are whole).
+    groups : sequence of Rule, default=()
+        Rules that the sum of the suppressed cells of a relation must satisfy as well, such as
+        ``[PPercent(10)]``.
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to compute the exact interval of every sensitive cell of a pattern.
+    threads : int, optional
+        By default as many as there are processors; the result does not depend on it.
+    progress : callable, optional
+        Called with stage, proved cells, all sensitive cells and open parts.
 
     Returns
     -------
@@ -120,14 +139,23 @@ def audit(
 
     Notes
     -----
-    The intruder is external: he knows all that is published, all relations and the external
-    bounds, and contributed to no cell himself.
+    Every intruder knows all that is published, all relations and the external bounds. What
+    others know besides: `tablecloak.suppression.intruder`, docs/guarantees.md.
     """
     suppressed, values = _parts(problem, release)
     if values is not None:
         return _audit_values(problem, values)
     assert suppressed is not None
-    return audit_pattern(problem, suppressed, require=require, detail=detail)
+    return audit_pattern(
+        problem,
+        suppressed,
+        require=require,
+        intruders=intruders,
+        groups=groups,
+        detail=detail,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def read_release(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
+from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Attack", "Extreme", "prove", "reduced_relations", "with_finite_bounds"]
+__all__ = ["Attack", "Extreme", "prove", "with_finite_bounds"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -30,14 +31,15 @@ class Extreme:
 
     Parameters
     ----------
-    deviation : numpy.ndarray of float, shape (n_cells,)
-        The table that moves it farthest; empty if no point was accepted.
+    deviation : numpy.ndarray of float, shape (n_unknown,)
+        The solution that moves it farthest; empty if no point was accepted.
     reach : float
         By how much it moves the cell, >= 0.
     limit : float
-        Proved upper bound on this distance; inf if the proof failed.
-    duals : numpy.ndarray of float, shape (n_relations,)
-        Multipliers of the relations that prove `limit`.
+        Proved upper bound on this distance; inf if the proof failed. Not beyond the distance
+        at which the search was told to stop.
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Multipliers of the rows of the system that prove `limit`.
     """
 
     deviation: Floats
@@ -47,7 +49,7 @@ class Extreme:
 
 
 class Attack:
-    """max or min of d_p over A d = 0, share * (lb - a) <= d <= share * (ub - a).
+    """max or min of d_p over A d = 0, share * low <= d <= share * high.
 
     The share of a cell is 1 if it is suppressed, 0 if it is published, and lies between in
     the relaxation of the exact method. The program stays in memory, measured in median
@@ -55,24 +57,16 @@ class Attack:
 
     Parameters
     ----------
-    problem : ProtectionProblem
-        With finite external bounds.
-    candidates : numpy.ndarray of bool, shape (n_cells,)
-        Cells that may ever be suppressed.
+    system : System
     """
 
-    def __init__(self, problem: ProtectionProblem, candidates: Flags) -> None:
-        self.problem = problem
-        self.cells = np.flatnonzero(candidates)
-        self.column_of = np.full(problem.table.n_cells, -1, dtype=np.int64)
-        self.column_of[self.cells] = np.arange(len(self.cells))
-        matrix, self.rows = reduced_relations(problem, self.cells)
-        self.low = (problem.lower_bound - problem.table.values)[self.cells] / problem.unit
-        self.high = (problem.upper_bound - problem.table.values)[self.cells] / problem.unit
-        nothing, n_rows = np.zeros(len(self.cells)), matrix.shape[0]
-        zero = np.zeros(n_rows)
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.low, self.high = system.low / system.unit, system.high / system.unit
+        nothing, zero = np.zeros(system.n_unknown), np.zeros(len(system.rows))
         self._solver = LinearSolver(
-            Program(nothing, matrix, zero, zero, nothing, nothing), primal=True
+            Program(nothing, system.matrix, zero, zero, self.low.copy(), self.high.copy()),
+            primal=True,
         )
         self._priced = np.zeros(0, dtype=np.int64)
 
@@ -83,39 +77,60 @@ class Attack:
 
     def hide(self, share: npt.NDArray[np.float64] | Flags) -> None:
         """Say which cells are suppressed, as flags or as shares, one for each cell."""
-        part = np.asarray(share, dtype=np.float64)[self.cells]
+        part = np.asarray(share, dtype=np.float64)
         self._set(part * self.low, part * self.high)
 
-    def extreme(self, cell: int, sign: int, time_limit: float = np.inf) -> Extreme:
-        """Move one cell as far as possible, up (sign = 1) or down (sign = -1)."""
-        column = self.column_of[[cell]]
+    def know(self, system: System) -> None:
+        """Attack as somebody who knows the bounds of another system over the same cells."""
+        self._set(system.low / system.unit, system.high / system.unit)
+
+    def extreme(
+        self, cell: int, sign: int, *, enough: float = np.inf, time_limit: float = np.inf
+    ) -> Extreme:
+        """Move one cell as far as possible, up (sign = 1) or down (sign = -1).
+
+        Parameters
+        ----------
+        cell : int
+            Position in the system.
+        sign : {1, -1}
+        enough : float, default=inf
+            Distance at which the search may stop.
+        time_limit : float, default=inf
+            Seconds.
+        """
+        column = np.array([cell])
+        unit = self.system.unit
+        low, high = self._solver.lower[column].copy(), self._solver.upper[column].copy()
+        stop = enough / unit
+        if sign > 0 and high[0] > stop:
+            self._solver.change_bounds(column, low, np.array([stop]))
+        elif sign < 0 and low[0] < -stop:
+            self._solver.change_bounds(column, np.array([-stop]), high)
         self._price(column, np.array([-float(sign)]))
         solution = self._solver.solve(time_limit)
-        deviation = self._deviation(solution.x)
-        unit = self.problem.unit
-        duals = np.zeros(self.problem.table.n_relations)
-        if len(solution.duals):
-            duals[self.rows] = -solution.duals
-        reach = sign * float(deviation[cell]) if len(deviation) else 0.0
-        return Extreme(deviation, max(reach, 0.0), -solution.bound * unit, duals)
+        self._solver.change_bounds(column, low, high)
+        reach = sign * float(solution.x[cell]) * unit if len(solution.x) else 0.0
+        duals = -solution.duals if len(solution.duals) else np.zeros(len(self.system.rows))
+        return Extreme(solution.x * unit, max(reach, 0.0), -solution.bound * unit, duals)
 
     def push(self, cells: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
         """Move many cells at once towards their targets, each counted up to its target.
 
         Returns the deviation found, or an empty array.
         """
-        columns = self.column_of[cells]
-        wanted = targets / self.problem.unit
-        low, high = self._solver.lower[columns].copy(), self._solver.upper[columns].copy()
+        unit = self.system.unit
+        wanted = targets / unit
+        low, high = self._solver.lower[cells].copy(), self._solver.upper[cells].copy()
         self._solver.change_bounds(
-            columns,
+            cells,
             np.where(wanted < 0, np.maximum(low, wanted), low),
             np.where(wanted > 0, np.minimum(high, wanted), high),
         )
-        self._price(columns, -1.0 / wanted)
+        self._price(cells, -1.0 / wanted)
         solution = self._solver.solve(time_limit)
-        self._solver.change_bounds(columns, low, high)
-        return self._deviation(solution.x)
+        self._solver.change_bounds(cells, low, high)
+        return solution.x * unit
 
     def _set(self, low: Floats, high: Floats) -> None:
         changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
@@ -128,24 +143,17 @@ class Attack:
         self._solver.change_costs(columns, costs)
         self._priced = columns
 
-    def _deviation(self, x: Floats) -> Floats:
-        if not len(x):
-            return x
-        full = np.zeros(self.problem.table.n_cells)
-        full[self.cells] = x * self.problem.unit
-        return full
-
 
 def prove(
     attack: Attack,
     pool: WitnessPool,
-    hidden: Flags,
     *,
     seed: int = 0,
     stop_at_failure: bool = False,
     deadline: float = np.inf,
+    stop: Callable[[], bool] = lambda: False,
 ) -> dict[tuple[int, int], Extreme]:
-    """Search witnesses for all open needs of a pattern.
+    """Search witnesses for all open needs of a system.
 
     First some programs that move many cells at once, in random directions; then one program
     for each side of each cell that is still open.
@@ -155,28 +163,34 @@ def prove(
     attack : Attack
         Already told what is hidden.
     pool : WitnessPool
-        Receives the witnesses.
-    hidden : numpy.ndarray of bool, shape (n_cells,)
-        The pattern; cells that are not hidden are never protected.
+        Of the same system; receives the witnesses.
     seed : int, default=0
         For the random directions.
     stop_at_failure : bool, default=False
         Return at the first need that cannot be met.
     deadline : float, default=inf
         Moment of `time.monotonic` at which to stop; what is open then stays open.
+    stop : callable, optional
+        Asked between programs whether to stop.
 
     Returns
     -------
     dict of (int, int) to Extreme
-        For each cell and direction that was tried alone and failed, how far it can move.
+        For each need, by its position, and each direction that was tried alone and failed,
+        how far the cell can move. After the first failure of a cell the other side is not
+        tried.
     """
     failures: dict[tuple[int, int], Extreme] = {}
     needs = pool.needs
+
+    def ended() -> bool:
+        return time.monotonic() > deadline or stop()
+
     random = np.random.default_rng(seed)
     for _ in range(BATCH_ROUNDS):
         up, down = pool.open_sides()
-        some = np.flatnonzero((up | down) & hidden[needs.cells])
-        if len(some) <= 2 or time.monotonic() > deadline:
+        some = np.flatnonzero(up | down)
+        if len(some) <= 2 or ended():
             break
         sign = np.where(up & down, random.choice([-1.0, 1.0], len(up)), np.where(up, 1.0, -1.0))
         most = np.where(sign > 0, needs.upper, needs.lower)
@@ -188,43 +202,37 @@ def prove(
         left_up, left_down = pool.open_sides()
         if before - int(np.sum(left_up) + np.sum(left_down)) < 0.1 * before:
             break
-    for number in np.flatnonzero(pool.open):
-        index, cell = int(number), int(needs.cells[number])
-        if not hidden[cell]:
-            continue
-        if time.monotonic() > deadline:
+    for index in np.flatnonzero(pool.open).tolist():
+        if ended():
             break
-        for position, side in enumerate((1, -1)):
-            if not pool.open_sides()[position][index]:
-                continue
-            extreme = attack.extreme(cell, side)
-            if len(extreme.deviation):
-                pool.add(extreme.deviation)
-            if pool.open_sides()[position][index]:
-                failures[cell, side] = extreme
+        if not pool.open[index]:
+            continue
+        _prove_alone(attack, pool, index, failures)
         if pool.open[index] and stop_at_failure:
             break
     return failures
 
 
-def reduced_relations(problem: ProtectionProblem, cells: Integers) -> tuple[csr_array, Integers]:
-    """Relations over some cells only: rows that touch them, each distinct one once.
-
-    Returns
-    -------
-    matrix : scipy.sparse.csr_array, shape (n_rows, len(cells))
-    rows : numpy.ndarray of int
-        Number of the relation behind each row.
-    """
-    matrix = csr_array(problem.table.relations[:, cells])
-    matrix.sort_indices()
-    seen: dict[bytes, int] = {}
-    for row in np.flatnonzero(np.diff(matrix.indptr)):
-        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        data = matrix.data[part] * np.sign(matrix.data[part.start])
-        seen.setdefault(matrix.indices[part].tobytes() + data.tobytes(), int(row))
-    rows = np.array(list(seen.values()), dtype=np.int64)
-    return csr_array(matrix[rows, :]), rows
+def _prove_alone(
+    attack: Attack, pool: WitnessPool, index: int, failures: dict[tuple[int, int], Extreme]
+) -> None:
+    """One program for each open side of one need."""
+    needs, cell = pool.needs, int(pool.needs.cells[index])
+    width = float(needs.width[index])
+    for position, side in enumerate((1, -1)):
+        if not pool.open_sides()[position][index]:
+            continue
+        side_need = float((needs.upper if side > 0 else needs.lower)[index])
+        other = float((pool.below if side > 0 else pool.above)[index])
+        # The width may be made up by either side: the first is taken as far as it goes.
+        wanted = np.inf if width > side_need + other else max(side_need, width - other)
+        extreme = attack.extreme(cell, side, enough=wanted)
+        if len(extreme.deviation):
+            pool.add(extreme.deviation)
+        if pool.open_sides()[position][index]:
+            failures[index, side] = extreme
+        if extreme.limit < side_need * (1 - 1e-9):
+            return
 
 
 def with_finite_bounds(problem: ProtectionProblem) -> ProtectionProblem:

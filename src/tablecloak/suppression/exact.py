@@ -140,7 +140,7 @@ def minimise_loss(
     certificate : BoundCertificate
     """
     master = _Master(problem, requirement)
-    separator = _Separator(problem, requirement, master, start, time.monotonic() + time_limit)
+    separator = _Separator(master, start, time.monotonic() + time_limit)
     step = 1.0 if np.all(problem.weights == np.rint(problem.weights)) else 0.0
 
     def report(value: float, bound: float, open_nodes: int) -> None:
@@ -234,18 +234,15 @@ class _Separator:
 
     def __init__(
         self,
-        problem: ProtectionProblem,
-        requirement: Requirement,
         master: _Master,
         start: Candidate,
         deadline: float,
     ) -> None:
-        self.problem = problem
-        self.requirement = requirement
         self.master = master
         self.best = start
         self.rows: list[CapacityRow] = []
-        self.attack = Attack(problem, ~problem.frozen)
+        self.system = start.pool.system
+        self.attack = Attack(self.system)
         self.deadline = deadline
         # The witness that last met a need often meets it again.
         self.known: dict[tuple[int, int], Floats] = {}
@@ -258,15 +255,15 @@ class _Separator:
         TimeoutError
             If time was up before all cells were attacked; nothing is then known of `y`.
         """
-        share = self.master.fixed.astype(np.float64)
-        share[self.master.free] = np.clip(y, 0.0, 1.0)
+        everywhere = self.master.fixed.astype(np.float64)
+        everywhere[self.master.free] = np.clip(y, 0.0, 1.0)
+        share = everywhere[self.system.cells]
         if integral:
             share = np.rint(share)
         self.attack.hide(share)
         found = []
-        pool = WitnessPool(self.problem, self.requirement) if integral else None
-        needs = self.master.needs
-        for index, cell in enumerate(needs.cells):
+        pool = WitnessPool(self.system) if integral else None
+        for index, cell in enumerate(self.system.needs.cells):
             if time.monotonic() > self.deadline:
                 raise TimeoutError
             for proof, witnesses in self._attack_cell(index, int(cell), share):
@@ -275,7 +272,7 @@ class _Separator:
                         pool.add(witness)
                 if proof is None:
                     continue
-                row = self.master.row(needs, proof)
+                row = self.master.row(self.master.needs, proof)
                 if row.shape[0] and (row @ y)[0] < 1 - VIOLATION:
                     self.rows.append(proof)
                     found.append(row)
@@ -287,7 +284,7 @@ class _Separator:
         return None
 
     def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
-        candidate = Candidate(hidden, pool)
+        candidate = Candidate(hidden, pool, self.best.weights)
         if candidate.is_proved and candidate.loss < self.best.loss:
             self.best = candidate
 
@@ -295,7 +292,7 @@ class _Separator:
         self, index: int, cell: int, share: Floats
     ) -> list[tuple[CapacityRow | None, list[Floats]]]:
         """Attack one cell on all sides that count: a proof where it fails, else witnesses."""
-        needs = self.master.needs
+        needs = self.system.needs
         outcomes: list[tuple[CapacityRow | None, list[Floats]]] = []
         reached: dict[int, Extreme] = {}
         for sign, need in ((1, needs.upper[index]), (-1, needs.lower[index])):
@@ -311,12 +308,12 @@ class _Separator:
                 self.known[index, sign] = extreme.deviation
                 outcomes.append((None, [extreme.deviation]))
             else:
-                side = _sparse(extreme.duals)
+                side = self._sparse(extreme.duals)
                 up, down = (side, None) if sign > 0 else (None, side)
                 outcomes.append((CapacityRow(index, up, down), []))
         width = needs.width[index]
         if width > 0 and sum(e.reach for e in reached.values()) < width * (1 - 1e-9):
-            up, down = _sparse(reached[1].duals), _sparse(reached[-1].duals)
+            up, down = self._sparse(reached[1].duals), self._sparse(reached[-1].duals)
             outcomes.append((CapacityRow(index, up, down), []))
         return outcomes
 
@@ -324,14 +321,14 @@ class _Separator:
         witness = self.known.get((index, sign))
         if witness is None:
             return None
-        tolerance = 1e-9 * self.problem.unit
-        inside = (witness <= share * self.master.high + tolerance) & (
-            witness >= -share * self.master.low - tolerance
+        tolerance = 1e-9 * self.system.unit
+        inside = (witness <= share * self.system.high + tolerance) & (
+            witness >= share * self.system.low - tolerance
         )
         return witness if bool(np.all(inside)) else None
 
-
-def _sparse(multipliers: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-    largest = float(np.max(np.abs(multipliers), initial=0.0))
-    rows = np.flatnonzero(np.abs(multipliers) > MULTIPLIER_NOISE * largest)
-    return rows, multipliers[rows]
+    def _sparse(self, multipliers: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return relations of the table with their multipliers, without what is only noise."""
+        largest = float(np.max(np.abs(multipliers), initial=0.0))
+        rows = np.flatnonzero(np.abs(multipliers) > MULTIPLIER_NOISE * largest)
+        return self.system.rows[rows], multipliers[rows]

@@ -52,12 +52,37 @@ class Needs:
         Indices of the sensitive cells.
     upper, lower, width : numpy.ndarray of float, shape (n_sensitive,)
         Required distance above and below the true value, and between both ends.
+    index : numpy.ndarray of int, shape (n_sensitive,)
+        Position of each among all sensitive cells of the table.
     """
 
     cells: Integers
     upper: Floats
     lower: Floats
     width: Floats
+    index: Integers
+
+    def among(self, position: Integers) -> Needs:
+        """Return the needs of some cells under new numbers, -1 for cells left out."""
+        kept = np.flatnonzero(position[self.cells] >= 0)
+        return Needs(
+            position[self.cells[kept]],
+            self.upper[kept],
+            self.lower[kept],
+            self.width[kept],
+            self.index[kept],
+        )
+
+    def cut(self, low: Floats, high: Floats) -> Needs:
+        """Return what is left to need when everybody knows low <= d <= high beforehand."""
+        above, below = high[self.cells], -low[self.cells]
+        return Needs(
+            self.cells,
+            np.minimum(self.upper, above),
+            np.minimum(self.lower, below),
+            np.minimum(self.width, above + below),
+            self.index,
+        )
 
     def met(self, above: Floats, below: Floats) -> Flags:
         """Which needs are met when the cells can move by `above` and by `below`.
@@ -83,17 +108,17 @@ def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Need
     requirement = Requirement.parse(requirement)
     cells = np.flatnonzero(problem.sensitive)
     upper, lower = problem.upper_protection[cells], problem.lower_protection[cells]
-    nothing = np.zeros(len(cells))
+    nothing, index = np.zeros(len(cells)), np.arange(len(cells))
     match requirement:
         case Requirement.TWO_SIDED:
             problem.check_levels(problem.lower_protection, problem.upper_protection)
-            needs = Needs(cells, upper, lower, problem.sliding_protection[cells])
+            needs = Needs(cells, upper, lower, problem.sliding_protection[cells], index)
         case Requirement.WIDTH:
             width = np.maximum(upper + lower, problem.sliding_protection[cells])
-            needs = Needs(cells, nothing, nothing, width)
+            needs = Needs(cells, nothing, nothing, width, index)
         case Requirement.UPPER:
             problem.check_levels(np.zeros_like(problem.lower_protection), problem.upper_protection)
-            needs = Needs(cells, upper, nothing, nothing)
+            needs = Needs(cells, upper, nothing, nothing, index)
     _check_room(problem, needs)
     return needs
 

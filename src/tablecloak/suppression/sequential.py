@@ -26,8 +26,9 @@ from scipy.sparse import csr_array, hstack
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.highs import LinearSolver, SolveStatus
 from tablecloak.solve.program import Program
-from tablecloak.suppression.attack import Attack, prove, reduced_relations
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack import Attack, prove
+from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -44,8 +45,8 @@ Not 0: otherwise a witness wanders through suppressed cells that it does not nee
 clean-up must then doubt it for no reason.
 """
 
-Tick = Callable[[Flags, int], None]
-"""Called with the pattern so far and the number of sensitive cells that are still open."""
+Tick = Callable[[float, int], None]
+"""Called with the loss so far and the number of sensitive cells that are still open."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,16 @@ class Candidate:
 
     Parameters
     ----------
-    hidden : numpy.ndarray of bool, shape (n_cells,)
+    hidden : numpy.ndarray of bool, shape (n_unknown,)
+        Over the cells that may be suppressed, those of the pool's system.
     pool : WitnessPool
+    weights : numpy.ndarray of float, shape (n_unknown,)
+        Their weights.
     """
 
     hidden: Flags
     pool: WitnessPool
+    weights: Floats
 
     @property
     def is_proved(self) -> bool:
@@ -89,7 +94,7 @@ class Candidate:
     @property
     def loss(self) -> float:
         """Weight of all suppressed cells."""
-        return float(self.pool.problem.weights[self.hidden].sum())
+        return float(self.weights[self.hidden].sum())
 
 
 def protect_in_groups(
@@ -126,17 +131,18 @@ def protect_in_groups(
     ModelError
         If some cell cannot be protected even with everything suppressed; names all of them.
     """
-    pool = WitnessPool(problem, requirement)
-    hidden = problem.sensitive | problem.forced
-    attack = Attack(problem, ~problem.frozen)
+    system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
+    pool = WitnessPool(system)
+    hidden = (problem.sensitive | problem.forced)[system.cells]
+    attack = Attack(system)
     attack.hide(hidden)
-    prove(attack, pool, hidden, seed=seed)
-    program = _CoverProgram(problem, strategy)
+    prove(attack, pool, seed=seed)
+    program = _CoverProgram(system, problem.weights[system.cells], strategy)
     random = np.random.default_rng(seed)
     size = strategy.group
     while np.any(pool.open):
         if time.monotonic() > deadline:
-            hidden = _in_a_hurry(problem, hidden, pool)
+            hidden = _in_a_hurry(problem, attack, hidden, pool)
             break
         group, targets = _next_group(pool, size, random, strategy.symmetric)
         found = program.solve(hidden, group, targets)
@@ -151,22 +157,22 @@ def protect_in_groups(
             size = max(len(group) // 4, 1)
             continue
         else:
-            found = _alone(problem, hidden, int(group[0]), pool)
+            found = _alone(problem, program, attack, hidden, int(group[0]), pool)
             hidden = hidden | (found != 0)
             pool.add(found)
             if _open_count(pool) == sides:
+                label = problem.table.label(int(system.cells[group[0]]))
                 raise SolverError(
-                    f"Cell {problem.table.label(int(group[0]))} could not be protected: the "
-                    f"solver's answers do not reach its levels. Check whether they are of the "
-                    f"same order as those of the other cells."
+                    f"Cell {label} could not be protected: the solver's answers do not reach its "
+                    f"levels. Check whether they are of the same order as those of other cells."
                 )
         if tick:
-            tick(hidden, int(pool.open.sum()))
-    return Candidate(hidden, pool)
+            tick(float(program.weights[hidden].sum()), int(pool.open.sum()))
+    return Candidate(hidden, pool, problem.weights[system.cells])
 
 
 def clean_up(
-    candidate: Candidate, *, deadline: float = np.inf, tick: Tick | None = None
+    candidate: Candidate, must: Flags, *, deadline: float = np.inf, tick: Tick | None = None
 ) -> Candidate:
     """Publish secondaries again where the pattern stays proved, the costliest first.
 
@@ -177,15 +183,17 @@ def clean_up(
     ----------
     candidate : Candidate
         A proved pattern.
+    must : numpy.ndarray of bool, shape (n_unknown,)
+        Cells that must stay suppressed.
     deadline : float, default=inf
         Moment of `time.monotonic` at which to stop.
     tick : callable, optional
     """
-    problem = candidate.pool.problem
+    system, weights = candidate.pool.system, candidate.weights
     hidden, pool = candidate.hidden.copy(), candidate.pool
-    optional = np.flatnonzero(hidden & ~problem.sensitive & ~problem.forced)
-    order = optional[np.argsort(-problem.weights[optional], kind="stable")]
-    attack = Attack(problem, hidden)
+    optional = np.flatnonzero(hidden & ~must)
+    order = optional[np.argsort(-weights[optional], kind="stable")]
+    attack = Attack(system)
     attack.hide(hidden)
     for cell in order:
         if time.monotonic() > deadline:
@@ -194,32 +202,29 @@ def clean_up(
         trial = pool.without(int(cell))
         if np.any(trial.open):
             attack.hide(hidden)
-            prove(attack, trial, hidden, stop_at_failure=True, deadline=deadline)
+            prove(attack, trial, stop_at_failure=True, deadline=deadline)
         if np.any(trial.open):
             hidden[cell] = True
             continue
         pool = trial
         if tick:
-            tick(hidden, 0)
-    return Candidate(hidden, pool)
+            tick(float(weights[hidden].sum()), 0)
+    return Candidate(hidden, pool, weights)
 
 
 class _CoverProgram:
     """min sum c_i (d+_i + d-_i) over A (d+ - d-) = 0, with some cells forced to move."""
 
-    def __init__(self, problem: ProtectionProblem, strategy: Strategy) -> None:
-        self.problem = problem
+    def __init__(self, system: System, weights: Floats, strategy: Strategy) -> None:
+        self.system = system
+        self.weights = weights
         self.strategy = strategy
-        self.cells = np.flatnonzero(~problem.frozen)
-        self.column_of = np.full(problem.table.n_cells, -1, dtype=np.int64)
-        self.column_of[self.cells] = np.arange(len(self.cells))
-        matrix, _ = reduced_relations(problem, self.cells)
-        high = (problem.upper_bound - problem.table.values)[self.cells] / problem.unit
-        low = (problem.table.values - problem.lower_bound)[self.cells] / problem.unit
+        high, low = system.high / system.unit, -system.low / system.unit
         if strategy.symmetric:
             high = low = np.minimum(high, low)
+        matrix = system.matrix
         self.room = np.concatenate([high, low])
-        n, zero = len(self.cells), np.zeros(matrix.shape[0])
+        n, zero = system.n_unknown, np.zeros(matrix.shape[0])
         self.solver = LinearSolver(
             Program(
                 np.zeros(2 * n),
@@ -236,13 +241,11 @@ class _CoverProgram:
 
         Empty if there is none within the rooms of this strategy.
         """
-        n = len(self.cells)
-        need = float(np.max(np.abs(targets))) / self.problem.unit
-        self._price(hidden, need)
-        columns = self.column_of[group]
-        ahead = np.where(targets > 0, columns, columns + n)
-        behind = np.where(targets > 0, columns + n, columns)
-        wanted = np.abs(targets) / self.problem.unit
+        n, unit = self.system.n_unknown, self.system.unit
+        self._price(hidden, float(np.max(np.abs(targets))) / unit)
+        ahead = np.where(targets > 0, group, group + n)
+        behind = np.where(targets > 0, group + n, group)
+        wanted = np.abs(targets) / unit
         if np.any(wanted > self.room[ahead]):
             return np.empty(0)
         nothing = np.zeros(len(group))
@@ -254,18 +257,17 @@ class _CoverProgram:
         if solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
             return np.empty(0)
         moved = solution.x[:n] - solution.x[n:]
-        deviation = np.zeros(self.problem.table.n_cells)
-        deviation[self.cells] = np.where(np.abs(moved) > 1e-10, moved, 0.0) * self.problem.unit
+        deviation: Floats = np.where(np.abs(moved) > 1e-10, moved, 0.0) * unit
         return deviation
 
     def _price(self, hidden: Flags, need: float) -> None:
-        weights = self.problem.weights[self.cells]
+        weights = self.weights
         positive = weights[weights > 0]
         middle = float(np.median(positive)) if len(positive) else 1.0
         costs = np.concatenate([weights, weights]) / middle + HIDDEN_COST
         if self.strategy.per_capacity:
             costs = costs / np.clip(self.room, 0.01 * need, need)
-        costs[np.tile(hidden[self.cells], 2)] = HIDDEN_COST
+        costs[np.tile(hidden, 2)] = HIDDEN_COST
         changed = np.flatnonzero(costs != self.solver.cost)
         if len(changed):
             self.solver.change_costs(changed, costs[changed])
@@ -297,18 +299,18 @@ def _next_group(
     return needs.cells[some], sign * np.where(sign > 0, above[some], below[some])
 
 
-def _in_a_hurry(problem: ProtectionProblem, hidden: Flags, pool: WitnessPool) -> Flags:
+def _in_a_hurry(
+    problem: ProtectionProblem, attack: Attack, hidden: Flags, pool: WitnessPool
+) -> Flags:
     """Protect all that is open by attacking the table with everything suppressed.
 
     The cells that these witnesses move are suppressed; dear, but quick and certain.
     """
-    everything = ~problem.frozen
-    attack = Attack(problem, everything)
-    attack.hide(everything)
-    prove(attack, pool, everything)
+    attack.hide(np.ones_like(hidden))
+    prove(attack, pool)
     impossible = pool.needs.cells[pool.open]
     if len(impossible):
-        raise _impossible(problem, impossible)
+        raise _impossible(problem, pool.system.cells[impossible])
     return hidden | pool.moved()
 
 
@@ -321,25 +323,31 @@ def _impossible(problem: ProtectionProblem, cells: Integers) -> ModelError:
     )
 
 
-def _alone(problem: ProtectionProblem, hidden: Flags, cell: int, pool: WitnessPool) -> Floats:
+def _alone(
+    problem: ProtectionProblem,
+    program: _CoverProgram,
+    attack: Attack,
+    hidden: Flags,
+    cell: int,
+    pool: WitnessPool,
+) -> Floats:
     """Protect one cell with its full, unsymmetric room; failing that, say what is impossible."""
     index = int(np.flatnonzero(pool.needs.cells == cell)[0])
-    needs = pool.needs
+    needs, system = pool.needs, pool.system
     sign = 1 if pool.open_sides()[0][index] else -1
     target = (
         max(needs.upper[index], needs.width[index] - pool.below[index])
         if sign > 0
         else max(needs.lower[index], needs.width[index] - pool.above[index])
     )
-    program = _CoverProgram(problem, Strategy(symmetric=False))
-    found = program.solve(hidden, np.array([cell]), np.array([sign * target]))
+    full = _CoverProgram(system, program.weights, Strategy(symmetric=False))
+    found = full.solve(hidden, np.array([cell]), np.array([sign * target]))
     if len(found) and abs(found[cell]) >= target:
         return found
-    attack = Attack(problem, ~problem.frozen)
-    attack.hide(~problem.frozen)
-    complete = WitnessPool(problem, pool.requirement)
-    prove(attack, complete, ~problem.frozen)
+    attack.hide(np.ones_like(hidden))
+    complete = WitnessPool(system)
+    prove(attack, complete)
     impossible = complete.needs.cells[complete.open]
     if len(impossible):
-        raise _impossible(problem, impossible)
+        raise _impossible(problem, system.cells[impossible])
     return attack.extreme(cell, sign).deviation

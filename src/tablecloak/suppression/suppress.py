@@ -14,6 +14,7 @@ from tablecloak.suppression.exact import BoundCertificate, minimise_loss
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.sequential import Candidate, Strategy, clean_up, protect_in_groups
+from tablecloak.suppression.witness import certificate_of
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 
 __all__ = ["suppress"]
@@ -178,13 +179,15 @@ class _Search:
     ) -> SuppressionPattern:
         """Build the result, and verify it before anybody sees it."""
         assert self.best is not None
-        self.best.pool.problem = problem
+        system = self.best.pool.system
+        suppressed = np.zeros(problem.table.n_cells, dtype=bool)
+        suppressed[system.cells[self.best.hidden]] = True
         floor = float(problem.weights[problem.sensitive | problem.forced].sum())
         found = SuppressionPattern(
             problem=problem,
-            suppressed=self.best.hidden,
+            suppressed=suppressed,
             requirement=self.requirement,
-            certificate=self.best.pool.certificate(self.best.hidden),
+            certificate=certificate_of(problem, suppressed, self.requirement, [self.best.pool]),
             bound_certificate=bound_certificate,
             bound=bound_certificate.verify() if bound_certificate else floor,
             method=method,
@@ -215,20 +218,22 @@ class _Search:
             strategy,
             deadline=now + max(deadline - now, 0.0) / 2,
             seed=self.seed,
-            tick=lambda hidden, left: self._tick("protecting", hidden, left),
+            tick=lambda loss, left: self._tick("protecting", loss, left),
         )
         if not candidate.is_proved:
             return
         if self.best is None or candidate.loss < self.best.loss:
             self.best = candidate
+        must = (self.problem.sensitive | self.problem.forced)[candidate.pool.system.cells]
         cleaned = clean_up(
             candidate,
+            must,
             deadline=deadline,
-            tick=lambda hidden, left: self._tick("cleaning up", hidden, left),
+            tick=lambda loss, left: self._tick("cleaning up", loss, left),
         )
         if cleaned.is_proved and cleaned.loss < self.best.loss:
             self.best = cleaned
 
-    def _tick(self, stage: str, hidden: np.ndarray, left: int) -> None:
+    def _tick(self, stage: str, loss: float, left: int) -> None:
         if self.progress:
-            self.progress(stage, float(self.problem.weights[hidden].sum()), -np.inf, left)
+            self.progress(stage, loss, -np.inf, left)

@@ -7,6 +7,7 @@ UPL_p. Witnesses are secret: they are consistent with the truth.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,12 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.errors import VerificationError, listed
-from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.intruder import Knowledge
+from tablecloak.suppression.requirement import Needs, Requirement, needs_of
+from tablecloak.suppression.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["ProtectionCertificate", "Verification", "WitnessPool"]
+__all__ = ["ProtectionCertificate", "Verification", "WitnessPool", "certificate_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -54,6 +57,26 @@ class Verification:
 
 
 @dataclass(frozen=True, eq=False)
+class InsiderClaim:
+    """That a pattern also holds against one intruder who knows more than everybody.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    index : numpy.ndarray of int
+        Positions of those sensitive cells, among all, whose common witnesses this intruder can
+        rule out.
+    upper_witness, lower_witness : numpy.ndarray of int
+        Witnesses that take their place.
+    """
+
+    knowledge: Knowledge
+    index: Integers
+    upper_witness: Integers
+    lower_witness: Integers
+
+
+@dataclass(frozen=True, eq=False)
 class ProtectionCertificate:
     """Proof that every sensitive cell of a pattern is protected.
 
@@ -67,6 +90,8 @@ class ProtectionCertificate:
     upper_witness, lower_witness : numpy.ndarray of int, shape (n_sensitive,)
         For each sensitive cell, in the order of `problem.sensitive`, the witness that moves
         it up and the one that moves it down; -1 where the true table suffices.
+    insiders : tuple of InsiderClaim
+        The same for intruders who know more.
     """
 
     problem: ProtectionProblem
@@ -75,6 +100,7 @@ class ProtectionCertificate:
     deviations: csr_array
     upper_witness: Integers
     lower_witness: Integers
+    insiders: tuple[InsiderClaim, ...] = ()
 
     def verify(self) -> Verification:
         """Check the proof by matrix products alone; no solver is called.
@@ -99,15 +125,51 @@ class ProtectionCertificate:
         above = self._reach(self.upper_witness, needs.cells)
         below = -self._reach(self.lower_witness, needs.cells)
         slack = np.minimum(tolerance, 1e-6 * np.maximum(needs.upper, needs.lower))
-        open_ = ~needs.met(above + slack, below + slack)
+        self._require(~needs.met(above + slack, below + slack), needs.cells, "")
+        if self.insiders:
+            by_cell = csc_array(self.deviations)
+            for claim in self.insiders:
+                self._check_insider(claim, needs, by_cell, tolerance)
+        return Verification(len(needs.cells), relations, bounds, exact, tolerance)
+
+    def _require(self, open_: Flags, cells: Integers, against: str) -> None:
         if np.any(open_):
-            cells = needs.cells[open_]
+            cells = cells[open_]
             raise VerificationError(
-                f"{len(cells)} sensitive cells are not proved to be protected: "
-                f"{listed(problem.table.labels(cells[:5]))}.",
+                f"{len(cells)} sensitive cells are not proved to be protected{against}: "
+                f"{listed(self.problem.table.labels(cells[:5]))}.",
                 cells=cells,
             )
-        return Verification(len(needs.cells), relations, bounds, exact, tolerance)
+
+    def _check_insider(
+        self, claim: InsiderClaim, needs: Needs, by_cell: csc_array, tolerance: float
+    ) -> None:
+        """Witnesses outside the intruder's bounds prove nothing against it."""
+        known, values = claim.knowledge, self.problem.table.values
+        low = self.problem.lower_bound - values
+        high = self.problem.upper_bound - values
+        low[known.cells] = known.lower - values[known.cells]
+        high[known.cells] = known.upper - values[known.cells]
+        if np.any(low > tolerance) or np.any(high < -tolerance):
+            raise VerificationError(f"The bounds of intruder {known.name} exclude the truth.")
+        needs = needs.cut(low, high)
+        moves = by_cell[:, known.cells].toarray()
+        refuted = np.any(
+            (moves < low[known.cells] - tolerance) | (moves > high[known.cells] + tolerance), axis=1
+        )
+        reach = []
+        for sign, common, own in (
+            (1, self.upper_witness, claim.upper_witness),
+            (-1, self.lower_witness, claim.lower_witness),
+        ):
+            witness = common.copy()
+            witness[claim.index] = own
+            moved = sign * self._reach(witness, needs.cells)
+            good = (witness == TRUTH) | ~np.append(refuted, False)[witness]
+            reach.append(np.where(good, moved, 0.0))
+        slack = np.minimum(tolerance, 1e-6 * np.maximum(needs.upper, needs.lower))
+        open_ = ~needs.met(reach[0] + slack, reach[1] + slack)
+        self._require(open_, needs.cells, f" against {known.name}")
 
     def _check_status(self) -> None:
         problem = self.problem
@@ -158,20 +220,17 @@ class WitnessPool:
     """Collects witnesses and knows which needs they already prove.
 
     One solution often proves many cells at once, and so does its mirror image, stretched or
-    shrunk to the external bounds; whatever is proved needs no program of its own.
+    shrunk to the bounds; whatever is proved needs no program of its own.
 
     Parameters
     ----------
-    problem : ProtectionProblem
-    requirement : Requirement
+    system : System
+        Its cells are meant by all positions here.
     """
 
-    def __init__(self, problem: ProtectionProblem, requirement: Requirement) -> None:
-        self.problem = problem
-        self.requirement = requirement
-        self.needs = needs_of(problem, requirement)
-        self.low = problem.lower_bound - problem.table.values
-        self.high = problem.upper_bound - problem.table.values
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.needs = system.needs
         n = len(self.needs.cells)
         self.above, self.below = np.zeros(n), np.zeros(n)
         self.upper_witness = np.full(n, TRUTH, dtype=np.int64)
@@ -179,10 +238,11 @@ class WitnessPool:
         self.rows: dict[int, tuple[Integers, Floats]] = {}
         self._next = 0
         self._cache: csc_array | None = None
+        self._whole_only = False
 
     @property
     def open(self) -> Flags:
-        """Which sensitive cells are not proved yet."""
+        """Which needs are not proved yet."""
         return ~self.needs.met(self.above, self.below)
 
     def open_sides(self) -> tuple[Flags, Flags]:
@@ -199,24 +259,93 @@ class WitnessPool:
 
         Parameters
         ----------
-        deviation : numpy.ndarray of float, shape (n_cells,)
-            A d = 0 and d within the external bounds, in the unit of the table.
+        deviation : numpy.ndarray of float, shape (n_unknown,)
+            A d = 0 and low <= d <= high, in the unit of the table.
         """
         for sign in (1.0, -1.0):
             self._add_one(self._stretched(sign * deviation))
 
-    def without(self, cell: int) -> WitnessPool:
+    def against(self, system: System) -> tuple[WitnessPool, Flags]:
+        """Return what is left of the proof against somebody who knows narrower bounds.
+
+        Parameters
+        ----------
+        system : System
+            The same cells with that intruder's room and needs.
+
+        Returns
+        -------
+        pool : WitnessPool
+            With the witnesses that this intruder cannot rule out.
+        changed : numpy.ndarray of bool, shape (n_needs,)
+            Needs whose witness it can rule out.
+        """
+        news = np.flatnonzero((system.low > self.system.low) | (system.high < self.system.high))
+        matrix = self._matrix()
+        moves = matrix[:, news].toarray()
+        tolerance = TOLERANCE / 10 * system.unit
+        refuted = np.any(
+            (moves < system.low[news] - tolerance) | (moves > system.high[news] + tolerance), axis=1
+        )
+        pool = WitnessPool.__new__(WitnessPool)
+        pool.__dict__.update(self.__dict__)
+        pool.system, pool.needs = system, system.needs
+        if not np.any(refuted):
+            return pool, np.zeros(len(self.needs.cells), dtype=bool)
+        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
+        gone = set(numbers[refuted].tolist())
+        pool.rows = {number: row for number, row in self.rows.items() if number not in gone}
+        pool._cache = None
+        kept = np.flatnonzero(~refuted)
+        for sign in (1, -1):
+            pool._replace_lost(sign, numbers[refuted], numbers[kept], matrix, kept)
+        lost = (pool.upper_witness != self.upper_witness) | (
+            pool.lower_witness != self.lower_witness
+        )
+        return pool, lost
+
+    def in_whole_numbers(self) -> WitnessPool:
+        """Return a pool that holds, and takes, witnesses in whole numbers only."""
+        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
+        whole = [bool(np.all(data == np.rint(data))) for _, data in self.rows.values()]
+        kept = np.flatnonzero(whole)
+        pool = WitnessPool.__new__(WitnessPool)
+        pool.__dict__.update(self.__dict__)
+        if len(kept) < len(numbers):
+            dropped = np.delete(numbers, kept)
+            matrix = self._matrix()
+            pool.rows = {number: self.rows[number] for number in numbers[kept].tolist()}
+            pool._cache = None
+            for sign in (1, -1):
+                pool._replace_lost(sign, dropped, numbers[kept], matrix, kept)
+        pool.rows = dict(pool.rows)
+        pool._whole_only = True
+        return pool
+
+    def adopt(self, other: WitnessPool) -> None:
+        """Take over the witnesses of a pool that started from this one, where they suffice."""
+        proved = ~other.open
+        used = np.concatenate([other.upper_witness[proved], other.lower_witness[proved]])
+        for number in np.unique(used[used != TRUTH]).tolist():
+            self.rows.setdefault(number, other.rows[number])
+        self._next = max(self._next, other._next)
+        self._cache = None
+        for name in ("above", "below", "upper_witness", "lower_witness"):
+            setattr(self, name, np.where(proved, getattr(other, name), getattr(self, name)))
+
+    def without(self, position: int) -> WitnessPool:
         """Return a pool with those witnesses only that leave a cell alone."""
         matrix = self._matrix()
-        column = matrix[:, [cell]]
-        numbers = np.array(list(self.rows), dtype=np.int64)
-        dropped = numbers[column.indices]
+        column = slice(matrix.indptr[position], matrix.indptr[position + 1])
+        touching = matrix.indices[column]
+        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
+        dropped = numbers[touching]
         pool = WitnessPool.__new__(WitnessPool)
         pool.__dict__.update(self.__dict__)
         gone = set(dropped.tolist())
         pool.rows = {number: row for number, row in self.rows.items() if number not in gone}
         pool._cache = None
-        kept = np.delete(np.arange(len(numbers)), column.indices)
+        kept = np.delete(np.arange(len(numbers)), touching)
         for sign in (1, -1):
             pool._replace_lost(sign, dropped, numbers[kept], matrix, kept)
         return pool
@@ -240,37 +369,38 @@ class WitnessPool:
     def _matrix(self) -> csc_array:
         """All witnesses as columns by cell, made anew when one was added."""
         if self._cache is None:
-            self._cache = csc_array(_stacked(list(self.rows.values()), self.problem.table.n_cells))
+            self._cache = csc_array(_stacked(list(self.rows.values()), self.system.n_unknown))
         return self._cache
 
     def moved(self) -> Flags:
         """Which cells any witness in use moves; all of them must be suppressed."""
-        flags = np.zeros(self.problem.table.n_cells, dtype=bool)
-        for number in np.unique(np.concatenate([self.upper_witness, self.lower_witness])):
-            if number != TRUTH:
-                flags[self.rows[int(number)][0]] = True
+        flags = np.zeros(self.system.n_unknown, dtype=bool)
+        for number in self._used():
+            flags[self.rows[int(number)][0]] = True
         return flags
 
-    def certificate(self, suppressed: Flags) -> ProtectionCertificate:
-        """Return the proof for a pattern; only witnesses that are needed go into it."""
-        used = np.unique(np.concatenate([self.upper_witness, self.lower_witness]))
+    def proof(self, chosen: Flags) -> tuple[Integers, Integers, list[tuple[Integers, Floats]]]:
+        """Return the witnesses of some needs, renumbered from 0, for each side of each."""
+        upper, lower = self.upper_witness[chosen], self.lower_witness[chosen]
+        used = np.unique(np.concatenate([upper, lower]))
         used = used[used != TRUTH]
-        number_of = {int(old): new for new, old in enumerate(used)} | {TRUTH: TRUTH}
-        rows = [self.rows[int(number)] for number in used]
-        return ProtectionCertificate(
-            problem=self.problem,
-            suppressed=suppressed,
-            requirement=self.requirement,
-            deviations=_stacked(rows, self.problem.table.n_cells),
-            upper_witness=np.array([number_of[int(w)] for w in self.upper_witness], dtype=np.int64),
-            lower_witness=np.array([number_of[int(w)] for w in self.lower_witness], dtype=np.int64),
-        )
+        # The last entry answers for TRUTH, which is -1.
+        number_of = np.full(self._next + 1, TRUTH, dtype=np.int64)
+        number_of[used] = np.arange(len(used))
+        return number_of[upper], number_of[lower], [self.rows[int(number)] for number in used]
+
+    def _used(self) -> Integers:
+        used = np.unique(np.concatenate([self.upper_witness, self.lower_witness]))
+        kept: Integers = used[used != TRUTH]
+        return kept
 
     def _stretched(self, d: Floats) -> Floats:
         """Scale a direction as far as the bounds allow, or as far as any need asks."""
-        d = np.where(np.abs(d) > 1e-11 * self.problem.unit, d, 0.0)
+        d = np.where(np.abs(d) > 1e-11 * self.system.unit, d, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            limits = np.where(d > 0, self.high / d, np.where(d < 0, self.low / d, np.inf))
+            limits = np.where(
+                d > 0, self.system.high / d, np.where(d < 0, self.system.low / d, np.inf)
+            )
         moves = np.abs(d[self.needs.cells])
         most = np.maximum(np.maximum(self.needs.upper, self.needs.lower), self.needs.width)
         wanted = np.max(np.divide(most, moves, out=np.zeros_like(most), where=moves > 0), initial=0)
@@ -278,33 +408,113 @@ class WitnessPool:
         # A vertex that already touches its bounds must not be shifted by a last digit.
         if abs(factor - 1) < 1e-7:
             factor = 1.0
+        if self._whole_only:
+            factor = float(np.floor(factor))
         scaled: Floats = d * factor
         whole = np.rint(scaled)
-        if self.problem.table.integer and np.all(np.abs(scaled - whole) < 1e-6):
+        if self.system.integer and np.all(np.abs(scaled - whole) < 1e-6):
             scaled = whole
         return scaled
 
     def _add_one(self, d: Floats) -> None:
         up, down = self.open_sides()
         moves = d[self.needs.cells]
-        if not np.any((up & (moves > self.above)) | (down & (-moves > self.below))):
+        up, down = up & (moves > self.above), down & (-moves > self.below)
+        if not (np.any(up) or np.any(down)):
+            return
+        if self._whole_only and not np.all(d == np.rint(d)):
             return
         cells = np.flatnonzero(d)
-        self.rows[self._next] = (cells, d[cells])
+        number, self._next = self._next, self._next + 1
+        self.rows[number] = (cells, d[cells])
         self._cache = None
-        self._credit(self._next, cells, d[cells], up | down)
-        self._next += 1
-
-    def _credit(self, number: int, cells: Integers, data: Floats, where: Flags) -> None:
-        dense = np.zeros(self.problem.table.n_cells)
-        dense[cells] = data
-        moves = dense[self.needs.cells]
-        better = where & (moves > self.above)
+        better = moves > self.above
+        better &= self.open | up
         self.above = np.where(better, moves, self.above)
         self.upper_witness = np.where(better, number, self.upper_witness)
-        better = where & (-moves > self.below)
+        better = -moves > self.below
+        better &= self.open | down
         self.below = np.where(better, -moves, self.below)
         self.lower_witness = np.where(better, number, self.lower_witness)
+
+
+def certificate_of(
+    problem: ProtectionProblem,
+    suppressed: Flags,
+    requirement: Requirement,
+    pools: Sequence[WitnessPool],
+    insiders: Sequence[tuple[Knowledge, Sequence[tuple[WitnessPool, Flags]]]] = (),
+) -> ProtectionCertificate:
+    """Join the witnesses of separate systems into one proof.
+
+    Systems share no relation, so the first witnesses of all of them add up to one witness,
+    and so do the second ones: the proof is as long as that of the hardest system. With
+    insiders they stay apart, for who can rule out one summand rules out the sum.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    requirement : Requirement
+    pools : sequence of WitnessPool
+        One for each system.
+    insiders : sequence of (Knowledge, sequence of (WitnessPool, numpy.ndarray of bool))
+        For each further intruder its own pools, and which needs they prove anew.
+    """
+    rows = _RowsByCell(problem.table.n_cells, apart=bool(insiders))
+    whole = np.ones(problem.n_sensitive, dtype=bool)
+    upper, lower = rows.join([(pool, whole[: len(pool.needs.cells)]) for pool in pools], problem)
+    claims = []
+    for knowledge, parts in insiders:
+        above, below = rows.join(parts, problem)
+        index = np.sort(np.concatenate([_NO_CELLS, *(p.needs.index[new] for p, new in parts)]))
+        claims.append(InsiderClaim(knowledge, index, above[index], below[index]))
+    return ProtectionCertificate(
+        problem=problem,
+        suppressed=suppressed,
+        requirement=requirement,
+        deviations=rows.matrix(),
+        upper_witness=upper,
+        lower_witness=lower,
+        insiders=tuple(claims),
+    )
+
+
+class _RowsByCell:
+    """Collects witnesses of several systems as rows over all cells of the table."""
+
+    def __init__(self, n_cells: int, *, apart: bool) -> None:
+        self.n_cells = n_cells
+        self.apart = apart
+        self.count = 0
+        self.entries = [(_NO_CELLS, _NO_CELLS, np.zeros(0))]
+
+    def join(
+        self, parts: Sequence[tuple[WitnessPool, Flags]], problem: ProtectionProblem
+    ) -> tuple[Integers, Integers]:
+        """Add the witnesses of some needs; return their numbers for each sensitive cell."""
+        upper = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
+        lower = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
+        start = self.count
+        for pool, chosen in parts:
+            start = self.count if self.apart else start
+            above, below, rows = pool.proof(chosen)
+            index = pool.needs.index[chosen]
+            upper[index] = np.where(above == TRUTH, TRUTH, above + start)
+            lower[index] = np.where(below == TRUTH, TRUTH, below + start)
+            self.count = max(self.count, start + len(rows))
+            for number, (positions, data) in enumerate(rows, start=start):
+                numbers = np.full(len(positions), number, dtype=np.int64)
+                self.entries.append((numbers, pool.system.cells[positions], data))
+        return upper, lower
+
+    def matrix(self) -> csr_array:
+        """Return one witness a row."""
+        numbers, cells, data = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        return csr_array((data, (numbers, cells)), shape=(self.count, self.n_cells))
+
+
+_NO_CELLS = np.zeros(0, dtype=np.int64)
 
 
 def _stacked(rows: list[tuple[Integers, Floats]], n_cells: int) -> csr_array:

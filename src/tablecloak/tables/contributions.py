@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ class Contributions:
         Number of each contributor, -1 where a cell has fewer or where it is unknown.
     largest_request : numpy.ndarray of float, shape (n_cells, 2)
         Largest contribution among those who asked for protection with request code 1, 2.
+    names : numpy.ndarray of str, or None
+        Identifier of each numbered contributor; None if they have none. Secret.
     """
 
     count: Integers
@@ -46,6 +48,7 @@ class Contributions:
     largest_weight: Floats
     largest_contributor: Integers
     largest_request: Floats
+    names: npt.NDArray[np.object_] | None = None
 
     @classmethod
     def from_largest(cls, count: Integers, total: Floats, largest: Floats) -> Contributions:
@@ -64,15 +67,25 @@ class Contributions:
 
     def take(self, cells: npt.NDArray[np.integer[Any]]) -> Contributions:
         """Return the contributions of the given cells, in that order."""
-        return Contributions(**{name: array[cells] for name, array in self.__dict__.items()})
+        return replace(self, **{name: getattr(self, name)[cells] for name in _BY_CELL})
 
     @staticmethod
     def concatenate(parts: list[Contributions]) -> Contributions:
-        """Stack the contributions of several tables."""
-        names = parts[0].__dict__
-        return Contributions(
-            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        )
+        """Stack the contributions of several tables; the same name is the same contributor."""
+        stacked = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _BY_CELL
+        }
+        names = parts[0].names
+        if any(part.names is not names for part in parts):
+            numbers, names = _renumbered(parts)
+            stacked["largest_contributor"] = np.concatenate(numbers)
+        elif names is None and len(parts) > 1:
+            stacked["largest_contributor"] = np.concatenate(_renumbered(parts)[0])
+        return Contributions(**stacked, names=names)
+
+    def name_of(self, number: int) -> str:
+        """Return the identifier of a contributor, or its number."""
+        return str(number) if self.names is None else str(self.names[number])
 
     @property
     def is_weighted(self) -> bool:
@@ -102,3 +115,34 @@ class Contributions:
         used = np.clip(n - before, 0.0, weight)
         total: Floats = np.sum(used * self.largest, axis=1)
         return total
+
+
+_BY_CELL = (
+    "count",
+    "weighted_count",
+    "total",
+    "largest",
+    "largest_weight",
+    "largest_contributor",
+    "largest_request",
+)
+
+
+def _renumbered(
+    parts: list[Contributions],
+) -> tuple[list[Integers], npt.NDArray[np.object_] | None]:
+    """One numbering for all parts; without names nobody is taken for somebody else."""
+    sizes = [int(part.largest_contributor.max(initial=-1)) + 1 for part in parts]
+    offsets = np.cumsum([0, *sizes[:-1]])
+    code = np.arange(sum(sizes))
+    names = None
+    if all(part.names is not None for part in parts):
+        known = [part.names[:size] for part, size in zip(parts, sizes, strict=True)]  # type: ignore[index]
+        names, code = np.unique(np.concatenate(known).astype(object), return_inverse=True)
+    numbers = []
+    for part, offset in zip(parts, offsets, strict=True):
+        who = part.largest_contributor
+        moved = np.full(who.shape, -1, dtype=np.int64)
+        moved[who >= 0] = code[who[who >= 0] + offset]
+        numbers.append(moved)
+    return numbers, names

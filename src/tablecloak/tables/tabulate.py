@@ -568,7 +568,8 @@ def _contributions(
         at = _locate(found, cells)
         sums[at], maxima[at] = added, highest
     identifiers = pd.concat([grouped.top["contributor"], grouped.spanning["contributor"]])
-    numbers = pd.factorize(identifiers, sort=True)[0].astype(np.int64)
+    codes, names = pd.factorize(identifiers, sort=True)
+    numbers = codes.astype(np.int64)
     top = _Top(
         _positions(grouped.top, trees),
         grouped.top["size"].to_numpy(np.float64),
@@ -593,6 +594,7 @@ def _contributions(
         largest_weight=weight,
         largest_contributor=contributor,
         largest_request=maxima,
+        names=np.asarray(names, dtype=object),
     )
 
 

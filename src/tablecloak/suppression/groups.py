@@ -1,0 +1,149 @@
+"""Groups of suppressed cells whose sum everybody knows, and whose sum is itself sensitive.
+
+If all suppressed cells of a relation stand on the same side of it, the published ones tell
+their sum. Two cells of one contributor each may be well protected one by one, and yet each
+of the two contributors subtracts its own figure from the sum and reads the other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.sensitivity import Rule
+
+__all__ = ["SensitiveGroup", "sensitive_groups"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveGroup:
+    """Suppressed cells of one relation whose sum a rule finds unsafe.
+
+    Parameters
+    ----------
+    relation : int
+    cells : numpy.ndarray of int
+    rule : str
+        Name of the rule.
+    """
+
+    relation: int
+    cells: Integers
+    rule: str
+
+
+def sensitive_groups(
+    problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule]
+) -> list[SensitiveGroup]:
+    """Return the groups of at least two suppressed cells whose known sum is unsafe.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Its table must hold contributions.
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    rules : sequence of Rule
+        The rules to apply to the sums, as if each were a cell.
+
+    Notes
+    -----
+    Contributors that occur in several cells of a group are added up, as far as they are among
+    the largest that the table holds of each cell.
+    """
+    if not rules:
+        return []
+    relation, cell = _groups(problem, suppressed)
+    if not len(relation):
+        return []
+    numbers, group = np.unique(relation, return_inverse=True)
+    stand_in = SimpleNamespace(
+        values=np.bincount(group, problem.table.values[cell], minlength=len(numbers)),
+        n_cells=len(numbers),
+        contributions=_joined(problem.table.contributions, group, cell, len(numbers)),
+        holdings=_joined(problem.table.holdings, group, cell, len(numbers)),
+    )
+    found: dict[int, str] = {}
+    for rule in rules:
+        for number in np.flatnonzero(rule.unsafe(stand_in)).tolist():  # type: ignore[arg-type]
+            found.setdefault(number, rule.name)
+    return [
+        SensitiveGroup(int(numbers[number]), np.sort(cell[group == number]), found[number])
+        for number in sorted(found)
+    ]
+
+
+def _groups(problem: ProtectionProblem, suppressed: Flags) -> tuple[Integers, Integers]:
+    """Relation and cell of every member of a group, each set of cells once."""
+    relations = problem.table.relations
+    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    hidden = suppressed[relations.indices]
+    row, cell, sign = row[hidden], relations.indices[hidden], relations.data[hidden]
+    count = np.bincount(row, minlength=relations.shape[0])
+    total = np.bincount(row, sign, minlength=relations.shape[0])
+    known = (np.abs(total) == count) & (count >= 2)
+    # Sets of cells are told apart by a random number for each cell.
+    mark = np.random.default_rng(7).random(problem.table.n_cells)
+    marks = np.bincount(row, mark[cell], minlength=relations.shape[0])
+    _, first = np.unique(np.round(marks, 9), return_index=True)
+    once = np.zeros(len(count), dtype=bool)
+    once[first] = True
+    chosen = (known & once)[row]
+    return row[chosen].astype(np.int64), cell[chosen].astype(np.int64)
+
+
+def _joined(
+    found: Contributions | None, group: Integers, cell: Integers, n_groups: int
+) -> Contributions | None:
+    """Contributions of each group, one contributor counted once."""
+    if found is None:
+        return None
+    k = found.largest.shape[1]
+    who = found.largest_contributor[cell].reshape(-1)
+    # A contributor without a name is nobody else.
+    unknown = -1 - np.arange(len(who))
+    frame = pd.DataFrame(
+        {
+            "group": np.repeat(group, k),
+            "who": np.where(who >= 0, who, unknown),
+            "size": found.largest[cell].reshape(-1),
+            "weight": found.largest_weight[cell].reshape(-1),
+        }
+    )
+    frame = frame[frame["weight"] > 0]
+    joined = frame.groupby(["group", "who"], as_index=False).agg(
+        size=("size", "sum"), weight=("weight", "max"), times=("size", "size")
+    )
+    joined = joined.sort_values(["group", "size"], ascending=[True, False], kind="stable")
+    rank = joined.groupby("group").cumcount().to_numpy()
+    joined, rank = joined[rank < k], rank[rank < k]
+    largest, weight = np.zeros((n_groups, k)), np.zeros((n_groups, k))
+    largest[joined["group"], rank] = joined["size"]
+    weight[joined["group"], rank] = joined["weight"]
+    twice = np.bincount(joined["group"], joined["times"] - 1, minlength=n_groups)
+    count = np.bincount(group, found.count[cell], minlength=n_groups) - twice
+    requests = np.zeros((n_groups, 2))
+    np.maximum.at(requests, group, found.largest_request[cell])
+    return Contributions(
+        count=count.astype(np.int64),
+        weighted_count=_summed(group, found.weighted_count[cell], n_groups),
+        total=_summed(group, found.total[cell], n_groups),
+        largest=largest,
+        largest_weight=weight,
+        largest_contributor=np.full((n_groups, k), -1, dtype=np.int64),
+        largest_request=requests,
+    )
+
+
+def _summed(group: Integers, terms: Floats, n_groups: int) -> Floats:
+    return np.bincount(group, terms, minlength=n_groups).astype(np.float64)

@@ -1,0 +1,279 @@
+"""Who attacks, and what each intruder knows beyond what is published.
+
+Every intruder knows all published cells, all relations and the external bounds. Siblings of
+the same shape say what else: each returns, for a pattern, the bounds that its members have
+narrower than everybody else. Exact definitions and proofs: docs/guarantees.md, section 4.
+
+References
+----------
+.. [1] Salazar: Protecting tables with cell suppression, Joint UNECE/Eurostat work session on
+   statistical data confidentiality, 2001 (several attackers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = [
+    "Contributors",
+    "External",
+    "Intruder",
+    "Knowledge",
+    "KnownZeros",
+    "WholeNumbers",
+    "parse_intruders",
+]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What one intruder knows beyond what is published.
+
+    Parameters
+    ----------
+    name : str
+        Who it is, for the internal report.
+    cells : numpy.ndarray of int
+        Suppressed cells of which it knows more than the external bounds.
+    lower, upper : numpy.ndarray of float
+        Its bounds on their values.
+    """
+
+    name: str
+    cells: Integers
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True)
+class Intruder:
+    """What all kinds share; not a kind itself."""
+
+    kind: ClassVar[str] = ""
+
+    @property
+    def name_of_kind(self) -> str:
+        """Return what to call the kind in reports."""
+        return self.kind
+
+    def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
+        """Return what each intruder of this kind knows."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class External(Intruder):
+    """Contributed to no cell; knows what everybody knows. Always attacks."""
+
+    kind: ClassVar[str] = "external"
+
+    def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
+        """Return nothing: everybody knows as much."""
+        del problem, suppressed
+        return []
+
+
+@dataclass(frozen=True)
+class KnownZeros(Intruder):
+    """Knows which suppressed cells are zero."""
+
+    kind: ClassVar[str] = "zeros"
+
+    def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
+        """Return one intruder who knows all zeros."""
+        cells = np.flatnonzero(suppressed & (problem.table.values == 0))
+        zero = np.zeros(len(cells))
+        return [Knowledge("knows zeros", cells, zero, zero)] if len(cells) else []
+
+
+@dataclass(frozen=True)
+class WholeNumbers(Intruder):
+    """Knows that all values are whole numbers; attacks with integer programs."""
+
+    kind: ClassVar[str] = "integers"
+
+    def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
+        """Return nothing: what it knows is no bound.
+
+        Raises
+        ------
+        InputError
+            If the table is not one of whole numbers.
+        """
+        del suppressed
+        if not problem.table.integer:
+            raise InputError("The intruder 'integers' needs a table of whole numbers.")
+        return []
+
+
+@dataclass(frozen=True)
+class Contributors(Intruder):
+    """Every contributor, or every pair, or every holding: each knows its own contributions.
+
+    It knows a suppressed cell exactly if nobody else contributes to it. Of any other cell it
+    knows that the value is at least its own contribution, if values are known not to be
+    negative. Contributions are those that the table holds, the largest of each cell; where
+    rules rank another variable than the published one, only the first kind of knowledge counts.
+
+    Parameters
+    ----------
+    together : {1, 2}, default=1
+        1: each on its own. 2: pairs that meet, in the same suppressed cell or as only
+        contributors of two suppressed cells in the same relation; they know what either knows,
+        and cells to which only the two of them contribute.
+    level : {"contributor", "holding"}, default="contributor"
+        Who is meant.
+    """
+
+    together: int = 1
+    level: Literal["contributor", "holding"] = "contributor"
+
+    @property
+    def name_of_kind(self) -> str:
+        """Return contributors, holdings, or pairs of these."""
+        return f"{self.level}s" if self.together == 1 else f"pairs of {self.level}s"
+
+    def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
+        """Return one intruder for each contributor, or pair, that knows something.
+
+        Raises
+        ------
+        InputError
+            If the table does not tell who contributed what.
+        """
+        found = _identified(problem, self.level)
+        shares = _shares(problem, found, suppressed)
+        if self.together == 1:
+            return _one_by_one(problem, shares, found)
+        return _in_pairs(problem, shares, suppressed, found)
+
+
+def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[Intruder]:
+    """Accept intruders or their names: external, contributors, pairs, holdings, zeros, integers."""
+    known: dict[str, Intruder] = {
+        "external": External(),
+        "contributors": Contributors(),
+        "pairs": Contributors(together=2),
+        "holdings": Contributors(level="holding"),
+        "zeros": KnownZeros(),
+        "integers": WholeNumbers(),
+    }
+    listed = [given] if isinstance(given, Intruder | str) else list(given)
+    parsed = []
+    for entry in listed:
+        if isinstance(entry, Intruder):
+            parsed.append(entry)
+        elif entry in known:
+            parsed.append(known[entry])
+        else:
+            raise InputError(f"`intruders` names {entry!r}.{suggestion(str(entry), known)}")
+    return parsed
+
+
+def _identified(problem: ProtectionProblem, level: str) -> Contributions:
+    table = problem.table
+    found = table.holdings if level == "holding" else table.contributions
+    if found is None or not np.any(found.largest_contributor >= 0):
+        raise InputError(
+            f"Intruders on the level of {level}s need to know who contributed what, but the table "
+            f"does not tell. Tabulate it from microdata with `{level}=`."
+        )
+    return found
+
+
+def _shares(problem: ProtectionProblem, found: Contributions, suppressed: Flags) -> pd.DataFrame:
+    """One row for each known contribution to a suppressed cell: who, cell, size, how many."""
+    cells = np.flatnonzero(suppressed)
+    who = found.largest_contributor[cells]
+    row, column = np.nonzero(who >= 0)
+    cell = cells[row]
+    size = (found.largest * np.maximum(found.largest_weight, 1.0))[cell, column]
+    # Where another variable was ranked, its sizes say nothing of the published values.
+    values = problem.table.values
+    same = np.abs(found.total - values) <= 1e-6 * np.abs(values) + 1.0 * bool(problem.table.integer)
+    if not np.all(same) or np.any(problem.lower_bound[cells] < 0):
+        size = np.zeros(len(size))
+    return pd.DataFrame(
+        {"who": who[row, column], "cell": cell, "size": size, "count": found.count[cell]}
+    ).sort_values(["who", "cell"], kind="stable")
+
+
+def _one_by_one(
+    problem: ProtectionProblem, shares: pd.DataFrame, found: Contributions
+) -> list[Knowledge]:
+    who = shares["who"].to_numpy()
+    cell, count = shares["cell"].to_numpy(), shares["count"].to_numpy()
+    lower, upper = _bounds(problem, cell, shares["size"].to_numpy(), count == 1)
+    useful = np.flatnonzero(_is_news(problem, cell, lower, upper))
+    groups = np.split(useful, np.flatnonzero(np.diff(who[useful])) + 1) if len(useful) else []
+    return [
+        Knowledge(found.name_of(who[group[0]]), cell[group], lower[group], upper[group])
+        for group in groups
+    ]
+
+
+def _in_pairs(
+    problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags, known: Contributions
+) -> list[Knowledge]:
+    of = {int(part["who"].iloc[0]): part for _, part in shares.groupby("who")}
+    found = []
+    for one, other in sorted(_meeting(problem, shares, suppressed)):
+        both = pd.concat([of[one], of[other]]).groupby("cell", sort=True)
+        frame = both.agg(size=("size", "sum"), count=("count", "first"), known=("who", "size"))
+        cell = frame.index.to_numpy(dtype=np.int64)
+        exact = (frame["count"] == frame["known"]).to_numpy()
+        lower, upper = _bounds(problem, cell, frame["size"].to_numpy(), exact)
+        news = _is_news(problem, cell, lower, upper)
+        name = f"{known.name_of(one)} with {known.name_of(other)}"
+        if np.any(news):
+            found.append(Knowledge(name, cell[news], lower[news], upper[news]))
+    return found
+
+
+def _meeting(
+    problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags
+) -> set[tuple[int, int]]:
+    """Pairs in the same suppressed cell, or alone in two suppressed cells of one relation."""
+    meetings = [shares[["who", "cell"]].rename(columns={"cell": "place"})]
+    alone = shares[shares["count"] == 1]
+    relations = problem.table.relations
+    if len(alone):
+        only = np.full(problem.table.n_cells, -1, dtype=np.int64)
+        only[alone["cell"]] = alone["who"]
+        row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+        who = only[relations.indices]
+        kept = (who >= 0) & suppressed[relations.indices]
+        place = row[kept] + problem.table.n_cells
+        meetings.append(pd.DataFrame({"who": who[kept], "place": place}).drop_duplicates())
+    places = pd.concat(meetings)
+    pairs = places.merge(places, on="place")
+    pairs = pairs[pairs["who_x"] < pairs["who_y"]]
+    return set(zip(pairs["who_x"].astype(int), pairs["who_y"].astype(int), strict=True))
+
+
+def _bounds(
+    problem: ProtectionProblem, cell: Integers, size: Floats, exact: Flags
+) -> tuple[Floats, Floats]:
+    values = problem.table.values[cell]
+    lower = np.where(exact, values, np.clip(size, problem.lower_bound[cell], values))
+    upper = np.where(exact, values, problem.upper_bound[cell])
+    return lower, upper
+
+
+def _is_news(problem: ProtectionProblem, cell: Integers, lower: Floats, upper: Floats) -> Flags:
+    news: Flags = (lower > problem.lower_bound[cell]) | (upper < problem.upper_bound[cell])
+    return news

@@ -1,0 +1,178 @@
+"""What an intruder does not know: the unknown cells and the relations that touch them.
+
+The unknowns are the deviations d from the true table: A d = 0 and low <= d <= high. Cells
+that are published do not occur. A large system falls apart into components that share no
+relation; what happens in one says nothing of another, so each is attacked on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from tablecloak.suppression.requirement import Needs
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["System", "distinct_rows"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+BUNDLE_CELLS = 300
+"""Components smaller than this share one solver: starting one costs more than a program."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Unknown cells with their relations, room and needs; all positions are local.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray of int, shape (n_unknown,)
+        Number of each unknown cell in the table, increasing.
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_unknown)
+        Coefficients of the unknown cells in the relations that touch them.
+    rows : numpy.ndarray of int, shape (n_rows,)
+        Number of the relation behind each row.
+    low, high : numpy.ndarray of float, shape (n_unknown,)
+        Smallest and largest deviation of each cell: external bound minus true value.
+    needs : Needs
+        What sensitive cells among them must be able to do; its cells are local positions.
+    unit : float
+        Median protection level.
+    integer : bool
+        Whether the table is one of whole numbers.
+    """
+
+    cells: Integers
+    matrix: csr_array
+    rows: Integers
+    low: Floats
+    high: Floats
+    needs: Needs
+    unit: float
+    integer: bool
+
+    @classmethod
+    def of(cls, problem: ProtectionProblem, needs: Needs, unknown: Flags) -> System:
+        """Return the system of all unknown cells of a problem.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            With finite external bounds.
+        needs : Needs
+            Of all sensitive cells, by their numbers in the table.
+        unknown : numpy.ndarray of bool, shape (n_cells,)
+            Cells that are not published, or may not be.
+        """
+        cells = np.flatnonzero(unknown)
+        position = np.full(problem.table.n_cells, -1, dtype=np.int64)
+        position[cells] = np.arange(len(cells))
+        matrix, rows = distinct_rows(csr_array(problem.table.relations[:, cells]))
+        values = problem.table.values[cells]
+        return cls(
+            cells=cells,
+            matrix=matrix,
+            rows=rows,
+            low=problem.lower_bound[cells] - values,
+            high=problem.upper_bound[cells] - values,
+            needs=needs.among(position),
+            unit=problem.unit,
+            integer=bool(problem.table.integer),
+        )
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of unknown cells."""
+        return len(self.cells)
+
+    def with_room(self, low: Floats, high: Floats) -> System:
+        """Return the system for an intruder who knows other bounds; needs are cut to them."""
+        return replace(self, low=low, high=high, needs=self.needs.cut(low, high))
+
+    def part(self, positions: Integers) -> System:
+        """Return the system of some components, given by all positions in them."""
+        back = np.full(self.n_unknown, -1, dtype=np.int64)
+        back[positions] = np.arange(len(positions))
+        columns = csr_array(self.matrix[:, positions])
+        used = np.flatnonzero(np.diff(columns.indptr))
+        return System(
+            cells=self.cells[positions],
+            matrix=csr_array(columns[used, :]),
+            rows=self.rows[used],
+            low=self.low[positions],
+            high=self.high[positions],
+            needs=self.needs.among(back),
+            unit=self.unit,
+            integer=self.integer,
+        )
+
+    def components(self) -> Integers:
+        """Return the number of the component of each cell."""
+        n_rows, n = self.matrix.shape[0], self.matrix.shape[0] + self.n_unknown
+        row = np.repeat(np.arange(n_rows), np.diff(self.matrix.indptr))
+        edges = (np.ones(len(row)), (row, self.matrix.indices + n_rows))
+        _, label = connected_components(csr_array(edges, shape=(n, n)), directed=False)
+        return np.unique(label[n_rows:], return_inverse=True)[1].astype(np.int64)
+
+    def bundles(self) -> list[System]:
+        """Split into components, small ones bundled; components without needs are left out.
+
+        Returns
+        -------
+        list of System
+            The largest first. The split depends on the system alone, so that results do not
+            depend on how many threads work on them.
+        """
+        label = self.components()
+        size = np.bincount(label)
+        needed = np.zeros(len(size), dtype=bool)
+        needed[label[self.needs.cells]] = True
+        order = np.argsort(label, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(size)])
+        ranked = np.argsort(-size, kind="stable")
+        groups: list[list[int]] = []
+        filled = BUNDLE_CELLS
+        for number in ranked[needed[ranked]]:
+            if filled + size[number] > BUNDLE_CELLS:
+                groups.append([])
+                filled = 0
+            groups[-1].append(int(number))
+            filled += int(size[number])
+        return [
+            self.part(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in group])))
+            for group in groups
+        ]
+
+
+def distinct_rows(matrix: csr_array) -> tuple[csr_array, Integers]:
+    """Rows that are not empty, each distinct one once, whatever its sign.
+
+    Rows are the same if their products with two random vectors agree to the last digit. Should
+    two different rows ever do so, witnesses still fail their check on all relations.
+
+    Returns
+    -------
+    matrix : scipy.sparse.csr_array
+    rows : numpy.ndarray of int
+        Number of each kept row in the given matrix.
+    """
+    matrix = csr_array(matrix)
+    matrix.sort_indices()
+    length = np.diff(matrix.indptr)
+    used = np.flatnonzero(length)
+    if not len(used):
+        return csr_array((0, matrix.shape[1])), used
+    sign = np.sign(matrix.data[matrix.indptr[used]])
+    random = np.random.default_rng(20011)
+    keys = [matrix @ random.random(matrix.shape[1]) for _ in range(2)]
+    table = np.column_stack([length[used], *(sign * key[used] for key in keys)])
+    _, first = np.unique(table, axis=0, return_index=True)
+    rows = used[np.sort(first)]
+    return csr_array(matrix[rows, :]), rows

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, suggestion
 from tablecloak.release import AdjustedAudit, audit
-from tablecloak.storage import replacing, write_text
+from tablecloak.storage import write_text
 from tablecloak.suppression.audit import Audit
+from tablecloak.suppression.certificate_file import write_certificate
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.suppress import suppress
@@ -216,6 +216,15 @@ class AdjustmentSpec(_Part):
     time_limit: float = Field(60.0, gt=0)
 
 
+class AuditSpec(_Part):
+    """``[audit]``: who attacks the suppression besides the external intruder."""
+
+    intruders: list[
+        Literal["external", "contributors", "pairs", "holdings", "zeros", "integers"]
+    ] = []
+    groups: bool = False
+
+
 class Job(_Part):
     """All that one job file says; see docs/job-file.md."""
 
@@ -228,6 +237,7 @@ class Job(_Part):
     protection: Protection = Protection()
     suppression: Suppression | None = None
     adjustment: AdjustmentSpec | None = None
+    audit: AuditSpec = AuditSpec()
 
     @model_validator(mode="after")
     def _some_method(self) -> Job:
@@ -355,9 +365,9 @@ def run_job(
     result = JobResult(
         problem=problem,
         pattern=pattern,
-        pattern_audit=_audited(problem, pattern, Audit),
+        pattern_audit=_audited(job, problem, pattern, Audit),
         adjustment=adjusted,
-        adjustment_audit=_audited(problem, adjusted, AdjustedAudit),
+        adjustment_audit=_audited(job, problem, adjusted, AdjustedAudit),
         files=[],
     )
     if out is not None:
@@ -418,6 +428,7 @@ _RULE_NAMES = list(_RULES)
 _SECTIONS: dict[str, type[BaseModel]] = {
     "data": Data,
     "dimensions": DimensionSpec,
+    "audit": AuditSpec,
     "tables": TableSpec,
     "protection": Protection,
     "suppression": Suppression,
@@ -486,12 +497,17 @@ def _largest_needed(job: Job) -> int:
 # -- writing ------------------------------------------------------------------------------
 
 
-def _audited(problem: ProtectionProblem, found: Any, kind: type[Any]) -> Any:
+def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) -> Any:
     if found is None:
         return None
     pattern = isinstance(found, SuppressionPattern)
     require = found.requirement if pattern else Requirement.TWO_SIDED
-    result = audit(problem, found, require=require)
+    options = job.audit
+    rules = [rule.build() for rule in job.rules] if options.groups else []
+    concentration = [rule for rule in rules if isinstance(rule, sensitivity.ConcentrationRule)]
+    result = audit(
+        problem, found, require=require, intruders=options.intruders, groups=concentration
+    )
     assert isinstance(result, kind)
     return result
 
@@ -515,7 +531,11 @@ def _write(job: Job, result: JobResult, out: Path) -> None:
         files.extend(_write_release(job, result, out / "release" / "suppression", about))
         secret("suppression_statuses.csv", result.pattern.to_frame())
         secret("suppression_audit.csv", result.pattern_audit.to_frame())
-        files.append(_write_certificate(result.pattern, internal / "suppression_certificate.npz"))
+        if result.pattern_audit.is_safe:
+            # The audit's own proof: it covers all intruders of the job.
+            path = internal / "suppression_certificate.npz"
+            write_certificate(result.pattern_audit.certificate(), path)
+            files.append(path)
     if result.adjustment is not None and result.adjustment_audit is not None:
         about = {
             "method": "controlled tabular adjustment",
@@ -546,23 +566,6 @@ def _write_release(job: Job, result: JobResult, folder: Path, about: dict[str, A
     write_frame(found.release(), folder / "table.csv")
     write_text(folder / "about.json", json.dumps(described, indent=2) + "\n")
     return [folder / "table.csv", folder / "about.json"]
-
-
-def _write_certificate(pattern: SuppressionPattern, path: Path) -> Path:
-    certificate = pattern.certificate
-    with replacing(path, secret=True) as temporary:
-        np.savez_compressed(
-            temporary,
-            version=np.array(1),
-            requirement=np.array(pattern.requirement.value),
-            suppressed=certificate.suppressed,
-            upper_witness=certificate.upper_witness,
-            lower_witness=certificate.lower_witness,
-            deviations_data=certificate.deviations.data,
-            deviations_indices=certificate.deviations.indices,
-            deviations_indptr=certificate.deviations.indptr,
-        )
-    return path
 
 
 def _report(job: Job, result: JobResult) -> str:

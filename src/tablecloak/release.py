@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ Progress = Callable[[str, float, float, int], None]
 Release = SuppressionPattern | Adjustment | pd.DataFrame | str | Path | npt.ArrayLike
 
 _PUBLISHED = {"published", "s", "safe", "v", "z"}
+_ARGUS_HIDDEN = (3, 4, 5, 6, 7, 8, 9, 11, 12)
+"""Unsafe by rule, request, frequency, zero, singleton or manually; secondary."""
+_ARGUS_EMPTY = (13, 14)
 _SUPPRESSED = {"primary", "secondary", "suppressed", "x", "u", "m"}
 
 
@@ -170,7 +174,9 @@ def read_release(
         One row for each cell, named by the codes of the dimensions or by a column ``cell``
         with its index. With a column ``status`` (published, or suppressed / primary /
         secondary / x) it is a suppression pattern; without one, a column ``value`` (or named
-        like the measure) holds adjusted values, or is empty for suppressed cells.
+        like the measure) holds adjusted values, or is empty for suppressed cells. A file
+        without names in its first row is read as code-value output of tau-ARGUS: the codes,
+        the value, and the status from 1 to 14.
 
     Returns
     -------
@@ -189,7 +195,11 @@ def read_release(
     if isinstance(release, pd.DataFrame):
         frame = release
     else:
-        frame = read_frame(release, (*keys, "cell", "status"))
+        code_values = _read_code_values(problem, Path(release), keys)
+        if code_values is not None:
+            frame = code_values
+        else:
+            frame = read_frame(release, (*keys, "cell", "status"))
     rows = _rows_in_table_order(problem, frame, keys, source)
     frame = frame.iloc[rows]
     column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
@@ -204,6 +214,36 @@ def read_release(
     if column is not None:
         _check_published(problem, frame[column], suppressed, source)
     return suppressed, None
+
+
+def _read_code_values(
+    problem: ProtectionProblem, path: Path, keys: list[str]
+) -> pd.DataFrame | None:
+    """Read code-value output of tau-ARGUS with statuses; None if the file is something else."""
+    if path.suffix.lower() not in (".csv", ".txt") or not path.exists():
+        return None
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        first = next(csv.reader(file), [])
+    if len(first) != len(keys) + 2 or not first[-1].strip().isdigit():
+        return None
+    frame = pd.read_csv(path, header=None, names=[*keys, "value", "number"], dtype=str)
+    number = pd.to_numeric(frame["number"], errors="coerce")
+    odd = frame.index[~number.isin(range(1, 15))]
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: status {frame['number'][odd[0]]!r} is not one of the "
+            f"statuses 1 to 14 of tau-ARGUS."
+        )
+    # Some writers pad codes with blanks; the table's own spelling counts.
+    for key in keys:
+        spelling = {code.strip(): code for code in problem.table.keys[key].unique()}
+        stripped = frame[key].str.strip()
+        frame[key] = stripped.map(spelling).fillna(stripped)
+    status = np.where(number.isin(_ARGUS_HIDDEN), "suppressed", "published")
+    frame = frame.assign(status=status, value=pd.to_numeric(frame["value"], errors="coerce"))
+    known = pd.MultiIndex.from_frame(problem.table.keys)
+    empty = number.isin(_ARGUS_EMPTY) & ~pd.MultiIndex.from_frame(frame[keys]).isin(known)
+    return frame[~empty].drop(columns="number").reset_index(drop=True)
 
 
 def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, Floats | None]:

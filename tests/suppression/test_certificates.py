@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.suppression.certificate_file import write_certificate
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +119,98 @@ def test_same_seed_gives_the_same_pattern():
     problem = tc.examples.cox_rounded()
     one, other = (tc.suppress(problem, method="sequential", seed=5) for _ in range(2))
     assert np.array_equal(one.suppressed, other.suppressed)
+
+
+VERIFIER = Path(tc.__file__).parent / "verify_certificate.py"
+
+
+def run_verifier(*arguments: Path) -> tuple[int, str]:
+    """Run the stand-alone verifier as a stranger who has that one file."""
+    assert "tablecloak" not in [line.split()[1] for line in VERIFIER.read_text().splitlines()
+                                if line.startswith(("import ", "from "))]  # fmt: skip
+    command = [sys.executable, "-I", str(VERIFIER), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.stderr
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module")
+def insider_certificate():
+    """A pattern that is safe against every contributor, so that the file holds insiders."""
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        [
+            (f"r{r}", f"c{c}", f"f{r}{c}{k}", float(random.integers(20, 90)))
+            for r in range(4)
+            for c in range(4)
+            for k in range(1 if r == c else 3)
+        ],
+        columns=["r", "c", "firm", "v"],
+    )
+    table = tc.tabulate(frame, ["r", "c"], "v", contributor="firm")
+    problem = table.protect(tc.MinimumFrequency(2, range=10))
+    found = tc.audit(problem, ~problem.frozen, intruders=["contributors", "pairs", "zeros"])
+    assert found.is_safe
+    return found.certificate()
+
+
+def test_stand_alone_verifier_accepts_true_certificates(pattern, insider_certificate, tmp_path):
+    write_certificate(pattern.certificate, tmp_path / "c.npz")
+    tc.write_jj(pattern.problem, tmp_path / "p.jj")
+    answer = run_verifier(tmp_path / "c.npz", tmp_path / "p.jj")
+    assert answer == (0, "PROVED: 7 sensitive cells, against everybody and 0 insiders\n")
+    write_certificate(insider_certificate, tmp_path / "i.npz")
+    code, text = run_verifier(tmp_path / "i.npz")
+    assert code == 0
+    assert f"{len(insider_certificate.insiders)} insiders" in text
+    assert len(insider_certificate.insiders) > 4
+    assert len(VERIFIER.read_text().splitlines()) < 150
+
+
+def test_stand_alone_verifier_refuses_another_problem(pattern, tmp_path):
+    write_certificate(pattern.certificate, tmp_path / "c.npz")
+    values = pattern.problem.upper_protection + pattern.problem.sensitive
+    other = pattern.problem.with_changes(upper_protection=values)
+    tc.write_jj(other, tmp_path / "p.jj")
+    assert run_verifier(tmp_path / "c.npz", tmp_path / "p.jj")[0] == 1
+
+
+CHANGES = ["witness_data", "upper_witness", "lower_witness", "suppressed", "values", "lower_bound",
+           "upper_bound", "upper_protection", "lower_protection", "status", "intruder_lower",
+           "claim_upper", "right_hand_side"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_stand_alone_verifier_refuses_altered_numbers(insider_certificate, tmp_path, name):
+    """Each change is one that no longer supports the claim; most single ones are refused."""
+    path = tmp_path / "c.npz"
+    write_certificate(insider_certificate, path)
+    with np.load(path) as file:
+        data = {key: file[key].copy() for key in file.files}
+    entries, sensitive = data[name], np.flatnonzero(data["status"] == "u")
+    at = {"upper_bound": sensitive[0], "lower_bound": sensitive[0], "suppressed": sensitive[0],
+          "upper_protection": sensitive[0], "lower_protection": sensitive[0],
+          "values": 0, "status": 0}.get(name, 0)  # fmt: skip
+    if name == "status":
+        entries[at] = "z"
+    elif name == "suppressed":
+        entries[at] = False
+    elif name in ("upper_witness", "lower_witness", "claim_upper"):
+        entries[:] = -1
+    elif name == "upper_bound" or name == "lower_bound":
+        entries[at] = data["values"][at]
+    elif name in ("upper_protection", "lower_protection"):
+        entries[at] *= 1e6
+    else:
+        entries[at] += 1000.0
+    np.savez(path, **data)
+    code, text = run_verifier(path)
+    assert code == 1
+    assert text.startswith("REFUSED: ")
+
+
+def test_unsafe_patterns_get_no_certificate_file(pattern, tmp_path):
+    found = tc.audit(pattern.problem, pattern.problem.sensitive)
+    with pytest.raises(tc.VerificationError):
+        write_certificate(found.certificate(), tmp_path / "c.npz")
+    assert list(tmp_path.iterdir()) == []

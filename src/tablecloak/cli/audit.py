@@ -1,21 +1,37 @@
-"""``tablecloak audit``: attack anybody's release."""
+"""``tablecloak audit`` and ``verify``: attack anybody's release, check anybody's proof."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
 from tablecloak.cli.problem import RequireName
 
+if TYPE_CHECKING:
+    from tablecloak.tables.problem import ProtectionProblem
+    from tablecloak.tables.sensitivity import Rule
+
 __all__ = ["register"]
+
+
+class IntruderName(StrEnum):
+    """Kinds of intruders besides the external one."""
+
+    CONTRIBUTORS = "contributors"
+    PAIRS = "pairs"
+    HOLDINGS = "holdings"
+    ZEROS = "zeros"
+    INTEGERS = "integers"
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command()(audit)
+    app.command()(verify)
 
 
 def audit(
@@ -35,31 +51,64 @@ def audit(
         Path | None, typer.Option("--output", "-o", help="Write all sensitive cells, worst first.")
     ] = None,
     show: Annotated[int, typer.Option(min=0, help="How many cells to print, worst first.")] = 10,
+    intruder: Annotated[
+        list[IntruderName] | None,
+        typer.Option(help="Who else attacks; repeat. Needs contributors, except zeros, integers."),
+    ] = None,
+    groups: Annotated[
+        bool, typer.Option(help="Apply the rules of a job to sums of suppressed cells as well.")
+    ] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the proof (.npz) if the pattern is safe.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw required and achieved protection (.png, .svg).")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="By default all processors.")] = None,
     tolerance: Annotated[
         float, typer.Option(min=0.0, help="Accepted error of a relation, if rounded.")
     ] = 0.0,
 ) -> None:
-    """Attack a release as an external intruder would, whoever made it.
+    """Attack a release, whoever made it.
 
-    The intruder knows all that is published, all relations and the external bounds. What is
-    printed and written is secret: it names sensitive cells with their true values.
+    The external intruder knows all that is published, all relations and the external bounds;
+    others know their own contributions, true zeros, or that values are whole. What is printed
+    and written is secret: it names sensitive cells with their true values.
+
+    ORIGINAL may be a job file: its data are tabulated again, with all contributors. The release
+    may be the code-value output of tau-ARGUS with statuses 1 to 14.
 
     Exit code 0: all sensitive cells are protected; 1: some are not; 2: wrong input.
 
-    Example: tablecloak audit table.jj pattern.csv --intervals -o intervals.csv
-    """
-    from tablecloak.release import audit as run
-    from tablecloak.tables.formats import read_problem, write_frame
+    Examples
+    --------
+    tablecloak audit table.jj pattern.csv --intervals -o intervals.csv
 
-    with errors_as_messages(), reporting():
-        problem = read_problem(original, tolerance=tolerance)
+    tablecloak audit job.toml release/suppression/table.csv --intruder contributors --groups
+    """
+    from tablecloak.release import AdjustedAudit
+    from tablecloak.release import audit as run
+    from tablecloak.suppression.certificate_file import write_certificate
+    from tablecloak.tables.formats import write_frame
+
+    with errors_as_messages(), reporting() as reporter:
+        problem, rules = _original(original, tolerance)
         found = run(
             problem,
             release,
             require=require.value,
+            intruders=[name.value for name in intruder or []],
+            groups=rules if groups else (),
             detail="intervals" if intervals else "verdict",
+            threads=threads,
+            progress=reporter,
         )
         frame = found.to_frame()
+        if not isinstance(found, AdjustedAudit):
+            if certificate is not None and found.is_safe:
+                write_certificate(found.certificate(), certificate)
+            if plot is not None:
+                found.plot(plot)
         if output is not None:
             write_frame(frame, output, secret=True)
     typer.echo(found.summary())
@@ -67,3 +116,33 @@ def audit(
         typer.echo(frame.head(show).to_string(index=False))
     if not found.is_safe:
         raise typer.Exit(NOT_SAFE)
+
+
+def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
+    from tablecloak.job import load_problem, read_job
+    from tablecloak.tables.formats import read_problem
+    from tablecloak.tables.sensitivity import ConcentrationRule
+
+    if path.suffix == ".toml":
+        job = read_job(path)
+        rules = [rule.build() for rule in job.rules]
+        return load_problem(job), [rule for rule in rules if isinstance(rule, ConcentrationRule)]
+    return read_problem(path, tolerance=tolerance), []
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="Certificate (.npz) of a pattern.")],
+    original: Annotated[
+        Path | None, typer.Argument(help="JJ file of the problem, to compare with.")
+    ] = None,
+) -> None:
+    """Check a certificate by sparse products alone; no solver is called.
+
+    The same check runs without tablecloak: python verify_certificate.py CERTIFICATE ORIGINAL.
+
+    Example: tablecloak verify results/internal/suppression_certificate.npz
+    """
+    from tablecloak.verify_certificate import main
+
+    arguments = [str(path) for path in (certificate, original) if path is not None]
+    raise typer.Exit(main(arguments))  # type: ignore[no-untyped-call]

@@ -48,6 +48,8 @@ class Reporter:
         known = f", bound {bound:.9g}" if math.isfinite(bound) else ""
         found = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
         seconds = now - self.started
+        if stage.startswith("audit"):
+            found, known = f"{loss:.0f} of {bound:.0f}", ""
         self.status.update(f"{stage}: {found}{known}, {left} open, {seconds:.0f} s (Ctrl-C ends)")
 
     def stop(self) -> None:

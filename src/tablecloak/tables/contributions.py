@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Contributions"]
 
@@ -82,6 +85,67 @@ class Contributions:
         elif names is None and len(parts) > 1:
             stacked["largest_contributor"] = np.concatenate(_renumbered(parts)[0])
         return Contributions(**stacked, names=names)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each cell: counts, total, and the largest contributors. Secret."""
+        import pandas as pd
+
+        frame = pd.DataFrame(
+            {
+                "count": self.count,
+                "weighted_count": self.weighted_count,
+                "total": self.total,
+                "request_1": self.largest_request[:, 0],
+                "request_2": self.largest_request[:, 1],
+            }
+        )
+        for rank in range(self.largest.shape[1]):
+            who = self.largest_contributor[:, rank]
+            frame[f"contributor_{rank + 1}"] = [
+                self.name_of(number) if number >= 0 else "" for number in who.tolist()
+            ]
+            frame[f"largest_{rank + 1}"] = self.largest[:, rank]
+            frame[f"weight_{rank + 1}"] = self.largest_weight[:, rank]
+        return frame
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Contributions:
+        """Read what `to_frame` returns.
+
+        Raises
+        ------
+        InputError
+            If a column is missing.
+        """
+        import pandas as pd
+
+        k = sum(column.startswith("largest_") for column in frame.columns)
+        needed = ["count", "weighted_count", "total", "request_1", "request_2"]
+        needed += [f"{name}_{rank + 1}" for rank in range(k) for name in ("largest", "weight")]
+        for column in needed:
+            if column not in frame.columns:
+                raise InputError(f"Contributions: column {column!r} is missing.")
+
+        def stacked(name: str) -> Floats:
+            columns = [f"{name}_{rank + 1}" for rank in range(k)]
+            return frame[columns].to_numpy(dtype=np.float64).reshape(len(frame), k)
+
+        none = pd.Series([""] * len(frame), index=frame.index)
+        who = [frame.get(f"contributor_{rank + 1}", none).fillna("") for rank in range(k)]
+        flat = np.array([column.to_numpy(dtype=object) for column in who]).reshape(k, len(frame))
+        names, code = np.unique(flat.astype(str), return_inverse=True)
+        empty = int(len(names) > 0 and names[0] == "")
+        numbers = code.reshape(k, len(frame)).T.astype(np.int64) - empty
+        return cls(
+            count=frame["count"].to_numpy(dtype=np.int64),
+            weighted_count=frame["weighted_count"].to_numpy(dtype=np.float64),
+            total=frame["total"].to_numpy(dtype=np.float64),
+            largest=stacked("largest"),
+            largest_weight=stacked("weight"),
+            largest_contributor=numbers,
+            largest_request=frame[["request_1", "request_2"]].to_numpy(dtype=np.float64),
+            names=names[empty:].astype(object),
+        )
 
     def name_of(self, number: int) -> str:
         """Return the identifier of a contributor, or its number."""

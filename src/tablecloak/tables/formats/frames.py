@@ -2,7 +2,9 @@
 
 ``cells.csv`` has one row for each cell: its codes, then ``value``, ``status``, levels,
 bounds and weights. ``cells.relations.csv`` has one row for each cell of each relation:
-``relation, cell, coefficient, right_hand_side``.
+``relation, cell, coefficient, right_hand_side``. If contributors are known,
+``cells.contributions.csv`` has one row for each cell and level (contributor, holding): the
+number of contributors and the largest of them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from scipy.sparse import coo_array
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
+from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats.jj import read_jj, write_jj
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -68,7 +71,13 @@ def write_problem(problem: ProtectionProblem, path: str | Path) -> None:
             "right_hand_side": problem.table.right_hand_side[block.coords[0]],
         }
     )
-    write_frame(relations, _relations_path(path), secret=True)
+    write_frame(relations, _beside(path, "relations"), secret=True)
+    levels = {"contributor": problem.table.contributions, "holding": problem.table.holdings}
+    known = [found.to_frame().assign(level=level) for level, found in levels.items() if found]
+    if known:
+        write_frame(pd.concat(known), _beside(path, "contributions"), secret=True)
+    else:
+        _beside(path, "contributions").unlink(missing_ok=True)
 
 
 def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -115,17 +124,17 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     known = {*_REQUIRED, *_OPTIONAL}
     codes = [column for column in frame.columns if column not in known]
     frame = read_frame(path, tuple(codes)) if kind == "csv" else frame
-    relations = read_frame(_relations_path(path))
+    relations = read_frame(_beside(path, "relations"))
     for column in _RELATIONS:
         if column not in relations.columns:
-            raise InputError(f"{_relations_path(path)}: column {column!r} is missing.")
+            raise InputError(f"{_beside(path, 'relations')}: column {column!r} is missing.")
     n_cells, n_relations = len(frame), int(relations["relation"].max() + 1) if len(relations) else 0
     right_hand_side = np.zeros(n_relations)
     right_hand_side[relations["relation"]] = relations["right_hand_side"]
     outside = relations.index[(relations["cell"] < 0) | (relations["cell"] >= n_cells)]
     if len(outside):
         raise InputError(
-            f"{_relations_path(path)}, row {outside[0] + 1}: there is no cell "
+            f"{_beside(path, 'relations')}, row {outside[0] + 1}: there is no cell "
             f"{relations['cell'][outside[0]]}; cells are numbered 0 to {n_cells - 1}."
         )
     keys = (
@@ -141,20 +150,40 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     for name, default in _OPTIONAL.items():
         given: Any = frame[name] if name in frame else pd.Series([default] * n_cells)
         arrays[name] = given.astype(object).where(given.notna(), default).to_numpy()
+    known_contributions = _read_contributions(_beside(path, "contributions"), n_cells)
     table = Table(
         keys=keys,
         values=frame["value"].to_numpy(dtype=np.float64),
         relations=matrix.tocsr(),
         right_hand_side=right_hand_side,
         tolerance=tolerance,
+        contributions=known_contributions.get("contributions"),
+        holdings=known_contributions.get("holdings"),
     )
     return ProtectionProblem(table=table, **arrays)
 
 
-def _relations_path(path: Path) -> Path:
+def _beside(path: Path, what: str) -> Path:
     """``cells.csv.gz`` -> ``cells.relations.csv.gz``."""
     stem = path.name[: -len("".join(path.suffixes))] if path.suffixes else path.name
-    return path.with_name(f"{stem}.relations{''.join(path.suffixes)}")
+    return path.with_name(f"{stem}.{what}{''.join(path.suffixes)}")
+
+
+def _read_contributions(path: Path, n_cells: int) -> dict[str, Contributions]:
+    """Contributions by the name of their attribute; empty if there is no such file."""
+    if not path.exists():
+        return {}
+    first = read_frame(path)
+    text = tuple(column for column in first.columns if column.startswith("contributor_"))
+    frame = read_frame(path, text)
+    found = {}
+    for level, attribute in (("contributor", "contributions"), ("holding", "holdings")):
+        rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")
+        if len(rows) not in (0, n_cells):
+            raise InputError(f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells.")
+        if len(rows):
+            found[attribute] = Contributions.from_frame(rows)
+    return found
 
 
 def _kind(path: Path) -> str:

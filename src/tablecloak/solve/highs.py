@@ -142,10 +142,10 @@ class LinearSolver:
         time_limit : float, default=inf
             Seconds of wall time.
 
-        Raises
-        ------
-        SolverError
-            If HiGHS breaks off however it is called.
+        Returns
+        -------
+        Solution
+            UNKNOWN if HiGHS breaks off however it is called.
         """
         deadline = time.monotonic() + time_limit
         solution = self._attempt(deadline)
@@ -162,7 +162,11 @@ class LinearSolver:
 
     def _attempt(self, deadline: float) -> Solution:
         self.runs += 1
-        status = _run(self._highs, deadline)
+        try:
+            status = _run(self._highs, deadline)
+        except SolverError:
+            # Other algorithms may still succeed; without a point nothing is claimed.
+            return Solution(SolveStatus.UNKNOWN, np.empty(0), np.empty(0), np.inf, -np.inf)
         program = self.current
         raw = self._highs.getSolution()
         x = np.array(raw.col_value, dtype=np.float64)

@@ -150,6 +150,7 @@ def prove(
     *,
     seed: int = 0,
     stop_at_failure: bool = False,
+    only_batches: bool = False,
     deadline: float = np.inf,
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[tuple[int, int], Extreme]:
@@ -168,6 +169,8 @@ def prove(
         For the random directions.
     stop_at_failure : bool, default=False
         Return at the first need that cannot be met.
+    only_batches : bool, default=False
+        Leave out what must be attacked alone.
     deadline : float, default=inf
         Moment of `time.monotonic` at which to stop; what is open then stays open.
     stop : callable, optional
@@ -202,7 +205,7 @@ def prove(
         left_up, left_down = pool.open_sides()
         if before - int(np.sum(left_up) + np.sum(left_down)) < 0.1 * before:
             break
-    for index in np.flatnonzero(pool.open).tolist():
+    for index in [] if only_batches else np.flatnonzero(pool.open).tolist():
         if ended():
             break
         if not pool.open[index]:

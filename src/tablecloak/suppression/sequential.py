@@ -1,9 +1,11 @@
-"""Heuristic patterns: protect one group of cells after another by linear programs.
+"""Heuristic patterns: protect one sensitive cell after another by small linear programs.
 
-For a group of open needs, the program finds the cheapest deviation that moves all of them
-far enough; the cells it moves are suppressed, and the deviation becomes their witness. Cells
-that are already suppressed cost next to nothing. A clean-up then tries to publish
-secondaries again, the costliest first.
+For a cell whose need is open, the program finds the cheapest deviation that moves it far
+enough; the cells it moves are suppressed, and the deviation becomes their witness. Cells that
+are already suppressed cost next to nothing. The program looks at a neighbourhood of the cell
+only, which grows if it does not suffice; reweighting by the last solution makes it prefer
+few cells over small moves, because a cell is suppressed whole. What is found is improved by
+protecting everything again within the pattern, and by publishing single cells again.
 
 References
 ----------
@@ -27,12 +29,12 @@ from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.highs import LinearSolver, SolveStatus
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack import Attack, prove
-from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.neighbourhood import Neighbourhoods
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Candidate", "Strategy", "clean_up", "protect_in_groups"]
+__all__ = ["Candidate", "Strategy", "clean_up", "protect_one_by_one"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -45,6 +47,12 @@ Not 0: otherwise a witness wanders through suppressed cells that it does not nee
 clean-up must then doubt it for no reason.
 """
 
+NEGLIGIBLE = 1e-9
+"""Moves below this share of the median level are noise of the solver."""
+
+ALL_AT_ONCE = 600
+"""Cells up to which the whole table is one neighbourhood."""
+
 Tick = Callable[[float, int], None]
 """Called with the loss so far and the number of sensitive cells that are still open."""
 
@@ -55,18 +63,28 @@ class Strategy:
 
     Parameters
     ----------
+    widths : tuple of int, default=(6, 12)
+        Neighbourhoods to try for each cell; the cheapest result counts.
+    reweightings : int, default=2
+        How often the program is solved again with costs divided by the last moves.
     symmetric : bool, default=True
         Allow each cell the smaller of its two distances, so that the mirror image of a
         deviation is a witness too and one program protects both sides.
-    per_capacity : bool, default=False
-        Divide the cost of a cell by the distance it can move, up to the need.
-    group : int, default=1
-        Number of cells protected by one program: larger is faster and hides more.
+    largest_first : bool, default=True
+        Whether cells with large needs come first, or last.
     """
 
+    widths: tuple[int, ...] = (6, 12)
+    reweightings: int = 2
     symmetric: bool = True
-    per_capacity: bool = False
-    group: int = 1
+    largest_first: bool = True
+
+
+HASTY = Strategy(widths=(5,), reweightings=0)
+"""For what is left when time is up."""
+
+WIDER = (24, 80)
+"""Widths to try if no chosen one suffices; after these the whole table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,78 +115,66 @@ class Candidate:
         return float(self.weights[self.hidden].sum())
 
 
-def protect_in_groups(
+def protect_one_by_one(
     problem: ProtectionProblem,
-    requirement: Requirement,
+    system: System,
     strategy: Strategy,
     *,
+    within: Flags | None = None,
     deadline: float = np.inf,
     seed: int = 0,
     tick: Tick | None = None,
 ) -> Candidate:
-    """Build a pattern by protecting groups of sensitive cells, the largest needs first.
+    """Build a pattern by protecting one sensitive cell after another.
 
     Parameters
     ----------
     problem : ProtectionProblem
         With finite external bounds.
-    requirement : Requirement
+    system : System
+        Of all cells that may be suppressed.
     strategy : Strategy
+    within : numpy.ndarray of bool, shape (n_unknown,), optional
+        Suppress these cells only; by default all.
     deadline : float, default=inf
-        Moment of `time.monotonic` after which all that is left is protected at once, by
-        witnesses that do not care what they cost.
+        Moment of `time.monotonic` after which the rest is protected in a hurry.
     seed : int, default=0
-        For the directions of groups.
+        For the directions of batched programs.
     tick : callable, optional
 
     Returns
     -------
     Candidate
-        Proved, unless a solver gave up.
+        Proved, unless `within` is too narrow.
 
     Raises
     ------
     ModelError
         If some cell cannot be protected even with everything suppressed; names all of them.
     """
-    system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
-    pool = WitnessPool(system)
+    weights = problem.weights[system.cells]
     hidden = (problem.sensitive | problem.forced)[system.cells]
+    pool = WitnessPool(system)
     attack = Attack(system)
     attack.hide(hidden)
-    prove(attack, pool, seed=seed)
-    program = _CoverProgram(system, problem.weights[system.cells], strategy)
-    random = np.random.default_rng(seed)
-    size = strategy.group
-    while np.any(pool.open):
-        if time.monotonic() > deadline:
-            hidden = _in_a_hurry(problem, attack, hidden, pool)
-            break
-        group, targets = _next_group(pool, size, random, strategy.symmetric)
-        found = program.solve(hidden, group, targets)
-        sides = _open_count(pool)
-        if len(found):
-            hidden = hidden | (found != 0)
-            pool.add(found)
-        if _open_count(pool) < sides:
-            size = max(size // 2, strategy.group) if size > strategy.group else size
-        elif len(group) > 1:
-            # Signs chosen at random can contradict each other; smaller groups do so less.
-            size = max(len(group) // 4, 1)
+    prove(attack, pool, seed=seed, only_batches=True)
+    builder = _Builder(system, weights, within)
+    refresh = max(int(pool.open.sum()) // 2, 50)
+    for count, index in enumerate(_order(pool, strategy.largest_first)):
+        if count and count % refresh == 0 and np.any(pool.open):
+            attack.hide(hidden)
+            prove(attack, pool, seed=seed, only_batches=True)
+        if not pool.open[index]:
             continue
-        else:
-            found = _alone(problem, program, attack, hidden, int(group[0]), pool)
-            hidden = hidden | (found != 0)
-            pool.add(found)
-            if _open_count(pool) == sides:
-                label = problem.table.label(int(system.cells[group[0]]))
-                raise SolverError(
-                    f"Cell {label} could not be protected: the solver's answers do not reach its "
-                    f"levels. Check whether they are of the same order as those of other cells."
-                )
+        late = time.monotonic() > deadline
+        chosen = HASTY if late else strategy
+        if not _protect(builder, pool, hidden, index, chosen):
+            if within is not None:
+                break
+            hidden = _at_any_cost(problem, builder, attack, pool, hidden, index)
         if tick:
-            tick(float(program.weights[hidden].sum()), int(pool.open.sum()))
-    return Candidate(hidden, pool, problem.weights[system.cells])
+            tick(float(weights[hidden].sum()), int(pool.open.sum()))
+    return Candidate(hidden, pool, weights)
 
 
 def clean_up(
@@ -177,7 +183,7 @@ def clean_up(
     """Publish secondaries again where the pattern stays proved, the costliest first.
 
     Only witnesses that move the cell in question are doubted; the sensitive cells they prove
-    are attacked again without it.
+    are protected again without it, within what is suppressed.
 
     Parameters
     ----------
@@ -191,7 +197,9 @@ def clean_up(
     """
     system, weights = candidate.pool.system, candidate.weights
     hidden, pool = candidate.hidden.copy(), candidate.pool
-    optional = np.flatnonzero(hidden & ~must)
+    moved = pool.moved()
+    hidden &= moved | must
+    optional = np.flatnonzero(hidden & ~must & (weights > 0))
     order = optional[np.argsort(-weights[optional], kind="stable")]
     attack = Attack(system)
     attack.hide(hidden)
@@ -212,142 +220,222 @@ def clean_up(
     return Candidate(hidden, pool, weights)
 
 
-class _CoverProgram:
-    """min sum c_i (d+_i + d-_i) over A (d+ - d-) = 0, with some cells forced to move."""
+class _Builder:
+    """Makes the small programs."""
 
-    def __init__(self, system: System, weights: Floats, strategy: Strategy) -> None:
+    def __init__(self, system: System, weights: Floats, within: Flags | None) -> None:
         self.system = system
-        self.weights = weights
-        self.strategy = strategy
+        positive = weights[weights > 0]
+        middle = float(np.median(positive)) if len(positive) else 1.0
+        self.cost = weights / middle + HIDDEN_COST
+        self.within = within
+        self.near = Neighbourhoods(system, self.cost)
+        self.everything = np.arange(system.n_unknown)
+
+    def cells(self, cell: int, width: int | None, hidden: Flags) -> Integers:
+        """Cells of one program; all if `width` is None."""
+        small = self.system.n_unknown <= ALL_AT_ONCE
+        chosen = (
+            self.everything if width is None or small else self.near.around(cell, width, hidden)
+        )
+        if self.within is None:
+            return chosen
+        kept: Integers = chosen[self.within[chosen]]
+        return kept
+
+
+class _CoverProgram:
+    """min sum c_i (d+_i + d-_i) over A (d+ - d-) = 0, with one cell forced to move."""
+
+    def __init__(self, system: System, *, symmetric: bool) -> None:
         high, low = system.high / system.unit, -system.low / system.unit
-        if strategy.symmetric:
+        if symmetric:
             high = low = np.minimum(high, low)
-        matrix = system.matrix
+        self.system = system
         self.room = np.concatenate([high, low])
-        n, zero = system.n_unknown, np.zeros(matrix.shape[0])
+        n, zero = system.n_unknown, np.zeros(len(system.rows))
+        matrix = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
         self.solver = LinearSolver(
-            Program(
-                np.zeros(2 * n),
-                csr_array(hstack([matrix, -matrix], format="csr")),
-                zero,
-                zero,
-                np.zeros(2 * n),
-                self.room,
-            )
+            Program(np.zeros(2 * n), matrix, zero, zero, np.zeros(2 * n), self.room.copy())
         )
 
-    def solve(self, hidden: Flags, group: Integers, targets: Floats) -> Floats:
-        """Return the cheapest deviation that moves each cell of the group to its target.
+    def solve(self, cost: Floats, cell: int, target: float) -> Floats:
+        """Return the cheapest deviation that moves a cell to its target.
 
-        Empty if there is none within the rooms of this strategy.
+        Empty if there is none.
         """
         n, unit = self.system.n_unknown, self.system.unit
-        self._price(hidden, float(np.max(np.abs(targets))) / unit)
-        ahead = np.where(targets > 0, group, group + n)
-        behind = np.where(targets > 0, group + n, group)
-        wanted = np.abs(targets) / unit
-        if np.any(wanted > self.room[ahead]):
+        ahead, behind = (cell, cell + n) if target > 0 else (cell + n, cell)
+        wanted = abs(target) / unit
+        if wanted > self.room[ahead] * (1 + 1e-9):
             return np.empty(0)
-        nothing = np.zeros(len(group))
-        self.solver.change_bounds(ahead, wanted, self.room[ahead])
-        self.solver.change_bounds(behind, nothing, nothing)
+        columns = np.array([ahead, behind])
+        self.solver.change_costs(np.arange(2 * n), np.tile(cost, 2))
+        lower = np.array([min(wanted, self.room[ahead]), 0.0])
+        self.solver.change_bounds(columns, lower, np.array([self.room[ahead], 0.0]))
         solution = self.solver.solve()
-        self.solver.change_bounds(ahead, nothing, self.room[ahead])
-        self.solver.change_bounds(behind, nothing, self.room[behind])
         if solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
             return np.empty(0)
         moved = solution.x[:n] - solution.x[n:]
-        deviation: Floats = np.where(np.abs(moved) > 1e-10, moved, 0.0) * unit
+        deviation: Floats = np.where(np.abs(moved) > NEGLIGIBLE, moved, 0.0) * unit
         return deviation
 
-    def _price(self, hidden: Flags, need: float) -> None:
-        weights = self.weights
-        positive = weights[weights > 0]
-        middle = float(np.median(positive)) if len(positive) else 1.0
-        costs = np.concatenate([weights, weights]) / middle + HIDDEN_COST
-        if self.strategy.per_capacity:
-            costs = costs / np.clip(self.room, 0.01 * need, need)
-        costs[np.tile(hidden, 2)] = HIDDEN_COST
-        changed = np.flatnonzero(costs != self.solver.cost)
-        if len(changed):
-            self.solver.change_costs(changed, costs[changed])
 
-
-def _open_count(pool: WitnessPool) -> int:
-    up, down = pool.open_sides()
-    return int(up.sum() + down.sum())
-
-
-def _next_group(
-    pool: WitnessPool, size: int, random: np.random.Generator, symmetric: bool
-) -> tuple[Integers, Floats]:
-    """The open cells with the largest needs, and signed distances to move them by."""
+def _order(pool: WitnessPool, largest_first: bool) -> list[int]:
     needs = pool.needs
-    up, down = pool.open_sides()
-    above, below = np.where(up, needs.upper, 0.0), np.where(down, needs.lower, 0.0)
+    size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    open_ = np.flatnonzero(pool.open)
+    order: list[int] = open_[np.argsort(size[open_], kind="stable")].tolist()
+    return order[::-1] if largest_first else order
+
+
+def _protect(
+    builder: _Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
+) -> bool:
+    """Protect one need, extending `hidden` in place; say whether that succeeded."""
+    attempts: list[tuple[tuple[int | None, ...], bool]] = [(strategy.widths, strategy.symmetric)]
+    attempts += [((width,), symmetric) for width in WIDER for symmetric in (True, False)]
+    for widths, symmetric in attempts:
+        for _ in range(4):
+            target = _target(pool, index, symmetric)
+            if target == 0:
+                return True
+            found = _cheapest(builder, pool, hidden, index, target, strategy, widths, symmetric)
+            if found is None:
+                break
+            cells, data = found
+            before = pool.reached(index)
+            hidden[cells] = True
+            pool.add_sparse(cells, data)
+            if pool.reached(index) <= before:
+                break
+        if not pool.open[index]:
+            return True
+    return False
+
+
+def _target(pool: WitnessPool, index: int, symmetric: bool) -> float:
+    """Signed distance that one program should reach; 0 if the need is met."""
+    if not pool.open[index]:
+        return 0.0
+    needs = pool.needs
+    upper, lower, width = needs.upper[index], needs.lower[index], needs.width[index]
+    above, below = pool.above[index], pool.below[index]
     if symmetric:
-        # The mirror image of a symmetric deviation reaches the other side as well.
-        above = below = np.maximum(np.maximum(above, below), np.where(up, needs.width / 2, 0.0))
-    else:
-        above = np.maximum(above, np.where(up, needs.width - pool.below, 0.0))
-        below = np.maximum(below, np.where(down, needs.width - pool.above, 0.0))
-    largest = np.where(pool.open, np.maximum(above, below), -1.0)
-    some = np.argsort(-largest, kind="stable")[: min(size, int(pool.open.sum()))]
-    both = up[some] & down[some]
-    choice = random.choice([-1.0, 1.0], len(some)) if len(some) > 1 else np.ones(len(some))
-    sign = np.where(both, choice, np.where(up[some], 1.0, -1.0))
-    return needs.cells[some], sign * np.where(sign > 0, above[some], below[some])
+        return float(max(upper, lower, width / 2))
+    if above < upper * (1 - 1e-9):
+        return float(upper)
+    if below < lower * (1 - 1e-9):
+        return -float(lower)
+    # What the width still lacks goes to the side with more room.
+    cell = needs.cells[index]
+    up = min(pool.system.high[cell], width - below)
+    down = min(-pool.system.low[cell], width - above)
+    return float(up) if up - above >= down - below else -float(down)
 
 
-def _in_a_hurry(
-    problem: ProtectionProblem, attack: Attack, hidden: Flags, pool: WitnessPool
-) -> Flags:
-    """Protect all that is open by attacking the table with everything suppressed.
-
-    The cells that these witnesses move are suppressed; dear, but quick and certain.
-    """
-    attack.hide(np.ones_like(hidden))
-    prove(attack, pool)
-    impossible = pool.needs.cells[pool.open]
-    if len(impossible):
-        raise _impossible(problem, pool.system.cells[impossible])
-    return hidden | pool.moved()
-
-
-def _impossible(problem: ProtectionProblem, cells: Integers) -> ModelError:
-    return ModelError(
-        f"{len(cells)} sensitive cells cannot be protected even if every cell that may be "
-        f"suppressed is: {listed(problem.table.labels(cells))}. Lower their levels, widen the "
-        f"external bounds, or unfreeze cells in their relations.",
-        cells=cells,
-    )
-
-
-def _alone(
-    problem: ProtectionProblem,
-    program: _CoverProgram,
-    attack: Attack,
-    hidden: Flags,
-    cell: int,
+def _cheapest(
+    builder: _Builder,
     pool: WitnessPool,
-) -> Floats:
-    """Protect one cell with its full, unsymmetric room; failing that, say what is impossible."""
-    index = int(np.flatnonzero(pool.needs.cells == cell)[0])
-    needs, system = pool.needs, pool.system
-    sign = 1 if pool.open_sides()[0][index] else -1
-    target = (
-        max(needs.upper[index], needs.width[index] - pool.below[index])
-        if sign > 0
-        else max(needs.lower[index], needs.width[index] - pool.above[index])
-    )
-    full = _CoverProgram(system, program.weights, Strategy(symmetric=False))
-    found = full.solve(hidden, np.array([cell]), np.array([sign * target]))
-    if len(found) and abs(found[cell]) >= target:
-        return found
+    hidden: Flags,
+    index: int,
+    target: float,
+    strategy: Strategy,
+    widths: tuple[int | None, ...],
+    symmetric: bool,
+) -> tuple[Integers, Floats] | None:
+    """Best of several programs, by the weight of the cells that it would suppress."""
+    cell = int(pool.needs.cells[index])
+    best: tuple[float, Integers, Floats] | None = None
+    seen = 0
+    for width in widths:
+        cells = builder.cells(cell, width, hidden)
+        if len(cells) == seen:
+            continue
+        seen = len(cells)
+        position = int(np.searchsorted(cells, cell))
+        part = builder.system.part(cells)
+        program = _CoverProgram(part, symmetric=symmetric)
+        part_hidden, part_cost = hidden[cells], builder.cost[cells]
+        true_cost = np.where(part_hidden, 0.0, part_cost)
+        cost = _scaled(part_cost, part_hidden)
+        for _ in range(strategy.reweightings + 1):
+            found = program.solve(cost, position, target)
+            if not len(found):
+                break
+            moved = np.flatnonzero(found)
+            loss = float(true_cost[moved].sum())
+            if best is None or loss < best[0]:
+                best = (loss, cells[moved], found[moved])
+            if loss == 0:
+                break
+            # A cell is suppressed whole: what moves a little is as dear as what moves far.
+            share = np.abs(found) / abs(target)
+            cost = _scaled(part_cost / np.maximum(share, 0.02), part_hidden)
+        if best is not None and best[0] == 0:
+            break
+    return None if best is None else best[1:]
+
+
+def _scaled(cost: Floats, hidden: Flags) -> Floats:
+    """Costs within a range that a solver can tell apart."""
+    free = cost[~hidden]
+    middle = float(np.median(free)) if len(free) else 1.0
+    scaled: Floats = np.where(hidden, HIDDEN_COST, np.clip(cost / middle, HIDDEN_COST, 1e4))
+    return scaled
+
+
+def _at_any_cost(
+    problem: ProtectionProblem,
+    builder: _Builder,
+    attack: Attack,
+    pool: WitnessPool,
+    hidden: Flags,
+    index: int,
+) -> Flags:
+    """Protect one need by the whole table; failing that, say what is impossible.
+
+    Raises
+    ------
+    ModelError
+        Names all cells that cannot be protected even if everything is suppressed.
+    SolverError
+        If the solver's answers do not reach the levels.
+    """
+    widths: tuple[int | None, ...] = (None,)
+    for symmetric in (True, False):
+        for _ in range(3):
+            target = _target(pool, index, symmetric)
+            if target == 0:
+                return hidden
+            found = _cheapest(builder, pool, hidden, index, target, HASTY, widths, symmetric)
+            if found is None:
+                break
+            hidden[found[0]] = True
+            pool.add_sparse(*found)
+    if not pool.open[index]:
+        return hidden
     attack.hide(np.ones_like(hidden))
-    complete = WitnessPool(system)
+    complete = WitnessPool(pool.system)
     prove(attack, complete)
     impossible = complete.needs.cells[complete.open]
     if len(impossible):
-        raise _impossible(problem, system.cells[impossible])
-    return attack.extreme(cell, sign).deviation
+        cells = pool.system.cells[impossible]
+        raise ModelError(
+            f"{len(cells)} sensitive cells cannot be protected even if every cell that may be "
+            f"suppressed is: {listed(problem.table.labels(cells))}. Lower their levels, widen the "
+            f"external bounds, or unfreeze cells in their relations.",
+            cells=cells,
+        )
+    cell = int(pool.needs.cells[index])
+    for sign in (1, -1):
+        found_all = attack.extreme(cell, sign).deviation
+        hidden = hidden | (found_all != 0)
+        pool.add(found_all)
+    if pool.open[index]:
+        raise SolverError(
+            f"Cell {problem.table.label(int(pool.system.cells[cell]))} could not be protected: the "
+            f"solver's answers do not reach its levels. Check whether they are of the same order "
+            f"as those of other cells."
+        )
+    return hidden

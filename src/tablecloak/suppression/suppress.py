@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from tablecloak.errors import InputError, SolverError, suggestion
 from tablecloak.suppression.attack import with_finite_bounds
 from tablecloak.suppression.exact import BoundCertificate, minimise_loss
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.sequential import Candidate, Strategy, clean_up, protect_in_groups
+from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.sequential import (
+    Candidate,
+    Strategy,
+    clean_up,
+    protect_one_by_one,
+)
+from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import certificate_of
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 
 __all__ = ["suppress"]
 
+Flags = npt.NDArray[np.bool_]
 Method = Literal["auto", "sequential", "exact"]
 Progress = Callable[[str, float, float, int], None]
 """Called with the stage, the loss, the bound, and the number of cells or nodes still open."""
@@ -29,8 +38,13 @@ EXACT_CELLS = 2000
 PORTFOLIO_CELLS = 4000
 """Free cells up to which several strategies are tried and the best kept."""
 
-HASTY_PROGRAMS = 400
-"""Sensitive cells per group are chosen so that about this many programs suffice."""
+STRATEGIES = (
+    Strategy(),
+    Strategy(symmetric=False),
+    Strategy(largest_first=False),
+    Strategy(widths=(4, 9), symmetric=False, largest_first=False),
+)
+"""Tried one after the other while there is time; the best result counts."""
 
 
 def suppress(
@@ -133,6 +147,8 @@ class _Search:
         self.deadline = deadline
         self.seed = seed
         self.progress = progress
+        self.system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
+        self.must = (problem.sensitive | problem.forced)[self.system.cells]
         self.best: Candidate | None = None
         self.notes: list[str] = []
 
@@ -144,7 +160,7 @@ class _Search:
         now = time.monotonic()
         deadline = now + share * max(self.deadline - now, 0.0)
         try:
-            for strategy in self._strategies(n_free):
+            for strategy in STRATEGIES if n_free <= PORTFOLIO_CELLS else STRATEGIES[:1]:
                 if self.best is not None and time.monotonic() > deadline:
                     break
                 self._run(strategy, deadline)
@@ -197,42 +213,48 @@ class _Search:
         found.certificate.verify()
         return found
 
-    def _strategies(self, n_free: int) -> list[Strategy]:
-        group = max(1, self.problem.n_sensitive // HASTY_PROGRAMS)
-        first = Strategy(group=group)
-        if n_free > PORTFOLIO_CELLS:
-            return [first]
-        return [
-            first,
-            Strategy(symmetric=False, group=group),
-            Strategy(per_capacity=True, group=group),
-            Strategy(symmetric=False, per_capacity=True, group=group),
-        ]
-
     def _run(self, strategy: Strategy, deadline: float) -> None:
-        # Half of the time for the pattern itself, so that the clean-up gets its share.
+        # Half of the time for the pattern itself, so that its improvement gets its share.
         now = time.monotonic()
-        candidate = protect_in_groups(
+        half = now + max(deadline - now, 0.0) / 2
+        self._offer(self._built(strategy, half, None))
+        self._improve(strategy, deadline)
+
+    def _built(self, strategy: Strategy, deadline: float, within: Flags | None) -> Candidate:
+        return protect_one_by_one(
             self.problem,
-            self.requirement,
+            self.system,
             strategy,
-            deadline=now + max(deadline - now, 0.0) / 2,
+            within=within,
+            deadline=deadline,
             seed=self.seed,
             tick=lambda loss, left: self._tick("protecting", loss, left),
         )
-        if not candidate.is_proved:
-            return
-        if self.best is None or candidate.loss < self.best.loss:
-            self.best = candidate
-        must = (self.problem.sensitive | self.problem.forced)[candidate.pool.system.cells]
-        cleaned = clean_up(
-            candidate,
-            must,
-            deadline=deadline,
-            tick=lambda loss, left: self._tick("cleaning up", loss, left),
+
+    def _improve(self, strategy: Strategy, deadline: float) -> None:
+        """Protect everything again within the pattern, in another order, then publish again."""
+        assert self.best is not None
+        for turn in range(6):
+            before = self.best.loss
+            if time.monotonic() > deadline:
+                return
+            again = replace(strategy, largest_first=strategy.largest_first ^ (turn % 2 == 0))
+            self._offer(self._built(again, np.inf, self.best.hidden))
+            if turn % 2 and self.best.loss >= before * (1 - 1e-9):
+                break
+        self._offer(
+            clean_up(
+                self.best,
+                self.must,
+                deadline=deadline,
+                tick=lambda loss, left: self._tick("cleaning up", loss, left),
+            )
         )
-        if cleaned.is_proved and cleaned.loss < self.best.loss:
-            self.best = cleaned
+
+    def _offer(self, candidate: Candidate) -> None:
+        better = self.best is None or candidate.loss < self.best.loss
+        if candidate.is_proved and better:
+            self.best = candidate
 
     def _tick(self, stage: str, loss: float, left: int) -> None:
         if self.progress:

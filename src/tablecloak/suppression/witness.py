@@ -236,6 +236,8 @@ class WitnessPool:
         self.upper_witness = np.full(n, TRUTH, dtype=np.int64)
         self.lower_witness = np.full(n, TRUTH, dtype=np.int64)
         self.rows: dict[int, tuple[Integers, Floats]] = {}
+        self.need_of = np.full(system.n_unknown, -1, dtype=np.int64)
+        self.need_of[self.needs.cells] = np.arange(n)
         self._next = 0
         self._cache: csc_array | None = None
         self._whole_only = False
@@ -262,8 +264,28 @@ class WitnessPool:
         deviation : numpy.ndarray of float, shape (n_unknown,)
             A d = 0 and low <= d <= high, in the unit of the table.
         """
+        if len(deviation):
+            cells = np.flatnonzero(deviation)
+            self.add_sparse(cells, deviation[cells])
+
+    def add_sparse(self, cells: Integers, deviation: Floats) -> None:
+        """Keep a solution that is given on the cells that it moves."""
+        large = np.abs(deviation) > 1e-11 * self.system.unit
+        cells, deviation = cells[large], deviation[large]
+        needed = self.need_of[cells]
+        touched = needed >= 0
+        if not np.any(touched):
+            return
         for sign in (1.0, -1.0):
-            self._add_one(self._stretched(sign * deviation))
+            self._add_one(cells, self._stretched(cells, sign * deviation), needed, touched)
+
+    def reached(self, index: int) -> float:
+        """How far witnesses move one need, up and down together, each as far as it counts."""
+        needs = self.needs
+        if self.needs.width[index] > 0:
+            return float(self.above[index] + self.below[index])
+        above = min(self.above[index], needs.upper[index])
+        return float(above + min(self.below[index], needs.lower[index]))
 
     def against(self, system: System) -> tuple[WitnessPool, Flags]:
         """Return what is left of the proof against somebody who knows narrower bounds.
@@ -287,8 +309,7 @@ class WitnessPool:
         refuted = np.any(
             (moves < system.low[news] - tolerance) | (moves > system.high[news] + tolerance), axis=1
         )
-        pool = WitnessPool.__new__(WitnessPool)
-        pool.__dict__.update(self.__dict__)
+        pool = self._copied()
         pool.system, pool.needs = system, system.needs
         if not np.any(refuted):
             return pool, np.zeros(len(self.needs.cells), dtype=bool)
@@ -309,8 +330,7 @@ class WitnessPool:
         numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
         whole = [bool(np.all(data == np.rint(data))) for _, data in self.rows.values()]
         kept = np.flatnonzero(whole)
-        pool = WitnessPool.__new__(WitnessPool)
-        pool.__dict__.update(self.__dict__)
+        pool = self._copied()
         if len(kept) < len(numbers):
             dropped = np.delete(numbers, kept)
             matrix = self._matrix()
@@ -318,7 +338,6 @@ class WitnessPool:
             pool._cache = None
             for sign in (1, -1):
                 pool._replace_lost(sign, dropped, numbers[kept], matrix, kept)
-        pool.rows = dict(pool.rows)
         pool._whole_only = True
         return pool
 
@@ -340,14 +359,22 @@ class WitnessPool:
         touching = matrix.indices[column]
         numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
         dropped = numbers[touching]
-        pool = WitnessPool.__new__(WitnessPool)
-        pool.__dict__.update(self.__dict__)
+        pool = self._copied()
         gone = set(dropped.tolist())
         pool.rows = {number: row for number, row in self.rows.items() if number not in gone}
         pool._cache = None
         kept = np.delete(np.arange(len(numbers)), touching)
         for sign in (1, -1):
             pool._replace_lost(sign, dropped, numbers[kept], matrix, kept)
+        return pool
+
+    def _copied(self) -> WitnessPool:
+        """Return a pool that can be changed without changing this one."""
+        pool = WitnessPool.__new__(WitnessPool)
+        pool.__dict__.update(self.__dict__)
+        pool.rows = dict(self.rows)
+        for name in ("above", "below", "upper_witness", "lower_witness"):
+            setattr(pool, name, getattr(self, name).copy())
         return pool
 
     def _replace_lost(
@@ -394,17 +421,16 @@ class WitnessPool:
         kept: Integers = used[used != TRUTH]
         return kept
 
-    def _stretched(self, d: Floats) -> Floats:
+    def _stretched(self, cells: Integers, d: Floats) -> Floats:
         """Scale a direction as far as the bounds allow, or as far as any need asks."""
-        d = np.where(np.abs(d) > 1e-11 * self.system.unit, d, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            limits = np.where(
-                d > 0, self.system.high / d, np.where(d < 0, self.system.low / d, np.inf)
-            )
-        moves = np.abs(d[self.needs.cells])
-        most = np.maximum(np.maximum(self.needs.upper, self.needs.lower), self.needs.width)
-        wanted = np.max(np.divide(most, moves, out=np.zeros_like(most), where=moves > 0), initial=0)
-        factor = min(float(np.min(limits, initial=np.inf)), max(float(wanted), 1.0))
+        system, needs = self.system, self.needs
+        limits = np.where(d > 0, system.high[cells], system.low[cells]) / d
+        index = self.need_of[cells]
+        moved = index >= 0
+        index, moves = index[moved], np.abs(d[moved])
+        most = np.maximum(np.maximum(needs.upper[index], needs.lower[index]), needs.width[index])
+        wanted = float(np.max(most / moves, initial=0.0))
+        factor = min(float(np.min(limits, initial=np.inf)), max(wanted, 1.0))
         # A vertex that already touches its bounds must not be shifted by a last digit.
         if abs(factor - 1) < 1e-7:
             factor = 1.0
@@ -412,30 +438,27 @@ class WitnessPool:
             factor = float(np.floor(factor))
         scaled: Floats = d * factor
         whole = np.rint(scaled)
-        if self.system.integer and np.all(np.abs(scaled - whole) < 1e-6):
+        if system.integer and np.all(np.abs(scaled - whole) < 1e-6):
             scaled = whole
         return scaled
 
-    def _add_one(self, d: Floats) -> None:
-        up, down = self.open_sides()
-        moves = d[self.needs.cells]
-        up, down = up & (moves > self.above), down & (-moves > self.below)
-        if not (np.any(up) or np.any(down)):
-            return
+    def _add_one(self, cells: Integers, d: Floats, needed: Integers, touched: Flags) -> None:
         if self._whole_only and not np.all(d == np.rint(d)):
             return
-        cells = np.flatnonzero(d)
+        index, moves = needed[touched], d[touched]
+        needs, share = self.needs, 1 - 1e-9
+        above, below = self.above[index], self.below[index]
+        narrow = above + below < share * needs.width[index]
+        up = (moves > above) & ((above < share * needs.upper[index]) | narrow)
+        down = (-moves > below) & ((below < share * needs.lower[index]) | narrow)
+        if not (np.any(up) or np.any(down)):
+            return
         number, self._next = self._next, self._next + 1
-        self.rows[number] = (cells, d[cells])
+        kept = d != 0
+        self.rows[number] = (cells[kept], d[kept])
         self._cache = None
-        better = moves > self.above
-        better &= self.open | up
-        self.above = np.where(better, moves, self.above)
-        self.upper_witness = np.where(better, number, self.upper_witness)
-        better = -moves > self.below
-        better &= self.open | down
-        self.below = np.where(better, -moves, self.below)
-        self.lower_witness = np.where(better, number, self.lower_witness)
+        self.above[index[up]], self.upper_witness[index[up]] = moves[up], number
+        self.below[index[down]], self.lower_witness[index[down]] = -moves[down], number
 
 
 def certificate_of(

@@ -1,0 +1,85 @@
+"""A small part of a large table in which one cell can probably be protected.
+
+To move a cell, something else in each of its relations must move as well, and so on until
+every relation is balanced again: in a cross-classified table the corners of a box. A
+neighbourhood grows from the relations of the cell: first a few cheap cells in each of them,
+then all cells that lie in more and more of the relations that are touched. It needs no
+dimension codes, only the relations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.suppression.system import System
+
+__all__ = ["Neighbourhoods"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+ROUNDS = 6
+"""Rounds of growth: a box in d dimensions is complete after d."""
+
+LARGEST = 4000
+"""Cells beyond which a neighbourhood does not grow."""
+
+
+class Neighbourhoods:
+    """Finds neighbourhoods in one system.
+
+    Parameters
+    ----------
+    system : System
+    cost : numpy.ndarray of float, shape (n_unknown,)
+        Cells that cost less are taken first.
+    """
+
+    def __init__(self, system: System, cost: Floats) -> None:
+        self.by_row = system.matrix
+        self.by_cell = csr_array(system.matrix.T)
+        self.relations_of = np.diff(self.by_cell.indptr)
+        self.cost = cost
+
+    def around(self, cell: int, width: int, hidden: Flags) -> Integers:
+        """Return the cells near a cell, itself included, in increasing order.
+
+        Parameters
+        ----------
+        cell : int
+        width : int
+            Number of cells to take at first from each of its relations: about the number of
+            codes on each dimension of a box.
+        hidden : numpy.ndarray of bool, shape (n_unknown,)
+            Cells that are suppressed already; they cost nothing and come first.
+        """
+        rows = _slices(self.by_cell, np.array([cell]))
+        chosen = [np.array([cell])]
+        for row in rows:
+            cells = self.by_row.indices[self.by_row.indptr[row] : self.by_row.indptr[row + 1]]
+            price = np.where(hidden[cells], -1.0, self.cost[cells])
+            chosen.append(cells[np.argsort(price, kind="stable")[:width]])
+        inside = np.unique(np.concatenate(chosen))
+        for depth in range(2, ROUNDS + 1):
+            rows = np.unique(_slices(self.by_cell, inside))
+            cells, count = np.unique(_slices(self.by_row, rows), return_counts=True)
+            near = cells[count >= np.minimum(depth, self.relations_of[cells])]
+            grown = np.union1d(inside, near)
+            if len(grown) == len(inside) or len(grown) > LARGEST:
+                break
+            inside = grown
+        return inside.astype(np.int64)
+
+
+def _slices(matrix: csr_array, rows: Integers) -> Integers:
+    """Column indices of several rows, one after the other."""
+    start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
+    length = stop - start
+    ends = np.cumsum(length)
+    found: Integers = matrix.indices[
+        np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + length, length)
+    ]
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -105,3 +106,53 @@ def test_protect_keeps_hidden_values_out_of_every_released_file(tmp_path):
         assert "primary" not in text
     secret = list((out / "internal").iterdir())
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in secret)
+
+
+def test_audit_writes_a_certificate_that_verify_accepts(cox, tmp_path):
+    path, proof = tmp_path / "s.csv", tmp_path / "proof.npz"
+    RUN.invoke(app, ["suppress", str(cox), "-o", str(path)])
+    arguments = ["audit", str(cox), str(path), "--certificate", str(proof), "--intruder", "zeros"]
+    assert RUN.invoke(app, arguments).exit_code == 0
+    assert stat.S_IMODE(proof.stat().st_mode) == 0o600
+    result = RUN.invoke(app, ["verify", str(proof), str(cox)])
+    assert result.exit_code == 0
+    assert "PROVED: 7 sensitive cells" in result.output
+
+
+@pytest.mark.parametrize(("number", "safe"), [(11, True), (1, False)])
+def test_audit_reads_code_values_with_the_statuses_of_tau_argus(cox, tmp_path, number, safe):
+    """Statuses 3 to 9 and 11, 12 hide a cell; here secondaries are 11, or one of them is 1."""
+    problem = tc.read_jj(cox)
+    pattern = tc.suppress(problem)
+    status = np.select([pattern.secondary, problem.sensitive], [11, 5], 1)
+    status[np.flatnonzero(pattern.secondary)[0]] = number
+    lines = [f'" {cell}",{problem.table.values[cell]:g},{status[cell]}' for cell in range(50)]
+    (tmp_path / "argus.txt").write_text("\n".join(lines) + "\n")
+    result = RUN.invoke(app, ["audit", str(cox), str(tmp_path / "argus.txt"), "--show", "0"])
+    assert result.exit_code == (0 if safe else 1), result.output
+
+
+def test_audit_of_a_job_knows_its_contributors_and_groups(tmp_path):
+    rows = [("A", "x", 50), ("A", "y", 40), ("B", "x", 60), ("B", "y", 30)]
+    rows += [(r, "z", 20 + k) for k, r in enumerate("AABBB")]
+    frame = pd.DataFrame(rows, columns=["region", "branch", "turnover"])
+    frame.to_csv(tmp_path / "firms.csv", index=False)
+    job = JOB.replace('rule = "p-percent"\np = 20', 'rule = "p-percent"\np = 5')
+    (tmp_path / "job.toml").write_text(job)
+    out, arguments = tmp_path / "out", ["protect", str(tmp_path / "job.toml"), "--out"]
+    assert RUN.invoke(app, [*arguments, str(out)]).exit_code == 0
+    table = str(out / "release" / "suppression" / "table.csv")
+    audit = ["audit", str(tmp_path / "job.toml"), table]
+    assert RUN.invoke(app, audit).exit_code == 0
+    attacked = RUN.invoke(app, [*audit, "--intruder", "contributors", "--groups"])
+    assert attacked.exit_code == 0
+    assert "contributors: 9 tried, 0 successful attacks" in attacked.output
+    # With one cell less the two firms of a row read each other's figure.
+    release = pd.read_csv(table, dtype=str)
+    inner = release["region"].isin(["A", "B"]) & release["branch"].isin(["x", "y"])
+    release["status"] = np.where(inner, "suppressed", "published")
+    release.drop(columns="turnover").to_csv(tmp_path / "other.csv", index=False)
+    audit[2] = str(tmp_path / "other.csv")
+    attacked = RUN.invoke(app, [*audit, "--intruder", "contributors", "--groups"])
+    assert attacked.exit_code == 1
+    assert "4 sensitive groups" in attacked.output

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -92,19 +92,34 @@ class LinearSolver:
         Scaled: see `Scaling`. Whole-number conditions are left out.
     primal : bool, default=False
         Start with the primal simplex method, for sequences in which only costs change.
+    interior : {"never", "first", "always"}, default="never"
+        When to solve from scratch by the interior point method with crossover: on large
+        degenerate programs the simplex method takes ten times as long without a good basis.
+        "first" means the first solve and each one after `restart`.
     """
 
-    def __init__(self, program: Program, *, primal: bool = False) -> None:
+    def __init__(
+        self, program: Program, *, primal: bool = False, interior: Interior = "never"
+    ) -> None:
         self.program = program.relaxed()
         self.cost = program.cost.copy()
         self.lower = program.lower.copy()
         self.upper = program.upper.copy()
         self.runs = 0
-        self._primal = primal
+        self._options: dict[str, Any] = {
+            "presolve": "off",
+            "solver": "choose",
+            "simplex_strategy": 4 if primal else 1,
+        }
+        self._interior = interior
+        self._cold = interior != "never"
         self._highs = _new_highs()
-        self._highs.setOptionValue("presolve", "off")
-        self._highs.setOptionValue("simplex_strategy", 4 if primal else 1)
+        self._set_options(self._options)
         _pass(self._highs, self.program)
+
+    def restart(self) -> None:
+        """Say that the last basis is of no use for the next solve."""
+        self._cold = self._interior != "never"
 
     def change_costs(self, columns: Integers, costs: Floats) -> None:
         """Replace the costs of some columns; the last basis stays primal feasible."""
@@ -154,19 +169,27 @@ class LinearSolver:
             if _is_final(solution) or time.monotonic() >= deadline:
                 break
             self._highs.clearSolver()
-            for name, setting in options.items():
-                self._highs.setOptionValue(name, setting)
+            self._set_options(options)
+            cold, self._cold = self._cold, False
             solution = self._attempt(deadline)
-            self._restore_options()
+            self._cold = cold
+            self._set_options(self._options)
         return solution
 
     def _attempt(self, deadline: float) -> Solution:
         self.runs += 1
+        if self._cold:
+            self._highs.clearSolver()
+            self._set_options(_INTERIOR)
         try:
             status = _run(self._highs, deadline)
         except SolverError:
             # Other algorithms may still succeed; without a point nothing is claimed.
             return Solution(SolveStatus.UNKNOWN, np.empty(0), np.empty(0), np.inf, -np.inf)
+        finally:
+            if self._cold:
+                self._set_options(self._options)
+                self._cold = self._interior == "always"
         program = self.current
         raw = self._highs.getSolution()
         x = np.array(raw.col_value, dtype=np.float64)
@@ -183,12 +206,13 @@ class LinearSolver:
         checked = SolveStatus.OPTIMAL if proved else SolveStatus.FEASIBLE
         return Solution(checked, x, duals, value, bound)
 
-    def _restore_options(self) -> None:
-        self._highs.setOptionValue("presolve", "off")
-        self._highs.setOptionValue("solver", "choose")
-        self._highs.setOptionValue("simplex_strategy", 4 if self._primal else 1)
+    def _set_options(self, options: dict[str, Any]) -> None:
+        for name, setting in options.items():
+            self._highs.setOptionValue(name, setting)
 
 
+Interior = Literal["never", "first", "always"]
+_INTERIOR: dict[str, Any] = {"presolve": "on", "solver": "ipx"}
 _FALLBACKS: tuple[dict[str, Any], ...] = (
     {},
     {"presolve": "on", "simplex_strategy": 1},

@@ -15,7 +15,7 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Attack", "Extreme", "prove", "with_finite_bounds"]
+__all__ = ["Attack", "Extreme", "prove", "prove_alone", "with_finite_bounds"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -23,6 +23,13 @@ Integers = npt.NDArray[np.int64]
 
 BATCH_ROUNDS = 8
 """Rounds of one program for many cells; later rounds prove little that is new."""
+
+
+INTERIOR_ROWS = 400
+"""Rows from which on the first program of a sequence is solved by the interior point method."""
+
+RESTART_SHARE = 0.1
+"""Share of the cells whose bounds change, from which on the last basis is forgotten."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +74,7 @@ class Attack:
         self._solver = LinearSolver(
             Program(nothing, system.matrix, zero, zero, self.low.copy(), self.high.copy()),
             primal=True,
+            interior="first" if len(system.rows) > INTERIOR_ROWS else "never",
         )
         self._priced = np.zeros(0, dtype=np.int64)
 
@@ -128,6 +136,8 @@ class Attack:
             np.where(wanted > 0, np.minimum(high, wanted), high),
         )
         self._price(cells, -1.0 / wanted)
+        # Nearly all costs change, so that the last basis helps little.
+        self._solver.restart()
         solution = self._solver.solve(time_limit)
         self._solver.change_bounds(cells, low, high)
         return solution.x * unit
@@ -136,6 +146,8 @@ class Attack:
         changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
         if len(changed):
             self._solver.change_bounds(changed, low[changed], high[changed])
+        if len(changed) > RESTART_SHARE * len(low):
+            self._solver.restart()
 
     def _price(self, columns: Integers, costs: Floats) -> None:
         if len(self._priced):
@@ -210,16 +222,29 @@ def prove(
             break
         if not pool.open[index]:
             continue
-        _prove_alone(attack, pool, index, failures)
+        prove_alone(attack, pool, index, failures)
         if pool.open[index] and stop_at_failure:
             break
     return failures
 
 
-def _prove_alone(
-    attack: Attack, pool: WitnessPool, index: int, failures: dict[tuple[int, int], Extreme]
+def prove_alone(
+    attack: Attack,
+    pool: WitnessPool,
+    index: int,
+    failures: dict[tuple[int, int], Extreme] | None = None,
 ) -> None:
-    """One program for each open side of one need."""
+    """Search witnesses for one need: one program for each open side.
+
+    Parameters
+    ----------
+    attack : Attack
+    pool : WitnessPool
+    index : int
+        Position of the need.
+    failures : dict, optional
+        Receives what `prove` returns.
+    """
     needs, cell = pool.needs, int(pool.needs.cells[index])
     width = float(needs.width[index])
     for position, side in enumerate((1, -1)):
@@ -232,7 +257,7 @@ def _prove_alone(
         extreme = attack.extreme(cell, side, enough=wanted)
         if len(extreme.deviation):
             pool.add(extreme.deviation)
-        if pool.open_sides()[position][index]:
+        if pool.open_sides()[position][index] and failures is not None:
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):
             return

@@ -21,10 +21,10 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-ROUNDS = 6
+ROUNDS = 11
 """Rounds of growth: a box in d dimensions is complete after d."""
 
-LARGEST = 4000
+LARGEST = 2500
 """Cells beyond which a neighbourhood does not grow."""
 
 
@@ -40,11 +40,11 @@ class Neighbourhoods:
 
     def __init__(self, system: System, cost: Floats) -> None:
         self.by_row = system.matrix
-        self.by_cell = csr_array(system.matrix.T)
+        self.by_cell = system.by_cell
         self.relations_of = np.diff(self.by_cell.indptr)
         self.cost = cost
 
-    def around(self, cell: int, width: int, hidden: Flags) -> Integers:
+    def around(self, cell: int, width: int, hidden: Flags, slack: int = 0) -> Integers:
         """Return the cells near a cell, itself included, in increasing order.
 
         Parameters
@@ -55,6 +55,9 @@ class Neighbourhoods:
             codes on each dimension of a box.
         hidden : numpy.ndarray of bool, shape (n_unknown,)
             Cells that are suppressed already; they cost nothing and come first.
+        slack : int, default=0
+            Number of relations that a cell may have outside. 0 suits cross-classified tables;
+            where hierarchies are deep a box does not close by itself.
         """
         rows = _slices(self.by_cell, np.array([cell]))
         chosen = [np.array([cell])]
@@ -66,7 +69,8 @@ class Neighbourhoods:
         for depth in range(2, ROUNDS + 1):
             rows = np.unique(_slices(self.by_cell, inside))
             cells, count = np.unique(_slices(self.by_row, rows), return_counts=True)
-            near = cells[count >= np.minimum(depth, self.relations_of[cells])]
+            needed = np.minimum(depth, self.relations_of[cells] - slack)
+            near = cells[count >= np.maximum(needed, 1)]
             grown = np.union1d(inside, near)
             if len(grown) == len(inside) or len(grown) > LARGEST:
                 break

@@ -65,13 +65,11 @@ class Needs:
     def among(self, position: Integers) -> Needs:
         """Return the needs of some cells under new numbers, -1 for cells left out."""
         kept = np.flatnonzero(position[self.cells] >= 0)
-        return Needs(
-            position[self.cells[kept]],
-            self.upper[kept],
-            self.lower[kept],
-            self.width[kept],
-            self.index[kept],
-        )
+        return self.chosen(kept, position[self.cells[kept]])
+
+    def chosen(self, kept: Integers, cells: Integers) -> Needs:
+        """Return some of the needs under new cell numbers."""
+        return Needs(cells, self.upper[kept], self.lower[kept], self.width[kept], self.index[kept])
 
     def cut(self, low: Floats, high: Floats) -> Needs:
         """Return what is left to need when everybody knows low <= d <= high beforehand."""

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
-from tablecloak.errors import ModelError, SolverError, listed
+from tablecloak.errors import ModelError, listed
 from tablecloak.solve.highs import LinearSolver, SolveStatus
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack import Attack, prove
@@ -52,6 +52,15 @@ NEGLIGIBLE = 1e-9
 
 ALL_AT_ONCE = 600
 """Cells up to which the whole table is one neighbourhood."""
+
+INTERIOR_ROWS = 1500
+"""Rows from which on a program is solved by the interior point method."""
+
+PROGRAMS = 24
+"""Programs over the whole table that are allowed for what no neighbourhood can protect."""
+
+REWARD = 1e3
+"""What moving a sensitive cell by its unit is worth, in median costs, if it is not forced."""
 
 Tick = Callable[[float, int], None]
 """Called with the loss so far and the number of sensitive cells that are still open."""
@@ -83,8 +92,11 @@ class Strategy:
 HASTY = Strategy(widths=(5,), reweightings=0)
 """For what is left when time is up."""
 
-WIDER = (24, 80)
-"""Widths to try if no chosen one suffices; after these the whole table."""
+WIDER = ((12, 2), (12, 3), (80, 0))
+"""Width and slack of neighbourhoods to try if no chosen one suffices; then the whole table."""
+
+Area = tuple[int, int] | None
+"""Width and slack of a neighbourhood; None is the whole table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +171,7 @@ def protect_one_by_one(
     attack.hide(hidden)
     prove(attack, pool, seed=seed, only_batches=True)
     builder = _Builder(system, weights, within)
+    shown = 0.0
     refresh = max(int(pool.open.sum()) // 2, 50)
     for count, index in enumerate(_order(pool, strategy.largest_first)):
         if count and count % refresh == 0 and np.any(pool.open):
@@ -167,13 +180,16 @@ def protect_one_by_one(
         if not pool.open[index]:
             continue
         late = time.monotonic() > deadline
-        chosen = HASTY if late else strategy
-        if not _protect(builder, pool, hidden, index, chosen):
-            if within is not None:
-                break
-            hidden = _at_any_cost(problem, builder, attack, pool, hidden, index)
-        if tick:
+        if late and within is not None:
+            break
+        _protect(builder, pool, hidden, index, HASTY if late else strategy)
+        if tick and time.monotonic() > shown + 0.2:
+            shown = time.monotonic()
             tick(float(weights[hidden].sum()), int(pool.open.sum()))
+    if np.any(pool.open) and (within is None or time.monotonic() < deadline):
+        _protect_groups(builder, attack, pool, hidden, deadline, seed, tick)
+    if np.any(pool.open) and within is None:
+        _at_any_cost(problem, pool, hidden)
     return Candidate(hidden, pool, weights)
 
 
@@ -227,21 +243,34 @@ class _Builder:
         self.system = system
         positive = weights[weights > 0]
         middle = float(np.median(positive)) if len(positive) else 1.0
+        self.weights = weights
         self.cost = weights / middle + HIDDEN_COST
         self.within = within
         self.near = Neighbourhoods(system, self.cost)
-        self.everything = np.arange(system.n_unknown)
+        self.kept: dict[bool, tuple[Integers, _CoverProgram]] = {}
 
-    def cells(self, cell: int, width: int | None, hidden: Flags) -> Integers:
-        """Cells of one program; all if `width` is None."""
-        small = self.system.n_unknown <= ALL_AT_ONCE
-        chosen = (
-            self.everything if width is None or small else self.near.around(cell, width, hidden)
-        )
-        if self.within is None:
-            return chosen
-        kept: Integers = chosen[self.within[chosen]]
-        return kept
+    def program(
+        self, cell: int, area: Area, hidden: Flags, symmetric: bool
+    ) -> tuple[Integers, _CoverProgram]:
+        """Return the cells of a program, and the program; the one of the whole table is kept."""
+        if area is None or self.system.n_unknown <= ALL_AT_ONCE:
+            return self.whole(symmetric)
+        cells = self.near.around(cell, area[0], hidden, area[1])
+        if self.within is not None:
+            cells = cells[self.within[cells]]
+        return cells, _CoverProgram(self.system.part(cells), symmetric=symmetric)
+
+    def whole(self, symmetric: bool) -> tuple[Integers, _CoverProgram]:
+        """Return all cells that may be used, and the program over them."""
+        if symmetric not in self.kept:
+            cells = np.arange(self.system.n_unknown)
+            if self.within is not None:
+                cells = cells[self.within]
+            self.kept[symmetric] = (
+                cells,
+                _CoverProgram(self.system.part(cells), symmetric=symmetric),
+            )
+        return self.kept[symmetric]
 
 
 class _CoverProgram:
@@ -256,7 +285,8 @@ class _CoverProgram:
         n, zero = system.n_unknown, np.zeros(len(system.rows))
         matrix = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
         self.solver = LinearSolver(
-            Program(np.zeros(2 * n), matrix, zero, zero, np.zeros(2 * n), self.room.copy())
+            Program(np.zeros(2 * n), matrix, zero, zero, np.zeros(2 * n), self.room.copy()),
+            interior="always" if len(zero) > INTERIOR_ROWS else "never",
         )
 
     def solve(self, cost: Floats, cell: int, target: float) -> Floats:
@@ -273,11 +303,34 @@ class _CoverProgram:
         self.solver.change_costs(np.arange(2 * n), np.tile(cost, 2))
         lower = np.array([min(wanted, self.room[ahead]), 0.0])
         self.solver.change_bounds(columns, lower, np.array([self.room[ahead], 0.0]))
+        return self._solved(columns)
+
+    def solve_many(self, cost: Floats, cells: Integers, targets: Floats) -> Floats:
+        """Return the cheapest deviation that moves as many cells as possible to their targets.
+
+        Each is worth more than others' moves are likely to cost; none is forced.
+        """
+        n, unit = self.system.n_unknown, self.system.unit
+        up = targets > 0
+        ahead, behind = np.where(up, cells, cells + n), np.where(up, cells + n, cells)
+        columns = np.concatenate([ahead, behind])
+        wanted = np.minimum(np.abs(targets) / unit, self.room[ahead])
+        costs = np.tile(cost, 2)
+        costs[ahead] = -REWARD
+        self.solver.change_costs(np.arange(2 * n), costs)
+        upper = np.concatenate([wanted, np.zeros(len(behind))])
+        self.solver.change_bounds(columns, np.zeros(len(columns)), upper)
+        return self._solved(columns)
+
+    def _solved(self, columns: Integers) -> Floats:
+        """Solve, put the bounds of some columns back, and return the deviation."""
+        n = self.system.n_unknown
         solution = self.solver.solve()
+        self.solver.change_bounds(columns, np.zeros(len(columns)), self.room[columns])
         if solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
             return np.empty(0)
         moved = solution.x[:n] - solution.x[n:]
-        deviation: Floats = np.where(np.abs(moved) > NEGLIGIBLE, moved, 0.0) * unit
+        deviation: Floats = np.where(np.abs(moved) > NEGLIGIBLE, moved, 0.0) * self.system.unit
         return deviation
 
 
@@ -293,14 +346,17 @@ def _protect(
     builder: _Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
 ) -> bool:
     """Protect one need, extending `hidden` in place; say whether that succeeded."""
-    attempts: list[tuple[tuple[int | None, ...], bool]] = [(strategy.widths, strategy.symmetric)]
-    attempts += [((width,), symmetric) for width in WIDER for symmetric in (True, False)]
-    for widths, symmetric in attempts:
+    first: tuple[Area, ...] = tuple((width, 0) for width in strategy.widths)
+    attempts: list[tuple[tuple[Area, ...], bool]] = [(first, strategy.symmetric)]
+    attempts += [((area,), symmetric) for area in WIDER for symmetric in (True, False)]
+    if pool.system.n_unknown <= ALL_AT_ONCE:
+        attempts = [((None,), strategy.symmetric), ((None,), not strategy.symmetric)]
+    for areas, symmetric in attempts:
         for _ in range(4):
             target = _target(pool, index, symmetric)
             if target == 0:
                 return True
-            found = _cheapest(builder, pool, hidden, index, target, strategy, widths, symmetric)
+            found = _cheapest(builder, pool, hidden, index, target, strategy, areas, symmetric)
             if found is None:
                 break
             cells, data = found
@@ -341,21 +397,19 @@ def _cheapest(
     index: int,
     target: float,
     strategy: Strategy,
-    widths: tuple[int | None, ...],
+    areas: tuple[Area, ...],
     symmetric: bool,
 ) -> tuple[Integers, Floats] | None:
     """Best of several programs, by the weight of the cells that it would suppress."""
     cell = int(pool.needs.cells[index])
     best: tuple[float, Integers, Floats] | None = None
     seen = 0
-    for width in widths:
-        cells = builder.cells(cell, width, hidden)
+    for area in areas:
+        cells, program = builder.program(cell, area, hidden, symmetric)
         if len(cells) == seen:
             continue
         seen = len(cells)
         position = int(np.searchsorted(cells, cell))
-        part = builder.system.part(cells)
-        program = _CoverProgram(part, symmetric=symmetric)
         part_hidden, part_cost = hidden[cells], builder.cost[cells]
         true_cost = np.where(part_hidden, 0.0, part_cost)
         cost = _scaled(part_cost, part_hidden)
@@ -385,40 +439,71 @@ def _scaled(cost: Floats, hidden: Flags) -> Floats:
     return scaled
 
 
-def _at_any_cost(
-    problem: ProtectionProblem,
+def _protect_groups(
     builder: _Builder,
     attack: Attack,
     pool: WitnessPool,
     hidden: Flags,
-    index: int,
-) -> Flags:
-    """Protect one need by the whole table; failing that, say what is impossible.
+    deadline: float,
+    seed: int,
+    tick: Tick | None,
+) -> None:
+    """Protect what no neighbourhood can, in groups, by programs over the whole table."""
+    random = np.random.default_rng(seed)
+    attack.hide(hidden)
+    prove(attack, pool, seed=seed, only_batches=True)
+    failed = 0
+    while np.any(pool.open) and failed < 4:
+        order = np.array(_order(pool, largest_first=True))
+        late = time.monotonic() > deadline
+        size = len(order) if late else max(1, -(-len(order) // PROGRAMS))
+        before = int(pool.open.sum())
+        symmetric = failed < 2
+        group = order[:size] if failed == 0 else random.choice(order, size, replace=False)
+        found = _cheapest_for_many(builder, pool, hidden, group, symmetric, random)
+        hidden[found[0]] = True
+        pool.add_sparse(*found)
+        attack.hide(hidden)
+        prove(attack, pool, seed=seed, only_batches=True)
+        failed = 0 if int(pool.open.sum()) < before else failed + 1
+        if tick:
+            tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
+
+
+def _cheapest_for_many(
+    builder: _Builder,
+    pool: WitnessPool,
+    hidden: Flags,
+    group: Integers,
+    symmetric: bool,
+    random: np.random.Generator,
+) -> tuple[Integers, Floats]:
+    """Cheapest deviation that moves as many of a group as it can."""
+    cells, program = builder.whole(symmetric)
+    targets = np.array([_target(pool, int(index), symmetric) for index in group])
+    if symmetric and len(group) > 1:
+        # Directions of their own, or all would have to grow at once.
+        targets *= random.choice([-1.0, 1.0], len(targets))
+    positions = np.searchsorted(cells, pool.needs.cells[group])
+    cost = _scaled(builder.cost[cells], hidden[cells])
+    found = program.solve_many(cost, positions, targets)
+    moved = np.flatnonzero(found)
+    return cells[moved], found[moved]
+
+
+def _at_any_cost(problem: ProtectionProblem, pool: WitnessPool, hidden: Flags) -> None:
+    """Protect all that is open by attacking the table with everything suppressed.
+
+    The cells that these witnesses move are suppressed; dear, but quick and certain.
 
     Raises
     ------
     ModelError
-        Names all cells that cannot be protected even if everything is suppressed.
-    SolverError
-        If the solver's answers do not reach the levels.
+        Names all cells that cannot be protected even so.
     """
-    widths: tuple[int | None, ...] = (None,)
-    for symmetric in (True, False):
-        for _ in range(3):
-            target = _target(pool, index, symmetric)
-            if target == 0:
-                return hidden
-            found = _cheapest(builder, pool, hidden, index, target, HASTY, widths, symmetric)
-            if found is None:
-                break
-            hidden[found[0]] = True
-            pool.add_sparse(*found)
-    if not pool.open[index]:
-        return hidden
-    attack.hide(np.ones_like(hidden))
-    complete = WitnessPool(pool.system)
-    prove(attack, complete)
-    impossible = complete.needs.cells[complete.open]
+    attack = Attack(pool.system)
+    prove(attack, pool)
+    impossible = pool.needs.cells[pool.open]
     if len(impossible):
         cells = pool.system.cells[impossible]
         raise ModelError(
@@ -427,15 +512,4 @@ def _at_any_cost(
             f"external bounds, or unfreeze cells in their relations.",
             cells=cells,
         )
-    cell = int(pool.needs.cells[index])
-    for sign in (1, -1):
-        found_all = attack.extreme(cell, sign).deviation
-        hidden = hidden | (found_all != 0)
-        pool.add(found_all)
-    if pool.open[index]:
-        raise SolverError(
-            f"Cell {problem.table.label(int(pool.system.cells[cell]))} could not be protected: the "
-            f"solver's answers do not reach its levels. Check whether they are of the same order "
-            f"as those of other cells."
-        )
-    return hidden
+    hidden |= pool.moved()

@@ -239,7 +239,7 @@ class _Search:
             if time.monotonic() > deadline:
                 return
             again = replace(strategy, largest_first=strategy.largest_first ^ (turn % 2 == 0))
-            self._offer(self._built(again, np.inf, self.best.hidden))
+            self._offer(self._built(again, deadline, self.best.hidden))
             if turn % 2 and self.best.loss >= before * (1 - 1e-9):
                 break
         self._offer(

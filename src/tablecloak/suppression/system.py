@@ -8,6 +8,7 @@ relation; what happens in one says nothing of another, so each is attacked on it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -98,20 +99,38 @@ class System:
 
     def part(self, positions: Integers) -> System:
         """Return the system of some components, given by all positions in them."""
-        back = np.full(self.n_unknown, -1, dtype=np.int64)
-        back[positions] = np.arange(len(positions))
-        columns = csr_array(self.matrix[:, positions])
-        used = np.flatnonzero(np.diff(columns.indptr))
+        start, stop = self.by_cell.indptr[positions], self.by_cell.indptr[positions + 1]
+        length = stop - start
+        ends = np.cumsum(length)
+        taken = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + length, length)
+        used, row = np.unique(self.by_cell.indices[taken], return_inverse=True)
+        column = np.repeat(np.arange(len(positions)), length)
+        needed = self.need_of[positions]
+        kept = np.flatnonzero(needed >= 0)
         return System(
             cells=self.cells[positions],
-            matrix=csr_array(columns[used, :]),
+            matrix=csr_array(
+                (self.by_cell.data[taken], (row, column)), shape=(len(used), len(positions))
+            ),
             rows=self.rows[used],
             low=self.low[positions],
             high=self.high[positions],
-            needs=self.needs.among(back),
+            needs=self.needs.chosen(needed[kept], kept),
             unit=self.unit,
             integer=self.integer,
         )
+
+    @cached_property
+    def by_cell(self) -> csr_array:
+        """The transposed matrix: the rows of each cell."""
+        return csr_array(self.matrix.T)
+
+    @cached_property
+    def need_of(self) -> Integers:
+        """Position of the need of each cell, -1 where it has none."""
+        found = np.full(self.n_unknown, -1, dtype=np.int64)
+        found[self.needs.cells] = np.arange(len(self.needs.cells))
+        return found
 
     def components(self) -> Integers:
         """Return the number of the component of each cell."""

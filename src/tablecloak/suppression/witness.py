@@ -236,8 +236,7 @@ class WitnessPool:
         self.upper_witness = np.full(n, TRUTH, dtype=np.int64)
         self.lower_witness = np.full(n, TRUTH, dtype=np.int64)
         self.rows: dict[int, tuple[Integers, Floats]] = {}
-        self.need_of = np.full(system.n_unknown, -1, dtype=np.int64)
-        self.need_of[self.needs.cells] = np.arange(n)
+        self.need_of = system.need_of
         self._next = 0
         self._cache: csc_array | None = None
         self._whole_only = False

@@ -1,0 +1,13 @@
+"""Write a table with our pattern as a JJ file in which secondaries are marked m."""
+
+import sys
+
+import numpy as np
+from tables import TABLES
+
+import tablecloak as tc
+
+problem = TABLES[sys.argv[1]]()
+pattern = tc.suppress(problem, method="sequential", time_limit=40)
+status = np.where(pattern.secondary, "m", problem.status)
+tc.write_jj(problem.with_changes(status=status), sys.argv[2])

@@ -324,6 +324,45 @@ INSTANCES = (  # noqa: SIM905
 ).split()
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_verdicts_equal_two_programs_on_further_random_problems(block):
+    for seed in range(1000 + 40 * block, 1040 + 40 * block):
+        problem, _ = microdata_problem(seed)
+        hidden = random_pattern(problem, seed)
+        for kind in ("external", "zeros"):
+            found = verdicts(tc.audit(problem, hidden, intruders=["external", kind]), kind)
+            ((low, high),) = naive_members(problem, None, hidden, kind)
+            for p in np.flatnonzero(problem.sensitive):
+                expected = is_protected(problem, hidden, low, high, p)
+                if kind == "zeros":
+                    expected &= is_protected(
+                        problem, hidden, problem.lower_bound, problem.upper_bound, p
+                    )
+                assert found[p] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["targus", "table7", "hier13x7x7d", "osorio", "cbs", "hier13"])
+def test_heuristic_patterns_on_castros_tables_pass_and_fail_without_one_needed_cell(
+    instances, name
+):
+    problem = tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz")
+    pattern = tc.suppress(problem, method="sequential", time_limit=4)
+    assert tc.audit(problem, pattern).is_safe
+    caught = 0
+    for cell in np.flatnonzero(pattern.secondary)[:5]:
+        hidden = pattern.suppressed.copy()
+        hidden[cell] = False
+        found = tc.audit(problem, hidden)
+        assert found.count(tc.Verdict.UNDECIDED) == 0
+        caught += not found.is_safe
+        for proof in found.proofs[:1]:
+            lowest, highest = scaled_interval(problem, hidden, proof.cell, problem.unit)
+            reach = highest if proof.sign > 0 else -lowest
+            assert reach <= proof.limit + 1e-6 * problem.unit
+    assert caught > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", INSTANCES)
 def test_verdicts_on_castros_tables_equal_two_programs(instances, name):

@@ -34,7 +34,7 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Candidate", "Strategy", "clean_up", "protect_one_by_one"]
+__all__ = ["Candidate", "Strategy", "clean_up", "exchange", "protect_one_by_one"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -50,17 +50,20 @@ clean-up must then doubt it for no reason.
 NEGLIGIBLE = 1e-9
 """Moves below this share of the median level are noise of the solver."""
 
-ALL_AT_ONCE = 600
+ALL_AT_ONCE = 1000
 """Cells up to which the whole table is one neighbourhood."""
 
-INTERIOR_ROWS = 1500
+INTERIOR_ROWS = 4000
 """Rows from which on a program is solved by the interior point method."""
 
-PROGRAMS = 24
-"""Programs over the whole table that are allowed for what no neighbourhood can protect."""
+PROGRAMS = (6, 400)
+"""Fewest and most programs over the whole table for what no neighbourhood can protect."""
 
 REWARD = 1e3
 """What moving a sensitive cell by its unit is worth, in median costs, if it is not forced."""
+
+Area = tuple[int, int] | None
+"""Width and slack of a neighbourhood; None is the whole table."""
 
 Tick = Callable[[float, int], None]
 """Called with the loss so far and the number of sensitive cells that are still open."""
@@ -72,8 +75,8 @@ class Strategy:
 
     Parameters
     ----------
-    widths : tuple of int, default=(6, 12)
-        Neighbourhoods to try for each cell; the cheapest result counts.
+    areas : tuple of (int, int), default=((8, 0), (12, 2), (12, 3))
+        Width and slack of the neighbourhoods to try for each cell; the cheapest result counts.
     reweightings : int, default=2
         How often the program is solved again with costs divided by the last moves.
     symmetric : bool, default=True
@@ -83,20 +86,20 @@ class Strategy:
         Whether cells with large needs come first, or last.
     """
 
-    widths: tuple[int, ...] = (6, 12)
+    areas: tuple[Area, ...] = ((8, 0), (12, 2), (12, 3))
     reweightings: int = 2
     symmetric: bool = True
     largest_first: bool = True
 
 
-HASTY = Strategy(widths=(5,), reweightings=0)
+HASTY = Strategy(areas=((6, 0),), reweightings=0)
 """For what is left when time is up."""
 
-WIDER = ((12, 2), (12, 3), (80, 0))
-"""Width and slack of neighbourhoods to try if no chosen one suffices; then the whole table."""
+EXCHANGED = Strategy(areas=((8, 0), (12, 2)), reweightings=1)
+"""For what an exchanged cell used to protect."""
 
-Area = tuple[int, int] | None
-"""Width and slack of a neighbourhood; None is the whole table."""
+WIDER = ((12, 2), (12, 3))
+"""Width and slack of neighbourhoods to try if no chosen one suffices; then the whole table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +239,57 @@ def clean_up(
     return Candidate(hidden, pool, weights)
 
 
+def exchange(
+    candidate: Candidate, must: Flags, *, deadline: float = np.inf, tick: Tick | None = None
+) -> Candidate:
+    """Publish secondaries again at the price of others, the costliest first.
+
+    A cell is forbidden, what its witnesses proved is protected anew with any other cells, and
+    what is then no longer needed is published; the change is kept if the loss falls.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        A proved pattern.
+    must : numpy.ndarray of bool, shape (n_unknown,)
+        Cells that must stay suppressed.
+    deadline : float, default=inf
+        Moment of `time.monotonic` at which to stop.
+    tick : callable, optional
+    """
+    weights = candidate.weights
+    builder = _Builder(candidate.pool.system, weights, None)
+    best = candidate
+    tried: set[int] = set()
+    while time.monotonic() < deadline:
+        optional = np.flatnonzero(best.hidden & ~must & (weights > 0))
+        order = optional[np.argsort(-weights[optional], kind="stable")]
+        cell = next((int(cell) for cell in order if int(cell) not in tried), None)
+        if cell is None:
+            break
+        tried.add(cell)
+        found = _without(builder, best, must, cell)
+        if found is not None and found.loss < best.loss * (1 - 1e-12):
+            best = found
+        if tick:
+            tick(best.loss, len(order) - len(tried))
+    builder.forbidden = -1
+    return best
+
+
+def _without(builder: _Builder, candidate: Candidate, must: Flags, cell: int) -> Candidate | None:
+    """Return the pattern after one cell is forbidden; None if that cannot be better."""
+    builder.forbidden = cell
+    pool, hidden = candidate.pool.without(cell), candidate.hidden.copy()
+    hidden[cell] = False
+    for index in _order(pool, largest_first=True):
+        if pool.open[index] and not _protect(builder, pool, hidden, index, EXCHANGED):
+            return None
+        if float(builder.weights[hidden & (pool.moved() | must)].sum()) >= candidate.loss:
+            return None
+    return Candidate(hidden & (pool.moved() | must), pool, builder.weights)
+
+
 class _Builder:
     """Makes the small programs."""
 
@@ -246,6 +300,7 @@ class _Builder:
         self.weights = weights
         self.cost = weights / middle + HIDDEN_COST
         self.within = within
+        self.forbidden = -1
         self.near = Neighbourhoods(system, self.cost)
         self.kept: dict[bool, tuple[Integers, _CoverProgram]] = {}
 
@@ -258,6 +313,7 @@ class _Builder:
         cells = self.near.around(cell, area[0], hidden, area[1])
         if self.within is not None:
             cells = cells[self.within[cells]]
+        cells = cells[cells != self.forbidden]
         return cells, _CoverProgram(self.system.part(cells), symmetric=symmetric)
 
     def whole(self, symmetric: bool) -> tuple[Integers, _CoverProgram]:
@@ -288,6 +344,17 @@ class _CoverProgram:
             Program(np.zeros(2 * n), matrix, zero, zero, np.zeros(2 * n), self.room.copy()),
             interior="always" if len(zero) > INTERIOR_ROWS else "never",
         )
+
+    def carries(self, need: float) -> Floats:
+        """Share of a need that each cell can carry at most, at least 2 %.
+
+        Ten cells that can move by a tenth of the need cost as much as they weigh together,
+        just as one that can move by all of it: weights count per share carried.
+        """
+        n = self.system.n_unknown
+        room = np.maximum(self.room[:n], self.room[n:]) * self.system.unit
+        share: Floats = np.clip(room / need, 0.02, 1.0)
+        return share
 
     def solve(self, cost: Floats, cell: int, target: float) -> Floats:
         """Return the cheapest deviation that moves a cell to its target.
@@ -346,8 +413,7 @@ def _protect(
     builder: _Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
 ) -> bool:
     """Protect one need, extending `hidden` in place; say whether that succeeded."""
-    first: tuple[Area, ...] = tuple((width, 0) for width in strategy.widths)
-    attempts: list[tuple[tuple[Area, ...], bool]] = [(first, strategy.symmetric)]
+    attempts: list[tuple[tuple[Area, ...], bool]] = [(strategy.areas, strategy.symmetric)]
     attempts += [((area,), symmetric) for area in WIDER for symmetric in (True, False)]
     if pool.system.n_unknown <= ALL_AT_ONCE:
         attempts = [((None,), strategy.symmetric), ((None,), not strategy.symmetric)]
@@ -411,20 +477,24 @@ def _cheapest(
         seen = len(cells)
         position = int(np.searchsorted(cells, cell))
         part_hidden, part_cost = hidden[cells], builder.cost[cells]
+        if builder.forbidden >= 0:
+            part_cost = np.where(cells == builder.forbidden, np.inf, part_cost)
         true_cost = np.where(part_hidden, 0.0, part_cost)
-        cost = _scaled(part_cost, part_hidden)
+        cost = _scaled(part_cost / program.carries(abs(target)), part_hidden)
         for _ in range(strategy.reweightings + 1):
             found = program.solve(cost, position, target)
             if not len(found):
                 break
             moved = np.flatnonzero(found)
+            if builder.forbidden in cells[moved]:
+                break
             loss = float(true_cost[moved].sum())
             if best is None or loss < best[0]:
                 best = (loss, cells[moved], found[moved])
             if loss == 0:
                 break
             # A cell is suppressed whole: what moves a little is as dear as what moves far.
-            share = np.abs(found) / abs(target)
+            share = np.minimum(np.abs(found) / abs(target), 1.0)
             cost = _scaled(part_cost / np.maximum(share, 0.02), part_hidden)
         if best is not None and best[0] == 0:
             break
@@ -452,11 +522,14 @@ def _protect_groups(
     random = np.random.default_rng(seed)
     attack.hide(hidden)
     prove(attack, pool, seed=seed, only_batches=True)
-    failed = 0
+    failed, seconds = 0, 0.5
     while np.any(pool.open) and failed < 4:
         order = np.array(_order(pool, largest_first=True))
-        late = time.monotonic() > deadline
-        size = len(order) if late else max(1, -(-len(order) // PROGRAMS))
+        started = time.monotonic()
+        late = started > deadline
+        # As many programs as fit into two thirds of the time that is left.
+        programs = int(np.clip((deadline - started) / seconds / 1.5, *PROGRAMS))
+        size = len(order) if late else max(1, -(-len(order) // programs))
         before = int(pool.open.sum())
         symmetric = failed < 2
         group = order[:size] if failed == 0 else random.choice(order, size, replace=False)
@@ -465,6 +538,7 @@ def _protect_groups(
         pool.add_sparse(*found)
         attack.hide(hidden)
         prove(attack, pool, seed=seed, only_batches=True)
+        seconds = time.monotonic() - started
         failed = 0 if int(pool.open.sum()) < before else failed + 1
         if tick:
             tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
@@ -485,7 +559,8 @@ def _cheapest_for_many(
         # Directions of their own, or all would have to grow at once.
         targets *= random.choice([-1.0, 1.0], len(targets))
     positions = np.searchsorted(cells, pool.needs.cells[group])
-    cost = _scaled(builder.cost[cells], hidden[cells])
+    need = float(np.median(np.abs(targets)))
+    cost = _scaled(builder.cost[cells] / program.carries(need), hidden[cells])
     found = program.solve_many(cost, positions, targets)
     moved = np.flatnonzero(found)
     return cells[moved], found[moved]

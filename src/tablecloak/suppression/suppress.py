@@ -19,6 +19,7 @@ from tablecloak.suppression.sequential import (
     Candidate,
     Strategy,
     clean_up,
+    exchange,
     protect_one_by_one,
 )
 from tablecloak.suppression.system import System
@@ -38,11 +39,16 @@ EXACT_CELLS = 2000
 PORTFOLIO_CELLS = 4000
 """Free cells up to which several strategies are tried and the best kept."""
 
+CLEANED_CELLS = 5000
+"""Suppressed cells up to which they are published again one by one."""
+
+Change = Callable[..., Candidate]
+
 STRATEGIES = (
-    Strategy(),
     Strategy(symmetric=False),
+    Strategy(),
     Strategy(largest_first=False),
-    Strategy(widths=(4, 9), symmetric=False, largest_first=False),
+    Strategy(areas=((5, 0), (9, 2)), symmetric=False, largest_first=False),
 )
 """Tried one after the other while there is time; the best result counts."""
 
@@ -232,23 +238,27 @@ class _Search:
         )
 
     def _improve(self, strategy: Strategy, deadline: float) -> None:
-        """Protect everything again within the pattern, in another order, then publish again."""
+        """Protect again within the pattern, publish single cells again, exchange others."""
         assert self.best is not None
-        for turn in range(6):
+        for turn in range(2):
+            if time.monotonic() < deadline:
+                again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 0))
+                self._offer(self._built(again, deadline, self.best.hidden))
+        while time.monotonic() < deadline:
             before = self.best.loss
-            if time.monotonic() > deadline:
-                return
-            again = replace(strategy, largest_first=strategy.largest_first ^ (turn % 2 == 0))
-            self._offer(self._built(again, deadline, self.best.hidden))
-            if turn % 2 and self.best.loss >= before * (1 - 1e-9):
+            if int(self.best.hidden.sum()) <= CLEANED_CELLS:
+                self._offer(self._changed(clean_up, "cleaning up", deadline))
+            self._offer(self._changed(exchange, "exchanging", deadline))
+            if self.best.loss >= before * (1 - 1e-9):
                 break
-        self._offer(
-            clean_up(
-                self.best,
-                self.must,
-                deadline=deadline,
-                tick=lambda loss, left: self._tick("cleaning up", loss, left),
-            )
+
+    def _changed(self, change: Change, stage: str, deadline: float) -> Candidate:
+        assert self.best is not None
+        return change(
+            self.best,
+            self.must,
+            deadline=deadline,
+            tick=lambda loss, left: self._tick(stage, loss, left),
         )
 
     def _offer(self, candidate: Candidate) -> None:

@@ -29,6 +29,9 @@ Progress = Callable[[str, float, float, int], None]
 PROOF_CELLS = 60
 """Sensitive cells up to which our own branch and bound is tried before HiGHS."""
 
+FLIPPED = 0.3
+"""Share of the promising directions that is turned around at once."""
+
 WHOLE_REACH = (4.0, 100.0)
 """How far from the fractional point whole numbers are sought, one after the other."""
 
@@ -105,10 +108,64 @@ class DirectionSearch:
         if len(self.model.sensitive) <= PROOF_CELLS:
             self._prove(0.3)
         if not self._is_closed():
-            self._ask_highs(0.7)
+            self._flip(0.15)
+        if not self._is_closed():
+            self._ask_highs(0.75)
         if not self._is_closed():
             # What the search takes longest to prove takes a while to check as well.
             self._prove(0.8)
+
+    def _flip(self, share: float) -> None:
+        """Turn directions around where the multipliers of the linear program promise a gain.
+
+        The optimal value is convex in the directions, so that the reduced cost of a direction
+        bounds from below what turning it can bring. The most promising share is turned at
+        once, less after each failure, down to single ones.
+        """
+        if self.best is None:
+            return
+        deadline = time.monotonic() + self._left(share)
+        columns = self.model.direction_columns
+        low, high = self.model.allowed()
+        directions = self.model.directions(self.best.x)
+        value, promise = self._priced(directions)
+        part, failures = FLIPPED, 0
+        tried: set[int] = set()
+        while time.monotonic() < deadline and np.isfinite(value):
+            free = np.where(directions > 0, low < 0.5, high > 0.5)
+            gain = np.where(free, promise, 0.0)
+            candidates = np.flatnonzero(gain < -1e-9 * max(1.0, abs(value)))
+            candidates = candidates[~np.isin(candidates, list(tried))]
+            if not len(candidates):
+                break
+            order = candidates[np.argsort(gain[candidates], kind="stable")]
+            chosen = order[: max(1, int(part * len(order)))]
+            turned = directions.copy()
+            turned[chosen] = 1 - turned[chosen]
+            found, new_promise = self._priced(turned, max(deadline - time.monotonic(), 0.01))
+            if found < value - 1e-9 * abs(value):
+                directions, value, promise = turned, found, new_promise
+                tried.clear()
+                continue
+            if len(chosen) == 1:
+                tried.add(int(chosen[0]))
+                failures += 1
+            part = max(part / 2, 1e-9)
+        self.notes.append(f"directions turned around: {len(columns)} looked at, {failures} failed")
+
+    def _priced(self, directions: Floats, time_limit: float = np.inf) -> tuple[float, Floats]:
+        """Optimal value for given directions, and a lower bound on what turning each changes."""
+        columns = self.model.direction_columns
+        low, high = self._linear.lower[columns].copy(), self._linear.upper[columns].copy()
+        self._linear.change_bounds(columns, directions, directions)
+        solution = self._linear.solve(time_limit)
+        self._linear.change_bounds(columns, low, high)
+        if solution.status is not SolveStatus.OPTIMAL:
+            return np.inf, np.zeros(len(columns))
+        self._offer(Found(solution.x, solution.value), "turning directions")
+        program = self.model.program
+        reduced = (program.cost - program.matrix.T @ solution.duals)[columns]
+        return solution.value, np.where(directions > 0, -reduced, reduced)
 
     def _is_closed(self) -> bool:
         if self.best is None:

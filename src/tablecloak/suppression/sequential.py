@@ -503,7 +503,7 @@ def _cheapest(
 
 def _scaled(cost: Floats, hidden: Flags) -> Floats:
     """Costs within a range that a solver can tell apart."""
-    free = cost[~hidden]
+    free = cost[~hidden & np.isfinite(cost)]
     middle = float(np.median(free)) if len(free) else 1.0
     scaled: Floats = np.where(hidden, HIDDEN_COST, np.clip(cost / middle, HIDDEN_COST, 1e4))
     return scaled

@@ -107,6 +107,21 @@ def test_interruption_keeps_the_best_proved_pattern():
     assert "branch and bound" in calls
 
 
+def test_interruption_of_the_improvement_ends_the_search():
+    stages = []
+
+    def interrupt(stage: str, *_: object) -> None:
+        stages.append(stage)
+        if stage == "exchanging":
+            raise KeyboardInterrupt
+
+    pattern = tc.suppress(tc.examples.cox_rounded(), progress=interrupt)
+    pattern.verify()
+    assert stages[-1] == "exchanging"
+    assert pattern.bound_certificate is None
+    assert "no bound" in pattern.summary()
+
+
 def test_interruption_before_any_proof_is_an_error_and_no_pattern():
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -96,6 +96,9 @@ class Finding:
     verdict : Verdict
     limit_above, limit_below : float
         Proved upper bounds on how far the cell can move for this intruder; inf if unknown.
+    proofs : tuple of DisclosureProof
+        Their multipliers, with the intruder's own bounds as low and high; empty for whole
+        numbers, where the proof is a search.
     """
 
     intruder: str
@@ -103,6 +106,7 @@ class Finding:
     verdict: Verdict
     limit_above: float
     limit_below: float
+    proofs: tuple[DisclosureProof, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -547,8 +551,19 @@ def _findings(
         possible = system.needs.met(np.full(len(where), above), np.full(len(where), below))[index]
         verdict = Verdict.UNDECIDED if possible else Verdict.ATTACKABLE
         cell = int(system.cells[system.needs.cells[index]])
-        found.append(Finding(name, cell, verdict, above, below))
+        proofs = tuple(
+            _proof(system, index, sign, failures[index, sign])
+            for sign in (1, -1)
+            if (index, sign) in failures
+        )
+        found.append(Finding(name, cell, verdict, above, below, proofs))
     return found
+
+
+def _proof(system: System, index: int, sign: int, extreme: Extreme) -> DisclosureProof:
+    used = np.flatnonzero(extreme.duals)
+    cell = int(system.cells[system.needs.cells[index]])
+    return DisclosureProof(cell, sign, extreme.limit, system.rows[used], extreme.duals[used])
 
 
 def _attack_in_whole_numbers(part: _Part, ended: Callable[[], bool]) -> None:
@@ -601,16 +616,11 @@ class _Assembled:
 
     def proofs(self) -> list[DisclosureProof]:
         """Return the multipliers behind each success of the external intruder."""
-        found = []
-        for part in self.parts:
-            for (local, sign), extreme in part.failures.items():
-                used = np.flatnonzero(extreme.duals)
-                cell = int(part.system.cells[part.system.needs.cells[local]])
-                relations = part.system.rows[used]
-                found.append(
-                    DisclosureProof(cell, sign, extreme.limit, relations, extreme.duals[used])
-                )
-        return found
+        return [
+            _proof(part.system, local, sign, extreme)
+            for part in self.parts
+            for (local, sign), extreme in part.failures.items()
+        ]
 
     def findings(self) -> list[Finding]:
         """Return all successes of insiders, by cell."""

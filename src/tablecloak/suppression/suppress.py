@@ -132,7 +132,7 @@ def suppress(
         search.note(f"{n_free} cells are free to be suppressed: {chosen} method")
     search.find_first(n_free, 0.5 if chosen == "exact" else 1.0)
     bound_certificate = None
-    if chosen == "exact":
+    if chosen == "exact" and not search.interrupted:
         bound_certificate = search.improve()
     return search.pattern(problem, chosen, bound_certificate, started)
 
@@ -156,6 +156,7 @@ class _Search:
         self.system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
         self.must = (problem.sensitive | problem.forced)[self.system.cells]
         self.best: Candidate | None = None
+        self.interrupted = False
         self.notes: list[str] = []
 
     def note(self, text: str) -> None:
@@ -173,6 +174,7 @@ class _Search:
         except KeyboardInterrupt:
             if self.best is None:
                 raise SolverError("Interrupted before any pattern was proved.") from None
+            self.interrupted = True
             self.note("interrupted: best proved pattern so far")
 
     def improve(self) -> BoundCertificate:

@@ -225,8 +225,10 @@ class _Search:
         # Half of the time for the pattern itself, so that its improvement gets its share.
         now = time.monotonic()
         half = now + max(deadline - now, 0.0) / 2
-        self._offer(self._built(strategy, half, None))
-        self._improve(strategy, deadline)
+        candidate = self._built(strategy, half, None)
+        self._offer(candidate)
+        if candidate.is_proved:
+            self._improve(candidate, strategy, deadline)
 
     def _built(self, strategy: Strategy, deadline: float, within: Flags | None) -> Candidate:
         return protect_one_by_one(
@@ -239,29 +241,34 @@ class _Search:
             tick=lambda loss, left: self._tick("protecting", loss, left),
         )
 
-    def _improve(self, strategy: Strategy, deadline: float) -> None:
+    def _improve(self, best: Candidate, strategy: Strategy, deadline: float) -> None:
         """Protect again within the pattern, publish single cells again, exchange others."""
-        assert self.best is not None
         for turn in range(2):
             if time.monotonic() < deadline:
                 again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 0))
-                self._offer(self._built(again, deadline, self.best.hidden))
+                best = self._better(best, self._built(again, deadline, best.hidden))
         while time.monotonic() < deadline:
-            before = self.best.loss
-            if int(self.best.hidden.sum()) <= CLEANED_CELLS:
-                self._offer(self._changed(clean_up, "cleaning up", deadline))
-            self._offer(self._changed(exchange, "exchanging", deadline))
-            if self.best.loss >= before * (1 - 1e-9):
+            before = best.loss
+            if int(best.hidden.sum()) <= CLEANED_CELLS:
+                best = self._better(best, self._changed(clean_up, best, "cleaning up", deadline))
+            best = self._better(best, self._changed(exchange, best, "exchanging", deadline))
+            if best.loss >= before * (1 - 1e-9):
                 break
 
-    def _changed(self, change: Change, stage: str, deadline: float) -> Candidate:
-        assert self.best is not None
+    def _changed(
+        self, change: Change, candidate: Candidate, stage: str, deadline: float
+    ) -> Candidate:
         return change(
-            self.best,
+            candidate,
             self.must,
             deadline=deadline,
             tick=lambda loss, left: self._tick(stage, loss, left),
         )
+
+    def _better(self, best: Candidate, other: Candidate) -> Candidate:
+        """Return the better of two, and remember it if it is the best of all."""
+        self._offer(other)
+        return other if other.is_proved and other.loss < best.loss else best
 
     def _offer(self, candidate: Candidate) -> None:
         better = self.best is None or candidate.loss < self.best.loss

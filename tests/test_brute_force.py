@@ -70,8 +70,10 @@ def naive_audit(problem: tc.ProtectionProblem, suppressed: np.ndarray) -> bool:
             found = linprog(
                 cost, A_eq=relations, b_eq=relations @ a, bounds=np.column_stack([low, high])
             )
-            if found.status != 0:
-                return False
+            if found.status == 3:  # nothing bounds the cell on this side
+                ends.append(-sign * np.inf)
+                continue
+            assert found.status == 0
             ends.append(sign * found.fun)
         lowest, highest = ends
         slack = 1e-6 * max(1.0, problem.upper_protection[p])
@@ -97,6 +99,42 @@ def test_500_random_patterns_survive_an_independent_attack(block):
             assert not naive_audit(problem, np.ones(problem.table.n_cells, dtype=bool)), seed
             continue
         assert naive_audit(problem, pattern.suppressed), seed
+
+
+def awkward(seed: int) -> tc.ProtectionProblem:
+    """Uneven levels, infinite bounds, widths, cells that must be published or suppressed."""
+    problem, random = random_problem(seed), np.random.default_rng(seed)
+    values, n = problem.table.values, problem.table.n_cells
+    low = np.where(random.random(n) < 0.2, -np.inf, problem.lower_bound - random.uniform(0, 5))
+    high = np.where(random.random(n) < 0.3, np.inf, problem.upper_bound)
+    lower = np.minimum(problem.lower_protection * random.uniform(0, 1.2, n), values - low)
+    upper = np.minimum(problem.upper_protection * random.uniform(0, 3, n), high - values)
+    status = problem.status.copy()
+    status[(random.random(n) < 0.05) & (status == "s")] = "z"
+    status[(random.random(n) < 0.03) & (status == "s")] = "m"
+    wide = (status == "u") & (random.random() < 0.5)
+    return problem.with_changes(
+        status=status,
+        lower_protection=lower,
+        upper_protection=upper,
+        sliding_protection=np.where(wide, 1.3 * (lower + upper), 0),
+        lower_bound=low,
+        upper_bound=high,
+    )
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_awkward_problems_are_protected_or_truly_impossible(block):
+    for seed in range(7000 + 12 * block, 7012 + 12 * block):
+        problem = awkward(seed)
+        try:
+            pattern = tc.suppress(problem, time_limit=0.2)
+        except tc.ModelError:
+            assert not naive_audit(problem, problem.status != "z"), seed
+            continue
+        assert naive_audit(problem, pattern.suppressed), seed
+        assert not (pattern.suppressed & (problem.status == "z")).any()
+        assert pattern.suppressed[problem.status == "m"].all()
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -41,7 +41,7 @@ def random_problem(seed: int, n_codes: int = 0) -> tc.ProtectionProblem:
         names = list(trees)
         linked = [names[:2], names[1:]]
     table = tc.tabulate(frame[frame.v > 0] if values.any() else frame, trees, "v", tables=linked)
-    if table.n_cells < 3:
+    if not 3 <= table.n_cells <= 300:
         return random_problem(seed + 10_000)
     sensitive = random.random(table.n_cells) < 0.2
     level = np.where(sensitive, table.values * random.uniform(0.05, 0.3), 0)

@@ -318,6 +318,12 @@ def load_problem(job: Job) -> ProtectionProblem:
     )
 
 
+def group_rules(job: Job) -> list[sensitivity.Rule]:
+    """Return the rules of a job that also apply to sums of suppressed cells."""
+    rules = [rule.build() for rule in job.rules]
+    return [rule for rule in rules if isinstance(rule, sensitivity.ConcentrationRule)]
+
+
 def run_job(
     job: Job | str | Path, out: str | Path | None = None, *, progress: Progress | None = None
 ) -> JobResult:
@@ -503,11 +509,8 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
     pattern = isinstance(found, SuppressionPattern)
     require = found.requirement if pattern else Requirement.TWO_SIDED
     options = job.audit
-    rules = [rule.build() for rule in job.rules] if options.groups else []
-    concentration = [rule for rule in rules if isinstance(rule, sensitivity.ConcentrationRule)]
-    result = audit(
-        problem, found, require=require, intruders=options.intruders, groups=concentration
-    )
+    groups = group_rules(job) if options.groups else []
+    result = audit(problem, found, require=require, intruders=options.intruders, groups=groups)
     assert isinstance(result, kind)
     return result
 

@@ -80,11 +80,9 @@ def audit(
 
     Exit code 0: all sensitive cells are protected; 1: some are not; 2: wrong input.
 
-    Examples
-    --------
-    tablecloak audit table.jj pattern.csv --intervals -o intervals.csv
+    Example: tablecloak audit table.jj pattern.csv --intervals -o intervals.csv
 
-    tablecloak audit job.toml release/suppression/table.csv --intruder contributors --groups
+    Example: tablecloak audit job.toml table.csv --intruder contributors --groups
     """
     from tablecloak.release import AdjustedAudit
     from tablecloak.release import audit as run
@@ -119,14 +117,12 @@ def audit(
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
-    from tablecloak.job import load_problem, read_job
+    from tablecloak.job import group_rules, load_problem, read_job
     from tablecloak.tables.formats import read_problem
-    from tablecloak.tables.sensitivity import ConcentrationRule
 
     if path.suffix == ".toml":
         job = read_job(path)
-        rules = [rule.build() for rule in job.rules]
-        return load_problem(job), [rule for rule in rules if isinstance(rule, ConcentrationRule)]
+        return load_problem(job), group_rules(job)
     return read_problem(path, tolerance=tolerance), []
 
 

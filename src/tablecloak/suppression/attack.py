@@ -15,7 +15,7 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Attack", "Extreme", "prove", "prove_alone", "with_finite_bounds"]
+__all__ = ["Attack", "Extreme", "prove", "with_finite_bounds"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -23,7 +23,6 @@ Integers = npt.NDArray[np.int64]
 
 BATCH_ROUNDS = 8
 """Rounds of one program for many cells; later rounds prove little that is new."""
-
 
 INTERIOR_ROWS = 400
 """Rows from which on the first program of a sequence is solved by the interior point method."""
@@ -222,29 +221,16 @@ def prove(
             break
         if not pool.open[index]:
             continue
-        prove_alone(attack, pool, index, failures)
+        _prove_alone(attack, pool, index, failures)
         if pool.open[index] and stop_at_failure:
             break
     return failures
 
 
-def prove_alone(
-    attack: Attack,
-    pool: WitnessPool,
-    index: int,
-    failures: dict[tuple[int, int], Extreme] | None = None,
+def _prove_alone(
+    attack: Attack, pool: WitnessPool, index: int, failures: dict[tuple[int, int], Extreme]
 ) -> None:
-    """Search witnesses for one need: one program for each open side.
-
-    Parameters
-    ----------
-    attack : Attack
-    pool : WitnessPool
-    index : int
-        Position of the need.
-    failures : dict, optional
-        Receives what `prove` returns.
-    """
+    """One program for each open side of one need."""
     needs, cell = pool.needs, int(pool.needs.cells[index])
     width = float(needs.width[index])
     for position, side in enumerate((1, -1)):
@@ -257,7 +243,7 @@ def prove_alone(
         extreme = attack.extreme(cell, side, enough=wanted)
         if len(extreme.deviation):
             pool.add(extreme.deviation)
-        if pool.open_sides()[position][index] and failures is not None:
+        if pool.open_sides()[position][index]:
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):
             return

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system import System, entries_of
 
 __all__ = ["Neighbourhoods"]
 
@@ -59,7 +58,7 @@ class Neighbourhoods:
             Number of relations that a cell may have outside. 0 suits cross-classified tables;
             where hierarchies are deep a box does not close by itself.
         """
-        rows = _slices(self.by_cell, np.array([cell]))
+        rows = self.by_cell.indices[entries_of(self.by_cell, np.array([cell]))]
         chosen = [np.array([cell])]
         for row in rows:
             cells = self.by_row.indices[self.by_row.indptr[row] : self.by_row.indptr[row + 1]]
@@ -67,8 +66,9 @@ class Neighbourhoods:
             chosen.append(cells[np.argsort(price, kind="stable")[:width]])
         inside = np.unique(np.concatenate(chosen))
         for depth in range(2, ROUNDS + 1):
-            rows = np.unique(_slices(self.by_cell, inside))
-            cells, count = np.unique(_slices(self.by_row, rows), return_counts=True)
+            rows = np.unique(self.by_cell.indices[entries_of(self.by_cell, inside)])
+            touched = self.by_row.indices[entries_of(self.by_row, rows)]
+            cells, count = np.unique(touched, return_counts=True)
             needed = np.minimum(depth, self.relations_of[cells] - slack)
             near = cells[count >= np.maximum(needed, 1)]
             grown = np.union1d(inside, near)
@@ -76,14 +76,3 @@ class Neighbourhoods:
                 break
             inside = grown
         return inside.astype(np.int64)
-
-
-def _slices(matrix: csr_array, rows: Integers) -> Integers:
-    """Column indices of several rows, one after the other."""
-    start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
-    length = stop - start
-    ends = np.cumsum(length)
-    found: Integers = matrix.indices[
-        np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + length, length)
-    ]
-    return found

@@ -218,8 +218,7 @@ def clean_up(
     hidden, pool = candidate.hidden.copy(), candidate.pool
     moved = pool.moved()
     hidden &= moved | must
-    optional = np.flatnonzero(hidden & ~must & (weights > 0))
-    order = optional[np.argsort(-weights[optional], kind="stable")]
+    order = _costliest_first(hidden & ~must, weights)
     attack = Attack(system)
     attack.hide(hidden)
     for cell in order:
@@ -262,8 +261,7 @@ def exchange(
     best = candidate
     tried: set[int] = set()
     while time.monotonic() < deadline:
-        optional = np.flatnonzero(best.hidden & ~must & (weights > 0))
-        order = optional[np.argsort(-weights[optional], kind="stable")]
+        order = _costliest_first(best.hidden & ~must, weights)
         cell = next((int(cell) for cell in order if int(cell) not in tried), None)
         if cell is None:
             break
@@ -273,8 +271,13 @@ def exchange(
             best = found
         if tick:
             tick(best.loss, len(order) - len(tried))
-    builder.forbidden = -1
     return best
+
+
+def _costliest_first(cells: Flags, weights: Floats) -> Integers:
+    some = np.flatnonzero(cells & (weights > 0))
+    ordered: Integers = some[np.argsort(-weights[some], kind="stable")]
+    return ordered
 
 
 def _without(builder: _Builder, candidate: Candidate, must: Flags, cell: int) -> Candidate | None:
@@ -308,7 +311,7 @@ class _Builder:
         self, cell: int, area: Area, hidden: Flags, symmetric: bool
     ) -> tuple[Integers, _CoverProgram]:
         """Return the cells of a program, and the program; the one of the whole table is kept."""
-        if area is None or self.system.n_unknown <= ALL_AT_ONCE:
+        if area is None:
             return self.whole(symmetric)
         cells = self.near.around(cell, area[0], hidden, area[1])
         if self.within is not None:

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from tablecloak.suppression.requirement import Needs
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["System", "distinct_rows"]
+__all__ = ["System", "distinct_rows", "entries_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -98,12 +98,10 @@ class System:
         return replace(self, low=low, high=high, needs=self.needs.cut(low, high))
 
     def part(self, positions: Integers) -> System:
-        """Return the system of some components, given by all positions in them."""
-        start, stop = self.by_cell.indptr[positions], self.by_cell.indptr[positions + 1]
-        length = stop - start
-        ends = np.cumsum(length)
-        taken = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + length, length)
+        """Return the system in which only some cells are unknown."""
+        taken = entries_of(self.by_cell, positions)
         used, row = np.unique(self.by_cell.indices[taken], return_inverse=True)
+        length = np.diff(self.by_cell.indptr)[positions]
         column = np.repeat(np.arange(len(positions)), length)
         needed = self.need_of[positions]
         kept = np.flatnonzero(needed >= 0)
@@ -168,6 +166,16 @@ class System:
             self.part(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in group])))
             for group in groups
         ]
+
+
+def entries_of(matrix: csr_array, rows: Integers) -> Integers:
+    """Positions of the entries of several rows in `matrix.indices`, one row after the other."""
+    start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
+    length = stop - start
+    ends = np.cumsum(length)
+    count = int(ends[-1]) if len(ends) else 0
+    found: Integers = np.arange(count) + np.repeat(start - ends + length, length)
+    return found
 
 
 def distinct_rows(matrix: csr_array) -> tuple[csr_array, Integers]:

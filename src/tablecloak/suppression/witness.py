@@ -312,13 +312,7 @@ class WitnessPool:
         pool.system, pool.needs = system, system.needs
         if not np.any(refuted):
             return pool, np.zeros(len(self.needs.cells), dtype=bool)
-        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
-        gone = set(numbers[refuted].tolist())
-        pool.rows = {number: row for number, row in self.rows.items() if number not in gone}
-        pool._cache = None
-        kept = np.flatnonzero(~refuted)
-        for sign in (1, -1):
-            pool._replace_lost(sign, numbers[refuted], numbers[kept], matrix, kept)
+        pool._keep_only(np.flatnonzero(~refuted))
         lost = (pool.upper_witness != self.upper_witness) | (
             pool.lower_witness != self.lower_witness
         )
@@ -326,17 +320,9 @@ class WitnessPool:
 
     def in_whole_numbers(self) -> WitnessPool:
         """Return a pool that holds, and takes, witnesses in whole numbers only."""
-        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
         whole = [bool(np.all(data == np.rint(data))) for _, data in self.rows.values()]
-        kept = np.flatnonzero(whole)
         pool = self._copied()
-        if len(kept) < len(numbers):
-            dropped = np.delete(numbers, kept)
-            matrix = self._matrix()
-            pool.rows = {number: self.rows[number] for number in numbers[kept].tolist()}
-            pool._cache = None
-            for sign in (1, -1):
-                pool._replace_lost(sign, dropped, numbers[kept], matrix, kept)
+        pool._keep_only(np.flatnonzero(whole))
         pool._whole_only = True
         return pool
 
@@ -354,18 +340,21 @@ class WitnessPool:
     def without(self, position: int) -> WitnessPool:
         """Return a pool with those witnesses only that leave a cell alone."""
         matrix = self._matrix()
-        column = slice(matrix.indptr[position], matrix.indptr[position + 1])
-        touching = matrix.indices[column]
-        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
-        dropped = numbers[touching]
+        touching = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
         pool = self._copied()
-        gone = set(dropped.tolist())
-        pool.rows = {number: row for number, row in self.rows.items() if number not in gone}
-        pool._cache = None
-        kept = np.delete(np.arange(len(numbers)), touching)
-        for sign in (1, -1):
-            pool._replace_lost(sign, dropped, numbers[kept], matrix, kept)
+        pool._keep_only(np.delete(np.arange(len(self.rows)), touching))
         return pool
+
+    def _keep_only(self, kept: Integers) -> None:
+        """Drop all witnesses but some, given by their order, which stand in for the others."""
+        if len(kept) == len(self.rows):
+            return
+        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
+        matrix, dropped = self._matrix(), np.delete(numbers, kept)
+        for sign in (1, -1):
+            self._replace_lost(sign, dropped, numbers[kept], matrix, kept)
+        self.rows = {number: self.rows[number] for number in numbers[kept].tolist()}
+        self._cache = None
 
     def _copied(self) -> WitnessPool:
         """Return a pool that can be changed without changing this one."""

@@ -330,6 +330,8 @@ def audit_pattern(
         If shapes do not fit, or intruders need to know more of contributors than is there.
     ModelError
         If external bounds alone break a protection level.
+    VerificationError
+        If a witness behind a verdict does not pass its check.
     """
     started = time.monotonic()
     if detail not in ("verdict", "intervals"):
@@ -364,7 +366,7 @@ def audit_pattern(
         for kind in kinds
         if kind.name_of_kind != "external"
     }
-    return Audit(
+    found = Audit(
         problem=problem,
         suppressed=hidden,
         requirement=requirement,
@@ -384,6 +386,12 @@ def audit_pattern(
         interrupted=interrupted,
         parts=tuple(parts),
     )
+    # No verdict rests on a witness that was not checked on all relations of the table.
+    if found.is_safe:
+        found.certificate().verify()
+    else:
+        found.certificate().check_witnesses()
+    return found
 
 
 # -- one part -----------------------------------------------------------------------------

@@ -132,6 +132,18 @@ class ProtectionCertificate:
                 self._check_insider(claim, needs, by_cell, tolerance)
         return Verification(len(needs.cells), relations, bounds, exact, tolerance)
 
+    def check_witnesses(self) -> None:
+        """Check that every witness keeps all relations and bounds, whatever it proves.
+
+        Raises
+        ------
+        VerificationError
+            Says what is broken, and by how much.
+        """
+        tolerance = TOLERANCE * self.problem.unit
+        self._check_relations(tolerance)
+        self._check_bounds(tolerance)
+
     def _require(self, open_: Flags, cells: Integers, against: str) -> None:
         if np.any(open_):
             cells = cells[open_]

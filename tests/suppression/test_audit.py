@@ -361,6 +361,27 @@ def test_verdicts_equal_two_programs_on_further_random_problems(block):
             assert found[p] == expected
 
 
+def test_bounds_that_differ_in_a_late_digit_break_no_witness():
+    """Mirror images of a vertex then miss the other bound by more than the check accepts."""
+    frame = pd.DataFrame(itertools.product("ABCD", "wxyz"), columns=["r", "c"]).assign(v=200.0)
+    table = tc.tabulate(frame, {"r": None, "c": None}, "v")
+    inner = ((table.keys.r != "Total") & (table.keys.c != "Total")).to_numpy()
+    sensitive = table.keys.r.map(dict(zip("ABCD", "wxyz", strict=True))).eq(table.keys.c)
+    level = np.where(sensitive, 0.5, 0.0)
+    level[np.flatnonzero(sensitive)[0]] = 100.0
+    problem = tc.ProtectionProblem(
+        table,
+        status=np.where(sensitive, "u", "s"),
+        lower_protection=1.5 * level,
+        upper_protection=1.9 * level,
+        sliding_protection=0 * level,
+        lower_bound=table.values - 190 + 1e-5,
+        upper_bound=table.values + 190,
+        weights=table.values,
+    )
+    assert tc.audit(problem, inner).is_safe
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["targus", "table7", "hier13x7x7d", "osorio", "cbs", "hier13"])
 def test_heuristic_patterns_on_castros_tables_pass_and_fail_without_one_needed_cell(

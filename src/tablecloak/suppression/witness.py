@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.errors import VerificationError, listed
 from tablecloak.suppression.intruder import Knowledge
 from tablecloak.suppression.requirement import Needs, Requirement, needs_of
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system import System, entries_of
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["ProtectionCertificate", "Verification", "WitnessPool", "certificate_of"]
@@ -287,8 +287,10 @@ class WitnessPool:
         touched = needed >= 0
         if not np.any(touched):
             return
-        for sign in (1.0, -1.0):
-            self._add_one(cells, self._stretched(cells, sign * deviation), needed, touched)
+        for d in (deviation, -deviation):
+            # What the solver leaves of a residual grows with the stretch.
+            if not self._add_one(cells, self._stretched(cells, d), needed, touched):
+                self._add_one(cells, d, needed, touched)
 
     def reached(self, index: int) -> float:
         """How far witnesses move one need, up and down together, each as far as it counts."""
@@ -432,19 +434,34 @@ class WitnessPool:
         wanted = float(np.max(most / moves, initial=0.0))
         factor = min(float(np.min(limits, initial=np.inf)), max(wanted, 1.0))
         # A vertex that already touches its bounds must not be shifted by a last digit.
-        if abs(factor - 1) < 1e-7:
+        if 1 - 1e-7 < factor < 1 + 1e-7 and self._fits(cells, d):
             factor = 1.0
         if self._whole_only:
             factor = float(np.floor(factor))
         scaled: Floats = d * factor
         whole = np.rint(scaled)
-        if system.integer and np.all(np.abs(scaled - whole) < 1e-6):
+        if system.integer and np.all(np.abs(scaled - whole) < 1e-6) and self._fits(cells, whole):
             scaled = whole
         return scaled
 
-    def _add_one(self, cells: Integers, d: Floats, needed: Integers, touched: Flags) -> None:
+    def _fits(self, cells: Integers, d: Floats) -> bool:
+        """Whether a deviation keeps to its bounds, up to half of what the check accepts."""
+        beyond = np.maximum(self.system.low[cells] - d, d - self.system.high[cells])
+        return float(np.max(beyond, initial=0.0)) <= TOLERANCE / 2 * self.system.unit
+
+    def _adds_up(self, cells: Integers, d: Floats) -> bool:
+        """Whether a deviation keeps all relations, up to half of what the check accepts."""
+        by_cell = self.system.by_cell
+        taken = entries_of(by_cell, cells)
+        moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
+        residual = np.bincount(by_cell.indices[taken], weights=by_cell.data[taken] * moved)
+        worst = float(np.max(np.abs(residual), initial=0.0))
+        return worst <= TOLERANCE / 2 * self.system.unit
+
+    def _add_one(self, cells: Integers, d: Floats, needed: Integers, touched: Flags) -> bool:
+        """Keep one witness if it proves something; return False if it is none."""
         if self._whole_only and not np.all(d == np.rint(d)):
-            return
+            return True
         index, moves = needed[touched], d[touched]
         needs, share = self.needs, 1 - 1e-9
         above, below = self.above[index], self.below[index]
@@ -452,13 +469,16 @@ class WitnessPool:
         up = (moves > above) & ((above < share * needs.upper[index]) | narrow)
         down = (-moves > below) & ((below < share * needs.lower[index]) | narrow)
         if not (np.any(up) or np.any(down)):
-            return
+            return True
+        if not (self._fits(cells, d) and self._adds_up(cells, d)):
+            return False
         number, self._next = self._next, self._next + 1
         kept = d != 0
         self.rows[number] = (cells[kept], d[kept])
         self._cache = None
         self.above[index[up]], self.upper_witness[index[up]] = moves[up], number
         self.below[index[down]], self.lower_witness[index[down]] = -moves[down], number
+        return True
 
 
 def certificate_of(

@@ -108,6 +108,7 @@ def audit(
     intruders: Intruder | str | Sequence[Intruder | str] = "external",
     groups: Sequence[Rule] = (),
     detail: Literal["verdict", "intervals"] = "verdict",
+    time_limit: float = np.inf,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Audit | AdjustedAudit:
@@ -131,6 +132,8 @@ def audit(
         ``[PPercent(10)]``.
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to compute the exact interval of every sensitive cell of a pattern.
+    time_limit : float, default=inf
+        Seconds after which the attack on a pattern ends; what is open then is undecided.
     threads : int, optional
         By default as many as there are processors; the result does not depend on it.
     progress : callable, optional
@@ -157,6 +160,7 @@ def audit(
         intruders=intruders,
         groups=groups,
         detail=detail,
+        time_limit=time_limit,
         threads=threads,
         progress=progress,
     )

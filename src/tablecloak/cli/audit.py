@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,6 +65,9 @@ def audit(
     plot: Annotated[
         Path | None, typer.Option(help="Draw required and achieved protection (.png, .svg).")
     ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.0, help="Seconds; what is open then is undecided.")
+    ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="By default all processors.")] = None,
     tolerance: Annotated[
         float, typer.Option(min=0.0, help="Accepted error of a relation, if rounded.")
@@ -98,6 +102,7 @@ def audit(
             intruders=[name.value for name in intruder or []],
             groups=rules if groups else (),
             detail="intervals" if intervals else "verdict",
+            time_limit=inf if time_limit is None else time_limit,
             threads=threads,
             progress=reporter,
         )

@@ -288,6 +288,7 @@ def audit_pattern(
     groups: Sequence[Rule] = (),
     detail: Literal["verdict", "intervals"] = "verdict",
     seed: int = 0,
+    time_limit: float = np.inf,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
@@ -312,6 +313,8 @@ def audit_pattern(
         intruder's exact interval of every sensitive cell (two programs each).
     seed : int, default=0
         For the random directions of batched programs; it changes the time, not the verdict.
+    time_limit : float, default=inf
+        Seconds after which the audit ends as if interrupted.
     threads : int, optional
         Components attacked at once; by default as many as there are processors. The result is
         the same for any number.
@@ -321,8 +324,8 @@ def audit_pattern(
     Returns
     -------
     Audit
-        An interruption from the keyboard ends the audit; what is not proved by then is
-        undecided.
+        An interruption from the keyboard, or the time limit, ends the audit; what is not
+        proved by then is undecided.
 
     Raises
     ------
@@ -357,6 +360,7 @@ def audit_pattern(
         intervals=detail == "intervals",
         members=_Members(members, problem),
         whole=any(isinstance(kind, WholeNumbers) for kind in kinds),
+        deadline=started + time_limit,
     )
     parts, interrupted = _attack_all(system.bundles(), task, threads, progress, len(needs.cells))
     assembled = _Assembled(problem, hidden, needs, parts)
@@ -435,6 +439,7 @@ class _Task:
     intervals: bool
     members: _Members
     whole: bool
+    deadline: float
 
 
 @dataclass(eq=False)
@@ -459,14 +464,19 @@ def _attack_all(
 ) -> tuple[list[_Part], bool]:
     """Attack all parts; those not reached before an interruption stay unproved."""
     parts = [_Part(system, WitnessPool(system)) for system in bundles]
-    ended = threading.Event()
+    stopped = threading.Event()
+
+    def ended() -> bool:
+        if time.monotonic() > task.deadline:
+            stopped.set()
+        return stopped.is_set()
+
     workers = max(1, min(threads or os.cpu_count() or 1, len(parts)))
-    interrupted = False
     done = threading.Semaphore(0)
 
     def work(part: _Part) -> None:
         try:
-            _attack_part(part, task, ended.is_set)
+            _attack_part(part, task, ended)
         finally:
             done.release()
 
@@ -478,11 +488,10 @@ def _attack_all(
                     _report(progress, parts, n_sensitive, left)
                 _report(progress, parts, n_sensitive, left - 1)
         except KeyboardInterrupt:
-            interrupted = True
-            ended.set()
+            stopped.set()
         for future in futures:
             future.result()
-    return parts, interrupted
+    return parts, stopped.is_set()
 
 
 def _report(progress: Progress | None, parts: list[_Part], n_sensitive: int, left: int) -> None:
@@ -503,7 +512,7 @@ def _attack_part(part: _Part, task: _Task, ended: Callable[[], bool]) -> None:
         _attack_as(attack, part, task, number, (positions, low, high), ended)
     part.programs = attack.programs
     if task.whole:
-        _attack_in_whole_numbers(part, ended)
+        _attack_in_whole_numbers(part, task.deadline, ended)
 
 
 def _measure_intervals(attack: Attack, part: _Part, ended: Callable[[], bool]) -> None:
@@ -574,9 +583,9 @@ def _proof(system: System, index: int, sign: int, extreme: Extreme) -> Disclosur
     return DisclosureProof(cell, sign, extreme.limit, system.rows[used], extreme.duals[used])
 
 
-def _attack_in_whole_numbers(part: _Part, ended: Callable[[], bool]) -> None:
+def _attack_in_whole_numbers(part: _Part, deadline: float, ended: Callable[[], bool]) -> None:
     where = ~part.pool.open
-    results, programs = prove_in_whole_numbers(part.system, part.pool, where, ended)
+    results, programs = prove_in_whole_numbers(part.system, part.pool, where, deadline, ended)
     part.programs += programs
     for index, (limit_above, limit_below, decided) in results.items():
         cell = int(part.system.cells[part.system.needs.cells[index]])

@@ -12,9 +12,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -215,39 +215,44 @@ def _shares(problem: ProtectionProblem, found: Contributions, suppressed: Flags)
 def _one_by_one(
     problem: ProtectionProblem, shares: pd.DataFrame, found: Contributions
 ) -> list[Knowledge]:
-    who = shares["who"].to_numpy()
-    cell, count = shares["cell"].to_numpy(), shares["count"].to_numpy()
-    lower, upper = _bounds(problem, cell, shares["size"].to_numpy(), count == 1)
-    useful = np.flatnonzero(_is_news(problem, cell, lower, upper))
-    groups = np.split(useful, np.flatnonzero(np.diff(who[useful])) + 1) if len(useful) else []
-    return [
-        Knowledge(found.name_of(who[group[0]]), cell[group], lower[group], upper[group])
-        for group in groups
-    ]
+    known = shares.assign(one=shares["who"], alone=shares["count"] == 1)
+    return _knowledge(problem, known, lambda row: found.name_of(row.one))
 
 
 def _in_pairs(
-    problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags, known: Contributions
+    problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags, found: Contributions
 ) -> list[Knowledge]:
-    of = {int(part["who"].iloc[0]): part for _, part in shares.groupby("who")}
-    found = []
-    for one, other in sorted(_meeting(problem, shares, suppressed)):
-        both = pd.concat([of[one], of[other]]).groupby("cell", sort=True)
-        frame = both.agg(size=("size", "sum"), count=("count", "first"), known=("who", "size"))
-        cell = frame.index.to_numpy(dtype=np.int64)
-        exact = (frame["count"] == frame["known"]).to_numpy()
-        lower, upper = _bounds(problem, cell, frame["size"].to_numpy(), exact)
-        news = _is_news(problem, cell, lower, upper)
-        name = f"{known.name_of(one)} with {known.name_of(other)}"
-        if np.any(news):
-            found.append(Knowledge(name, cell[news], lower[news], upper[news]))
-    return found
+    pairs = _meeting(problem, shares, suppressed)
+    each = [pairs.assign(who=pairs[name]) for name in ("one", "other")]
+    both = pd.concat(each).merge(shares, on="who").groupby(["one", "other", "cell"], sort=True)
+    known = both.agg(size=("size", "sum"), count=("count", "first"), of=("who", "size"))
+    known = known.reset_index().assign(alone=lambda frame: frame["count"] == frame["of"])
+    return _knowledge(
+        problem, known, lambda row: f"{found.name_of(row.one)} with {found.name_of(row.other)}"
+    )
 
 
-def _meeting(
-    problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags
-) -> set[tuple[int, int]]:
-    """Pairs in the same suppressed cell, or alone in two suppressed cells of one relation."""
+def _knowledge(
+    problem: ProtectionProblem, known: pd.DataFrame, name: Callable[[Any], str]
+) -> list[Knowledge]:
+    """Split what intruders know, one row for each of them and each cell, sorted, by intruder."""
+    cell = known["cell"].to_numpy(dtype=np.int64)
+    lower, upper = _bounds(problem, cell, known["size"].to_numpy(), known["alone"].to_numpy())
+    useful = np.flatnonzero(_is_news(problem, cell, lower, upper))
+    if not len(useful):
+        return []
+    who = known[[column for column in ("one", "other") if column in known]]
+    first = (who != who.shift()).any(axis=1).cumsum().to_numpy()[useful]
+    groups = np.split(useful, np.flatnonzero(np.diff(first)) + 1)
+    names = [name(row) for row in who.iloc[[group[0] for group in groups]].itertuples()]
+    return [
+        Knowledge(text, cell[group], lower[group], upper[group])
+        for text, group in zip(names, groups, strict=True)
+    ]
+
+
+def _meeting(problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags) -> pd.DataFrame:
+    """Pairs, as `one` and `other`, in the same suppressed cell, or alone in two suppressed cells of one relation."""
     meetings = [shares[["who", "cell"]].rename(columns={"cell": "place"})]
     alone = shares[shares["count"] == 1]
     relations = problem.table.relations
@@ -260,9 +265,8 @@ def _meeting(
         place = row[kept] + problem.table.n_cells
         meetings.append(pd.DataFrame({"who": who[kept], "place": place}).drop_duplicates())
     places = pd.concat(meetings)
-    pairs = places.merge(places, on="place")
-    pairs = pairs[pairs["who_x"] < pairs["who_y"]]
-    return set(zip(pairs["who_x"].astype(int), pairs["who_y"].astype(int), strict=True))
+    pairs = places.merge(places, on="place")[["who_x", "who_y"]].set_axis(["one", "other"], axis=1)
+    return pairs[pairs["one"] < pairs["other"]].drop_duplicates()
 
 
 def _bounds(

@@ -7,6 +7,7 @@ one, or proves that there is none.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -26,7 +27,7 @@ NODES = 5000
 
 
 def prove_in_whole_numbers(
-    system: System, pool: WitnessPool, where: Flags, ended: Callable[[], bool]
+    system: System, pool: WitnessPool, where: Flags, deadline: float, ended: Callable[[], bool]
 ) -> tuple[dict[int, tuple[float, float, bool]], int]:
     """Prove needs by witnesses in whole numbers, and put these into the pool.
 
@@ -37,6 +38,8 @@ def prove_in_whole_numbers(
         Proves the needs in `where`, perhaps in fractions.
     where : numpy.ndarray of bool, shape (n_needs,)
         Needs to look at.
+    deadline : float
+        Moment of `time.monotonic` at which a search ends.
     ended : callable
         Asked between programs whether to stop.
 
@@ -59,7 +62,9 @@ def prove_in_whole_numbers(
             reached = float((whole.below if sign > 0 else whole.above)[index])
             need = float((needs.upper if sign > 0 else needs.lower)[index])
             wanted = max(need, float(needs.width[index]) - reached)
-            found, limit, nodes = _search(system, int(needs.cells[index]), sign, wanted)
+            found, limit, nodes = _search(
+                system, int(needs.cells[index]), sign, wanted, deadline - time.monotonic()
+            )
             programs += nodes
             if len(found):
                 whole.add(found)
@@ -74,7 +79,7 @@ def prove_in_whole_numbers(
 
 
 def _search(
-    system: System, cell: int, sign: int, wanted: float
+    system: System, cell: int, sign: int, wanted: float, time_limit: float
 ) -> tuple[npt.NDArray[np.float64], float, int]:
     """Move one cell by at least `wanted` in whole numbers, or bound how far it can move."""
     low, high = np.ceil(system.low - 1e-9), np.floor(system.high + 1e-9)
@@ -91,7 +96,9 @@ def _search(
     program = Program(
         cost, system.matrix, zero, zero, low, high, np.ones(system.n_unknown, dtype=bool)
     )
-    result = branch_and_bound(program, value=1.0 - target, step=1.0, node_limit=NODES)
+    result = branch_and_bound(
+        program, value=1.0 - target, step=1.0, time_limit=time_limit, node_limit=NODES
+    )
     if len(result.x):
         return np.rint(result.x), target, result.nodes
     return np.empty(0), -result.bound, result.nodes

@@ -96,10 +96,18 @@ class LinearSolver:
         When to solve from scratch by the interior point method with crossover: on large
         degenerate programs the simplex method takes ten times as long without a good basis.
         "first" means the first solve and each one after `restart`.
+    doubts_infeasible : bool, default=True
+        Whether to solve again, by other algorithms, what is said to be infeasible; a heuristic
+        that goes on to something else then anyway need not.
     """
 
     def __init__(
-        self, program: Program, *, primal: bool = False, interior: Interior = "never"
+        self,
+        program: Program,
+        *,
+        primal: bool = False,
+        interior: Interior = "never",
+        doubts_infeasible: bool = True,
     ) -> None:
         self.program = program.relaxed()
         self.cost = program.cost.copy()
@@ -111,6 +119,9 @@ class LinearSolver:
             "solver": "choose",
             "simplex_strategy": 4 if primal else 1,
         }
+        self._final = {SolveStatus.OPTIMAL}
+        if not doubts_infeasible:
+            self._final.add(SolveStatus.INFEASIBLE)
         self._interior = interior
         self._cold = interior != "never"
         self._highs = _new_highs()
@@ -166,7 +177,7 @@ class LinearSolver:
         solution = self._attempt(deadline)
         # Warm starts are known to end in points that are not what they claim to be.
         for options in _FALLBACKS:
-            if _is_final(solution) or time.monotonic() >= deadline:
+            if solution.status in self._final or time.monotonic() >= deadline:
                 break
             self._highs.clearSolver()
             self._set_options(options)
@@ -388,10 +399,6 @@ def _translated(status: Any) -> SolveStatus:
         "kUnbounded": SolveStatus.UNBOUNDED,
     }
     return names.get(str(status).rsplit(".", 1)[-1], SolveStatus.UNKNOWN)
-
-
-def _is_final(solution: Solution) -> bool:
-    return solution.status is SolveStatus.OPTIMAL
 
 
 def _reached(program: Program, x: Floats, duals: Floats, value: float, bound: float) -> bool:

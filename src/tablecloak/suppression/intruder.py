@@ -252,7 +252,7 @@ def _knowledge(
 
 
 def _meeting(problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags) -> pd.DataFrame:
-    """Pairs, as `one` and `other`, in the same suppressed cell, or alone in two suppressed cells of one relation."""
+    """Pairs in the same suppressed cell, or alone in two suppressed cells of one relation."""
     meetings = [shares[["who", "cell"]].rename(columns={"cell": "place"})]
     alone = shares[shares["count"] == 1]
     relations = problem.table.relations

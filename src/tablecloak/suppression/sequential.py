@@ -59,6 +59,9 @@ INTERIOR_ROWS = 4000
 PROGRAMS = (6, 400)
 """Fewest and most programs over the whole table for what no neighbourhood can protect."""
 
+FEW = 50
+"""Cells that are still open, below which each is attacked alone after such a program."""
+
 REWARD = 1e3
 """What moving a sensitive cell by its unit is worth, in median costs, if it is not forced."""
 
@@ -346,6 +349,7 @@ class _CoverProgram:
         self.solver = LinearSolver(
             Program(np.zeros(2 * n), matrix, zero, zero, np.zeros(2 * n), self.room.copy()),
             interior="always" if len(zero) > INTERIOR_ROWS else "never",
+            doubts_infeasible=False,
         )
 
     def carries(self, need: float) -> Floats:
@@ -525,7 +529,7 @@ def _protect_groups(
     random = np.random.default_rng(seed)
     attack.hide(hidden)
     prove(attack, pool, seed=seed, only_batches=True)
-    failed, seconds = 0, 0.5
+    failed, seconds, symmetric = 0, 0.5, True
     while np.any(pool.open) and failed < 4:
         order = np.array(_order(pool, largest_first=True))
         started = time.monotonic()
@@ -533,16 +537,17 @@ def _protect_groups(
         # As many programs as fit into two thirds of the time that is left.
         programs = int(np.clip((deadline - started) / seconds / 1.5, *PROGRAMS))
         size = len(order) if late else max(1, -(-len(order) // programs))
-        before = int(pool.open.sum())
-        symmetric = failed < 2
         group = order[:size] if failed == 0 else random.choice(order, size, replace=False)
         found = _cheapest_for_many(builder, pool, hidden, group, symmetric, random)
         hidden[found[0]] = True
         pool.add_sparse(*found)
         attack.hide(hidden)
-        prove(attack, pool, seed=seed, only_batches=True)
+        prove(attack, pool, seed=seed, only_batches=int(pool.open.sum()) > FEW)
         seconds = time.monotonic() - started
-        failed = 0 if int(pool.open.sum()) < before else failed + 1
+        proved = len(order) - int(pool.open.sum())
+        failed = 0 if proved else failed + 1
+        # Where most cells have room on one side only, mirror images are out of reach.
+        symmetric ^= proved < 0.1 * size
         if tick:
             tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, suggestion
-from tablecloak.release import AdjustedAudit, audit
+from tablecloak.release import AdjustedAudit, audit, read_previous
 from tablecloak.storage import write_text
 from tablecloak.suppression.audit import Audit
 from tablecloak.suppression.certificate_file import write_certificate
@@ -203,6 +204,10 @@ class Suppression(_Part):
     method: Literal["auto", "sequential", "exact"] = "auto"
     require: Literal["two-sided", "width", "upper"] = "two-sided"
     weights: Literal["value", "unit", "log", "relative"] = "value"
+    cost: str | None = None
+    protect_against: list[Literal["contributors", "pairs", "holdings", "zeros"]] = []
+    previous: Path | None = None
+    discount: float = Field(0.5, ge=0, le=1)
     time_limit: float = Field(60.0, gt=0)
 
 
@@ -301,12 +306,7 @@ def read_job(path: str | Path) -> Job:
 
 def load_problem(job: Job) -> ProtectionProblem:
     """Tabulate or read the data of a job and apply its rules."""
-    dimensions = {
-        name: Dimension(spec.column or (spec.levels or [name])[-1], spec.hierarchy,
-                        tuple(spec.levels), spec.total)
-        for name, spec in job.dimensions.items()
-    }  # fmt: skip
-    table = _table(job, dimensions)
+    table = _table(job, _dimensions(job), job.data.value)
     bounds = None
     if job.protection.lower_bound is not None and job.protection.upper_bound is not None:
         bounds = (job.protection.lower_bound, job.protection.upper_bound)
@@ -349,10 +349,13 @@ def run_job(
     if job.suppression is not None:
         options = job.suppression
         pattern = suppress(
-            problem,
+            problem if options.cost is None else _with_costs(job, problem, options.cost),
             method=options.method,
             require=options.require,
-            weights=options.weights,
+            weights=None if options.cost else options.weights,
+            protect_against=options.protect_against,
+            previous=None if options.previous is None else read_previous(problem, options.previous),
+            discount=options.discount,
             time_limit=options.time_limit,
             seed=job.seed,
             progress=progress,
@@ -451,12 +454,23 @@ def _known_keys(location: list[Any]) -> list[str]:
 
 def _make_paths_absolute(job: Job, folder: Path) -> None:
     job.data.file = folder / job.data.file
+    if job.suppression is not None and job.suppression.previous is not None:
+        job.suppression.previous = folder / job.suppression.previous
     for spec in job.dimensions.values():
         if isinstance(spec.hierarchy, Path):
             spec.hierarchy = folder / spec.hierarchy
 
 
-def _table(job: Job, dimensions: dict[str, Dimension]) -> Table:
+def _dimensions(job: Job) -> dict[str, Dimension]:
+    return {
+        name: Dimension(spec.column or (spec.levels or [name])[-1], spec.hierarchy,
+                        tuple(spec.levels), spec.total)
+        for name, spec in job.dimensions.items()
+    }  # fmt: skip
+
+
+def _table(job: Job, dimensions: dict[str, Dimension], value: str | None) -> Table:
+    """Tabulate or read one column of the data."""
     data = job.data
     if data.kind == "table":
         frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
@@ -467,7 +481,7 @@ def _table(job: Job, dimensions: dict[str, Dimension]) -> Table:
         return Table.from_frame(
             frame.rename(columns=renamed),
             plain,
-            data.value or "value",
+            value or "value",
             frequency=data.frequency,
             largest=data.largest,
             unit=data.unit,
@@ -476,7 +490,7 @@ def _table(job: Job, dimensions: dict[str, Dimension]) -> Table:
     return tabulate(
         data.file,
         dimensions,
-        data.value,
+        value,
         contributor=data.contributor,
         holding=data.holding,
         weight=data.weight,
@@ -487,6 +501,12 @@ def _table(job: Job, dimensions: dict[str, Dimension]) -> Table:
         unit=data.unit,
         n_largest=_largest_needed(job),
     )
+
+
+def _with_costs(job: Job, problem: ProtectionProblem, column: str) -> ProtectionProblem:
+    """Return the problem with the sums of a column as weights."""
+    sums = _table(job, _dimensions(job), column).values
+    return problem.with_changes(weights=np.abs(sums))
 
 
 def _largest_needed(job: Job) -> int:
@@ -510,7 +530,9 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
     require = found.requirement if pattern else Requirement.TWO_SIDED
     options = job.audit
     groups = group_rules(job) if options.groups else []
-    result = audit(problem, found, require=require, intruders=options.intruders, groups=groups)
+    promised = job.suppression.protect_against if job.suppression else []
+    intruders = list(dict.fromkeys([*options.intruders, *promised]))
+    result = audit(problem, found, require=require, intruders=intruders, groups=groups)
     assert isinstance(result, kind)
     return result
 

@@ -220,6 +220,38 @@ def read_release(
     return suppressed, None
 
 
+def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
+    """Read which cells were suppressed last period, matched by their codes.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    path : str or path
+        One row for each cell, with the codes of the dimensions (or a column ``cell``) and
+        ``status``, as `tablecloak suppress` and jobs write it. Cells of other periods are
+        passed over; cells that are new count as published.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n_cells,)
+
+    Raises
+    ------
+    InputError
+        If columns are missing, a status is not understood, or no cell is known.
+    """
+    keys = list(map(str, problem.table.keys.columns))
+    frame = read_frame(path, (*keys, "cell", "status"))
+    if "status" not in frame.columns:
+        raise InputError(f"{path}: there is no column 'status'.")
+    given, wanted = _named(problem, frame, keys, str(path))
+    before = given[_suppressed(frame, str(path))]
+    if not given.isin(wanted).any():
+        raise InputError(f"{path}: none of its cells is in this table. Check the codes.")
+    flags: Flags = wanted.isin(before)
+    return flags
+
+
 def _read_code_values(
     problem: ProtectionProblem, path: Path, keys: list[str]
 ) -> pd.DataFrame | None:
@@ -288,18 +320,7 @@ def _audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
 def _rows_in_table_order(
     problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
 ) -> npt.NDArray[np.int64]:
-    n = problem.table.n_cells
-    if all(key in frame.columns for key in keys):
-        given: pd.Index = pd.MultiIndex.from_frame(frame[keys].astype(str))
-        wanted: pd.Index = pd.MultiIndex.from_frame(problem.table.keys)
-    elif "cell" in frame.columns:
-        given = pd.Index(frame["cell"].astype(str))
-        wanted = pd.Index([str(cell) for cell in range(n)])
-    else:
-        raise InputError(
-            f"{source}: the cells are not named. Give the columns {listed(keys)}, or a column "
-            f"'cell' with the index of each."
-        )
+    given, wanted = _named(problem, frame, keys, source)
     if given.has_duplicates:
         raise InputError(f"{source}: cell {given[given.duplicated()][0]} is given twice.")
     unknown = given[~given.isin(wanted)]
@@ -313,6 +334,22 @@ def _rows_in_table_order(
             f"{problem.table.label(int(missing[0]))}. A release needs one row for each cell."
         )
     return rows.astype(np.int64)
+
+
+def _named(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
+) -> tuple[pd.Index, pd.Index]:
+    """Names of the cells in a frame, and of those in the table."""
+    if all(key in frame.columns for key in keys):
+        given = pd.MultiIndex.from_frame(frame[keys].astype(str))
+        return given, pd.MultiIndex.from_frame(problem.table.keys)
+    if "cell" in frame.columns:
+        numbers = pd.Index([str(cell) for cell in range(problem.table.n_cells)])
+        return pd.Index(frame["cell"].astype(str)), numbers
+    raise InputError(
+        f"{source}: the cells are not named. Give the columns {listed(keys)}, or a column "
+        f"'cell' with the index of each."
+    )
 
 
 def _suppressed(frame: pd.DataFrame, source: str) -> Flags:

@@ -156,3 +156,47 @@ def test_audit_of_a_job_knows_its_contributors_and_groups(tmp_path):
     attacked = RUN.invoke(app, [*audit, "--intruder", "contributors", "--groups"])
     assert attacked.exit_code == 1
     assert "4 sensitive groups" in attacked.output
+
+
+def test_job_with_insiders_own_costs_and_last_periods_pattern(tmp_path):
+    """Costs count employees; last period's file has cells that no longer exist."""
+    random = np.random.default_rng(3)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "r": random.choice(list("ABCD"), n),
+            "b": random.choice(list("xyz"), n),
+            "firm": range(n),
+            "v": random.lognormal(3, 1.5, n).round(),
+            "staff": random.integers(1, 50, n),
+        }
+    )
+    frame.to_csv(tmp_path / "firms.csv", index=False)
+    (tmp_path / "last.csv").write_text("r,b,status\nA,x,suppressed\nE,x,suppressed\n")
+    (tmp_path / "job.toml").write_text(
+        """
+        [data]
+        file = "firms.csv"
+        value = "v"
+        contributor = "firm"
+        [dimensions.r]
+        [dimensions.b]
+        [[rules]]
+        rule = "p-percent"
+        p = 15
+        [suppression]
+        cost = "staff"
+        protect_against = ["contributors", "pairs"]
+        previous = "last.csv"
+        discount = 0.25
+        time_limit = 5
+        """
+    )
+    result = tc.run_job(tmp_path / "job.toml")
+    assert result.is_safe
+    assert set(result.pattern_audit.intruders) == {"contributors", "pairs of contributors"}
+    staff = frame.groupby(["r", "b"]).staff.sum()
+    cell = result.problem.table.cell(r="A", b="x")
+    assert result.pattern.problem.weights[cell] == pytest.approx(0.75 * staff["A", "x"])
+    cell = result.problem.table.cell(r="B", b="x")
+    assert result.pattern.problem.weights[cell] == pytest.approx(staff["B", "x"])

@@ -31,6 +31,15 @@ class MethodName(StrEnum):
     EXACT = "exact"
 
 
+class InsiderName(StrEnum):
+    """Who may know more than everybody."""
+
+    CONTRIBUTORS = "contributors"
+    PAIRS = "pairs"
+    HOLDINGS = "holdings"
+    ZEROS = "zeros"
+
+
 class RequireName(StrEnum):
     """What counts as protected."""
 
@@ -71,6 +80,17 @@ def suppress(
     require: Annotated[
         RequireName, typer.Option(help="What counts as protected; two-sided is the safe default.")
     ] = RequireName.TWO_SIDED,
+    protect_against: Annotated[
+        list[InsiderName] | None,
+        typer.Option(help="Insider against whom the pattern must hold too; repeat."),
+    ] = None,
+    previous: Annotated[
+        Path | None,
+        typer.Option(help="CSV of codes and status: last period's pattern, to be kept if cheap."),
+    ] = None,
+    discount: Annotated[
+        float, typer.Option(min=0, max=1, help="By which share cells of --previous get cheaper.")
+    ] = 0.5,
     time_limit: TimeLimit = 60.0,
     seed: Annotated[int, typer.Option(help="For random choices; same seed, same answer.")] = 0,
     tolerance: Tolerance = 0.0,
@@ -83,6 +103,7 @@ def suppress(
 
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
     """
+    from tablecloak.release import read_previous
     from tablecloak.suppression.suppress import suppress as run
     from tablecloak.tables.formats import read_problem, write_frame
 
@@ -93,6 +114,9 @@ def suppress(
             method=method.value,
             require=require.value,
             weights=weights.value,
+            protect_against=[name.value for name in protect_against or []],
+            previous=None if previous is None else read_previous(problem, previous),
+            discount=discount,
             time_limit=time_limit,
             seed=seed,
             progress=reporter,

@@ -69,6 +69,7 @@ class Attack:
     def __init__(self, system: System) -> None:
         self.system = system
         self.low, self.high = system.low / system.unit, system.high / system.unit
+        self._share = np.ones(system.n_unknown)
         nothing, zero = np.zeros(system.n_unknown), np.zeros(len(system.rows))
         self._solver = LinearSolver(
             Program(nothing, system.matrix, zero, zero, self.low.copy(), self.high.copy()),
@@ -84,12 +85,13 @@ class Attack:
 
     def hide(self, share: npt.NDArray[np.float64] | Flags) -> None:
         """Say which cells are suppressed, as flags or as shares, one for each cell."""
-        part = np.asarray(share, dtype=np.float64)
-        self._set(part * self.low, part * self.high)
+        self._share = np.asarray(share, dtype=np.float64)
+        self._set_bounds()
 
     def know(self, system: System) -> None:
         """Attack as somebody who knows the bounds of another system over the same cells."""
-        self._set(system.low / system.unit, system.high / system.unit)
+        self.low, self.high = system.low / system.unit, system.high / system.unit
+        self._set_bounds()
 
     def extreme(
         self, cell: int, sign: int, *, enough: float = np.inf, time_limit: float = np.inf
@@ -141,7 +143,8 @@ class Attack:
         self._solver.change_bounds(cells, low, high)
         return solution.x * unit
 
-    def _set(self, low: Floats, high: Floats) -> None:
+    def _set_bounds(self) -> None:
+        low, high = self._share * self.low, self._share * self.high
         changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
         if len(changed):
             self._solver.change_bounds(changed, low[changed], high[changed])

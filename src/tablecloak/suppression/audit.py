@@ -99,6 +99,8 @@ class Finding:
     proofs : tuple of DisclosureProof
         Their multipliers, with the intruder's own bounds as low and high; empty for whole
         numbers, where the proof is a search.
+    knowledge : Knowledge or None
+        What the intruder knows beyond everybody; None if that is no bound.
     """
 
     intruder: str
@@ -107,6 +109,7 @@ class Finding:
     limit_above: float
     limit_below: float
     proofs: tuple[DisclosureProof, ...] = ()
+    knowledge: Knowledge | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -549,11 +552,11 @@ def _attack_as(
         changed |= pool.upper_witness != part.pool.upper_witness
         changed |= pool.lower_witness != part.pool.lower_witness
     part.insiders.append((number, knowledge, pool, changed))
-    part.findings.extend(_findings(knowledge.name, system, pool, failures, known))
+    part.findings.extend(_findings(knowledge, system, pool, failures, known))
 
 
 def _findings(
-    name: str,
+    knowledge: Knowledge,
     system: System,
     pool: WitnessPool,
     failures: dict[tuple[int, int], Extreme],
@@ -573,7 +576,7 @@ def _findings(
             for sign in (1, -1)
             if (index, sign) in failures
         )
-        found.append(Finding(name, cell, verdict, above, below, proofs))
+        found.append(Finding(knowledge.name, cell, verdict, above, below, proofs, knowledge))
     return found
 
 

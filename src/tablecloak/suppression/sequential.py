@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +35,17 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Candidate", "Strategy", "clean_up", "exchange", "protect_one_by_one"]
+__all__ = [
+    "Builder",
+    "Candidate",
+    "Strategy",
+    "Tick",
+    "clean_up",
+    "costliest_first",
+    "exchange",
+    "protect_need",
+    "protect_one_by_one",
+]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -176,7 +187,7 @@ def protect_one_by_one(
     attack = Attack(system)
     attack.hide(hidden)
     prove(attack, pool, seed=seed, only_batches=True)
-    builder = _Builder(system, weights, within)
+    builder = Builder(system, weights, within)
     shown = 0.0
     refresh = max(int(pool.open.sum()) // 2, 50)
     for count, index in enumerate(_order(pool, strategy.largest_first)):
@@ -188,7 +199,7 @@ def protect_one_by_one(
         late = time.monotonic() > deadline
         if late and within is not None:
             break
-        _protect(builder, pool, hidden, index, HASTY if late else strategy)
+        protect_need(builder, pool, hidden, index, HASTY if late else strategy)
         if tick and time.monotonic() > shown + 0.2:
             shown = time.monotonic()
             tick(float(weights[hidden].sum()), int(pool.open.sum()))
@@ -221,7 +232,7 @@ def clean_up(
     hidden, pool = candidate.hidden.copy(), candidate.pool
     moved = pool.moved()
     hidden &= moved | must
-    order = _costliest_first(hidden & ~must, weights)
+    order = costliest_first(hidden & ~must, weights)
     attack = Attack(system)
     attack.hide(hidden)
     for cell in order:
@@ -260,11 +271,11 @@ def exchange(
     tick : callable, optional
     """
     weights = candidate.weights
-    builder = _Builder(candidate.pool.system, weights, None)
+    builder = Builder(candidate.pool.system, weights, None)
     best = candidate
     tried: set[int] = set()
     while time.monotonic() < deadline:
-        order = _costliest_first(best.hidden & ~must, weights)
+        order = costliest_first(best.hidden & ~must, weights)
         cell = next((int(cell) for cell in order if int(cell) not in tried), None)
         if cell is None:
             break
@@ -277,26 +288,27 @@ def exchange(
     return best
 
 
-def _costliest_first(cells: Flags, weights: Floats) -> Integers:
+def costliest_first(cells: Flags, weights: Floats) -> Integers:
+    """Return the cells with a positive weight, the largest weight first."""
     some = np.flatnonzero(cells & (weights > 0))
     ordered: Integers = some[np.argsort(-weights[some], kind="stable")]
     return ordered
 
 
-def _without(builder: _Builder, candidate: Candidate, must: Flags, cell: int) -> Candidate | None:
+def _without(builder: Builder, candidate: Candidate, must: Flags, cell: int) -> Candidate | None:
     """Return the pattern after one cell is forbidden; None if that cannot be better."""
     builder.forbidden = cell
     pool, hidden = candidate.pool.without(cell), candidate.hidden.copy()
     hidden[cell] = False
     for index in _order(pool, largest_first=True):
-        if pool.open[index] and not _protect(builder, pool, hidden, index, EXCHANGED):
+        if pool.open[index] and not protect_need(builder, pool, hidden, index, EXCHANGED):
             return None
         if float(builder.weights[hidden & (pool.moved() | must)].sum()) >= candidate.loss:
             return None
     return Candidate(hidden & (pool.moved() | must), pool, builder.weights)
 
 
-class _Builder:
+class Builder:
     """Makes the small programs."""
 
     def __init__(self, system: System, weights: Floats, within: Flags | None) -> None:
@@ -309,6 +321,12 @@ class _Builder:
         self.forbidden = -1
         self.near = Neighbourhoods(system, self.cost)
         self.kept: dict[bool, tuple[Integers, _CoverProgram]] = {}
+
+    def seen_by(self, system: System) -> Builder:
+        """Return a builder for somebody who knows other bounds of the same cells."""
+        other = copy.copy(self)
+        other.system, other.kept = system, {}
+        return other
 
     def program(
         self, cell: int, area: Area, hidden: Flags, symmetric: bool
@@ -416,8 +434,8 @@ def _order(pool: WitnessPool, largest_first: bool) -> list[int]:
     return order[::-1] if largest_first else order
 
 
-def _protect(
-    builder: _Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
+def protect_need(
+    builder: Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
 ) -> bool:
     """Protect one need, extending `hidden` in place; say whether that succeeded."""
     attempts: list[tuple[tuple[Area, ...], bool]] = [(strategy.areas, strategy.symmetric)]
@@ -464,7 +482,7 @@ def _target(pool: WitnessPool, index: int, symmetric: bool) -> float:
 
 
 def _cheapest(
-    builder: _Builder,
+    builder: Builder,
     pool: WitnessPool,
     hidden: Flags,
     index: int,
@@ -517,7 +535,7 @@ def _scaled(cost: Floats, hidden: Flags) -> Floats:
 
 
 def _protect_groups(
-    builder: _Builder,
+    builder: Builder,
     attack: Attack,
     pool: WitnessPool,
     hidden: Flags,
@@ -553,7 +571,7 @@ def _protect_groups(
 
 
 def _cheapest_for_many(
-    builder: _Builder,
+    builder: Builder,
     pool: WitnessPool,
     hidden: Flags,
     group: Integers,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -12,7 +12,10 @@ import numpy.typing as npt
 
 from tablecloak.errors import InputError, SolverError, suggestion
 from tablecloak.suppression.attack import with_finite_bounds
+from tablecloak.suppression.audit import Audit
 from tablecloak.suppression.exact import BoundCertificate, minimise_loss
+from tablecloak.suppression.insiders import hold_against
+from tablecloak.suppression.intruder import Intruder, parse_intruders
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.suppression.sequential import (
@@ -59,6 +62,9 @@ def suppress(
     method: Method = "auto",
     require: Requirement | str = Requirement.TWO_SIDED,
     weights: WeightRule | str | None = None,
+    protect_against: Intruder | str | Sequence[Intruder | str] = (),
+    previous: SuppressionPattern | npt.ArrayLike | None = None,
+    discount: float = 0.5,
     time_limit: float = 60.0,
     seed: int = 0,
     progress: Progress | None = None,
@@ -79,6 +85,15 @@ def suppress(
         with published examples.
     weights : WeightRule or str, optional
         Replace the weights of the problem by a rule.
+    protect_against : Intruder, str, or sequence of these, default=()
+        Insiders against whom the pattern must hold as well: "contributors", "pairs",
+        "holdings", "zeros", or members of `tablecloak.suppression.intruder`. The bound stays
+        that of the external intruder: valid, but less tight.
+    previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
+        Last period's pattern over the same cells, to be kept where that costs little: its
+        cells have a lower weight.
+    discount : float, default=0.5
+        By which share the weights of cells suppressed last period fall.
     time_limit : float, default=60
         Seconds after which the search ends with the best pattern that is proved. A first
         pattern is always completed, if need be in a hurry.
@@ -124,17 +139,38 @@ def suppress(
     requirement = Requirement.parse(require)
     if weights is not None:
         problem = problem.with_weights(weights)
+    if previous is not None:
+        problem = _prefer(problem, previous, discount)
+    kinds = parse_intruders(protect_against)
     search = _Search(with_finite_bounds(problem), requirement, started + time_limit, seed, progress)
     n_free = int(np.sum(~problem.frozen & ~problem.sensitive & ~problem.forced))
     chosen = method
     if method == "auto":
         chosen = "exact" if n_free <= EXACT_CELLS else "sequential"
         search.note(f"{n_free} cells are free to be suppressed: {chosen} method")
-    search.find_first(n_free, 0.5 if chosen == "exact" else 1.0)
+    share = 0.5 if kinds else 1.0
+    search.find_first(n_free, 0.5 * share if chosen == "exact" else share)
     bound_certificate = None
     if chosen == "exact" and not search.interrupted:
-        bound_certificate = search.improve()
-    return search.pattern(problem, chosen, bound_certificate, started)
+        bound_certificate = search.improve(share)
+    audit = search.hold_against(problem, kinds) if kinds else None
+    return search.pattern(problem, chosen, bound_certificate, audit, started)
+
+
+def _prefer(
+    problem: ProtectionProblem, previous: SuppressionPattern | npt.ArrayLike, discount: float
+) -> ProtectionProblem:
+    """Return the problem with lower weights of cells that were suppressed last period."""
+    given = previous.suppressed if isinstance(previous, SuppressionPattern) else previous
+    before = np.asarray(given, dtype=bool)
+    if before.shape != problem.status.shape:
+        raise InputError(
+            f"`previous` has {before.size} entries, but the table has {problem.table.n_cells} "
+            f"cells. Match last period's cells by their codes first."
+        )
+    if not 0 <= discount <= 1:
+        raise InputError(f"`discount` must lie between 0 and 1. Got {discount!r}.")
+    return problem.with_changes(weights=problem.weights * np.where(before, 1 - discount, 1.0))
 
 
 class _Search:
@@ -177,8 +213,8 @@ class _Search:
             self.interrupted = True
             self.note("interrupted: best proved pattern so far")
 
-    def improve(self) -> BoundCertificate:
-        """Branch and bound from the best candidate."""
+    def improve(self, share: float) -> BoundCertificate:
+        """Branch and bound from the best candidate, for a share of the time left."""
         assert self.best is not None
 
         def report(loss: float, bound: float, open_nodes: int) -> None:
@@ -189,16 +225,32 @@ class _Search:
             self.problem,
             self.requirement,
             self.best,
-            time_limit=max(self.deadline - time.monotonic(), 0.0),
+            time_limit=share * max(self.deadline - time.monotonic(), 0.0),
             progress=report,
         )
         return certificate
+
+    def hold_against(self, problem: ProtectionProblem, kinds: Sequence[Intruder]) -> Audit:
+        """Extend the best candidate until it holds against insiders."""
+        assert self.best is not None
+        found = hold_against(
+            problem,
+            self.requirement,
+            self.best,
+            kinds,
+            deadline=self.deadline,
+            tick=lambda loss, left: self._tick("protecting against insiders", loss, left),
+        )
+        tried = ", ".join(f"{number} {name}" for name, number in found.intruders.items())
+        self.note(f"protected against {tried} as well")
+        return found
 
     def pattern(
         self,
         problem: ProtectionProblem,
         method: str,
         bound_certificate: BoundCertificate | None,
+        audit: Audit | None,
         started: float,
     ) -> SuppressionPattern:
         """Build the result, and verify it before anybody sees it."""
@@ -206,12 +258,17 @@ class _Search:
         system = self.best.pool.system
         suppressed = np.zeros(problem.table.n_cells, dtype=bool)
         suppressed[system.cells[self.best.hidden]] = True
+        if audit is not None:
+            suppressed = audit.suppressed
+            proof = audit.certificate()
+        else:
+            proof = certificate_of(problem, suppressed, self.requirement, [self.best.pool])
         floor = float(problem.weights[problem.sensitive | problem.forced].sum())
         found = SuppressionPattern(
             problem=problem,
             suppressed=suppressed,
             requirement=self.requirement,
-            certificate=certificate_of(problem, suppressed, self.requirement, [self.best.pool]),
+            certificate=proof,
             bound_certificate=bound_certificate,
             bound=bound_certificate.verify() if bound_certificate else floor,
             method=method,

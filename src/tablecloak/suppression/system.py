@@ -95,7 +95,9 @@ class System:
 
     def with_room(self, low: Floats, high: Floats) -> System:
         """Return the system for an intruder who knows other bounds; needs are cut to them."""
-        return replace(self, low=low, high=high, needs=self.needs.cut(low, high))
+        found = replace(self, low=low, high=high, needs=self.needs.cut(low, high))
+        found.__dict__.update(by_cell=self.by_cell, need_of=self.need_of)
+        return found
 
     def part(self, positions: Integers) -> System:
         """Return the system in which only some cells are unknown."""

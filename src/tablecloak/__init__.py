@@ -18,6 +18,7 @@ _HOME = {
     "Dimension": "tables.dimensions",
     "Dominance": "tables.sensitivity",
     "Hierarchy": "tables.hierarchy",
+    "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
     "Manual": "tables.sensitivity",
     "Mean": "cta.preserve",
@@ -43,6 +44,7 @@ _HOME = {
     "audit": "release",
     "link": "tables.table",
     "protect": "tables.sensitivity",
+    "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
     "run_job": "job",
@@ -70,6 +72,8 @@ if TYPE_CHECKING:
     from tablecloak.release import audit as audit
     from tablecloak.suppression.audit import Audit as Audit
     from tablecloak.suppression.audit import Verdict as Verdict
+    from tablecloak.suppression.intervals import IntervalPattern as IntervalPattern
+    from tablecloak.suppression.intervals import publish_intervals as publish_intervals
     from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern
     from tablecloak.suppression.requirement import Requirement as Requirement
     from tablecloak.suppression.suppress import suppress as suppress

@@ -16,6 +16,7 @@ import pandas as pd
 from tablecloak.cta.adjustment import TOLERANCE, Adjustment
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.suppression.audit import Audit, audit_pattern
+from tablecloak.suppression.intervals import IntervalPattern
 from tablecloak.suppression.intruder import Intruder
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
@@ -28,7 +29,9 @@ __all__ = ["AdjustedAudit", "audit", "read_release"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Progress = Callable[[str, float, float, int], None]
-Release = SuppressionPattern | Adjustment | pd.DataFrame | str | Path | npt.ArrayLike
+Release = (
+    SuppressionPattern | IntervalPattern | Adjustment | pd.DataFrame | str | Path | npt.ArrayLike
+)
 
 _PUBLISHED = {"published", "s", "safe", "v", "z"}
 _ARGUS_HIDDEN = (3, 4, 5, 6, 7, 8, 9, 11, 12)
@@ -118,9 +121,10 @@ def audit(
     ----------
     problem : ProtectionProblem
         The original table with its sensitive cells and levels.
-    release : SuppressionPattern, Adjustment, DataFrame, path, or array
-        A result of ours; a file or frame as read by `read_release`; a boolean array of
-        suppressed cells, or an array of adjusted values.
+    release : SuppressionPattern, IntervalPattern, Adjustment, DataFrame, path, or array
+        A result of ours; a file or frame as read by `read_release`, or one with the columns
+        ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
+        values.
     require : Requirement or str, default="two-sided"
         What counts as protected in a suppression pattern.
     intruders : Intruder, str, or sequence of these, default="external"
@@ -149,7 +153,11 @@ def audit(
     Every intruder knows all that is published, all relations and the external bounds. What
     others know besides: `tablecloak.suppression.intruder`, docs/guarantees.md.
     """
-    suppressed, values = _parts(problem, release)
+    intervals = _intervals(problem, release)
+    if intervals is not None:
+        suppressed, values = intervals[1] > intervals[0], None
+    else:
+        suppressed, values = _parts(problem, release)
     if values is not None:
         return _audit_values(problem, values)
     assert suppressed is not None
@@ -159,6 +167,7 @@ def audit(
         require=require,
         intruders=intruders,
         groups=groups,
+        intervals=intervals,
         detail=detail,
         time_limit=time_limit,
         threads=threads,
@@ -218,6 +227,29 @@ def read_release(
     if column is not None:
         _check_published(problem, frame[column], suppressed, source)
     return suppressed, None
+
+
+def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Floats] | None:
+    """Return the ends of published intervals; None if the release is something else."""
+    keys = list(map(str, problem.table.keys.columns))
+    if isinstance(release, IntervalPattern):
+        return release.lower, release.upper
+    if isinstance(release, pd.DataFrame):
+        frame, source = release, "release"
+    elif isinstance(release, str | Path) and Path(release).suffix in (".csv", ".parquet"):
+        frame, source = read_frame(release, (*keys, "cell")), str(release)
+    else:
+        return None
+    if not {"lower", "upper"} <= set(frame.columns) or "status" in frame.columns:
+        return None
+    frame = frame.iloc[_rows_in_table_order(problem, frame, keys, source)]
+    lower, upper = (pd.to_numeric(frame[name], errors="coerce").to_numpy() for name in _ENDS)
+    if np.any(np.isnan(lower) | np.isnan(upper)):
+        raise InputError(f"{source}: every cell needs a number as `lower` and as `upper`.")
+    return lower, upper
+
+
+_ENDS = ("lower", "upper")
 
 
 def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:

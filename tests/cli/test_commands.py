@@ -200,3 +200,16 @@ def test_job_with_insiders_own_costs_and_last_periods_pattern(tmp_path):
     assert result.pattern.problem.weights[cell] == pytest.approx(0.75 * staff["A", "x"])
     cell = result.problem.table.cell(r="B", b="x")
     assert result.pattern.problem.weights[cell] == pytest.approx(staff["B", "x"])
+
+
+def test_intervals_are_written_and_audit_refuses_them_once_narrowed(cox, tmp_path):
+    out = tmp_path / "intervals.csv"
+    done = RUN.invoke(app, ["intervals", str(cox), "-o", str(out), "--seed", "5"])
+    assert done.exit_code == 0
+    assert "gap" in done.output
+    assert RUN.invoke(app, ["audit", str(cox), str(out)]).exit_code == 0
+    frame = pd.read_csv(out)
+    values = tc.examples.cox_rounded().table.values
+    frame["lower"] = frame["upper"] = values.astype(int)
+    frame.to_csv(out, index=False)
+    assert RUN.invoke(app, ["audit", str(cox), str(out)]).exit_code == 1

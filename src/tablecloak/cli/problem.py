@@ -67,6 +67,7 @@ Tolerance = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command()(suppress)
+    app.command()(intervals)
     app.command()(adjust)
 
 
@@ -124,6 +125,48 @@ def suppress(
         frame = problem.table.keys.assign(status=pattern.statuses())
         write_frame(frame, output, secret=True)
     typer.echo(pattern.summary())
+
+
+def intervals(
+    file: ProblemFile,
+    output: Output,
+    weights: Annotated[Weights, typer.Option(help=WeightsHelp)] = Weights.RELATIVE,
+    require: Annotated[
+        RequireName, typer.Option(help="What counts as protected; two-sided is the safe default.")
+    ] = RequireName.TWO_SIDED,
+    blur: Annotated[
+        float,
+        typer.Option(min=0.0, help="Widen each side by a random share of the width, up to this."),
+    ] = 1.0,
+    time_limit: TimeLimit = 60.0,
+    seed: Annotated[
+        int | None, typer.Option(help="For the blur; keep it secret. By default drawn anew.")
+    ] = None,
+    tolerance: Tolerance = 0.0,
+) -> None:
+    """Publish intervals instead of gaps (partial suppression), and prove them.
+
+    Writes the codes with `lower` and `upper` for every cell, equal where the value itself is
+    published; this file may be published. Prints one line with loss, bound, gap and seconds.
+
+    Example: tablecloak intervals table.jj -o intervals.csv --time-limit 30
+    """
+    from tablecloak.suppression.intervals import publish_intervals
+    from tablecloak.tables.formats import read_problem, write_frame
+
+    with errors_as_messages(), reporting() as reporter:
+        problem = read_problem(file, tolerance=tolerance)
+        found = publish_intervals(
+            problem,
+            require=require.value,
+            weights=weights.value,
+            blur=blur,
+            time_limit=time_limit,
+            seed=seed,
+            progress=reporter,
+        )
+        write_frame(found.release(), output)
+    typer.echo(found.summary())
 
 
 def adjust(

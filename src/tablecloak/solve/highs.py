@@ -96,9 +96,9 @@ class LinearSolver:
         When to solve from scratch by the interior point method with crossover: on large
         degenerate programs the simplex method takes ten times as long without a good basis.
         "first" means the first solve and each one after `restart`.
-    doubts_infeasible : bool, default=True
-        Whether to solve again, by other algorithms, what is said to be infeasible; a heuristic
-        that goes on to something else then anyway need not.
+    once : bool, default=False
+        Take the first answer, as a heuristic may: a point is checked as always, but "infeasible"
+        is believed, and a point that is not proved to be optimal is not improved.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class LinearSolver:
         *,
         primal: bool = False,
         interior: Interior = "never",
-        doubts_infeasible: bool = True,
+        once: bool = False,
     ) -> None:
         self.program = program.relaxed()
         self.cost = program.cost.copy()
@@ -120,8 +120,8 @@ class LinearSolver:
             "simplex_strategy": 4 if primal else 1,
         }
         self._final = {SolveStatus.OPTIMAL}
-        if not doubts_infeasible:
-            self._final.add(SolveStatus.INFEASIBLE)
+        if once:
+            self._final |= {SolveStatus.INFEASIBLE, SolveStatus.FEASIBLE}
         self._interior = interior
         self._cold = interior != "never"
         self._highs = _new_highs()

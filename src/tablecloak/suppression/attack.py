@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.errors import InputError
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Attack", "Extreme", "prove", "with_finite_bounds"]
+__all__ = ["Attack", "Extreme", "prove", "with_finite_bounds", "with_intervals"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -269,4 +270,30 @@ def with_finite_bounds(problem: ProtectionProblem) -> ProtectionProblem:
     return problem.with_changes(
         lower_bound=np.where(np.isinf(problem.lower_bound), values - far, problem.lower_bound),
         upper_bound=np.where(np.isinf(problem.upper_bound), values + far, problem.upper_bound),
+    )
+
+
+def with_intervals(problem: ProtectionProblem, lower: Floats, upper: Floats) -> ProtectionProblem:
+    """Return the problem of an intruder who knows published intervals.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+
+    Raises
+    ------
+    InputError
+        If an interval does not hold the true value; names the first cell.
+    """
+    values = problem.table.values
+    wrong = np.flatnonzero((lower > values) | (upper < values))
+    if len(wrong):
+        raise InputError(
+            f"{len(wrong)} intervals do not hold the true value, the first is that of "
+            f"{problem.table.label(int(wrong[0]))}."
+        )
+    return problem.with_changes(
+        lower_bound=np.maximum(problem.lower_bound, lower),
+        upper_bound=np.minimum(problem.upper_bound, upper),
     )

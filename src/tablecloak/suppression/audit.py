@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds
+from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds, with_intervals
 from tablecloak.suppression.groups import SensitiveGroup, sensitive_groups
 from tablecloak.suppression.intruder import (
     Intruder,
@@ -289,6 +289,7 @@ def audit_pattern(
     require: Requirement | str = Requirement.TWO_SIDED,
     intruders: Intruder | str | Sequence[Intruder | str] = "external",
     groups: Sequence[Rule] = (),
+    intervals: tuple[Floats, Floats] | None = None,
     detail: Literal["verdict", "intervals"] = "verdict",
     seed: int = 0,
     time_limit: float = np.inf,
@@ -311,6 +312,8 @@ def audit_pattern(
         "zeros", "integers", or members of `tablecloak.suppression.intruder`.
     groups : sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well.
+    intervals : tuple of numpy.ndarray of float, shape (n_cells,), optional
+        Lower and upper ends that are published of every cell (partial suppression).
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to stop as soon as the verdict is certain, or to compute the external
         intruder's exact interval of every sensitive cell (two programs each).
@@ -350,13 +353,15 @@ def audit_pattern(
         )
     requirement = Requirement.parse(require)
     finite = with_finite_bounds(problem)
+    needs = needs_of(finite, requirement)
+    if intervals is not None:
+        problem = finite = with_intervals(finite, *intervals)
     kinds = parse_intruders(intruders)
     members = [
         (kind.name_of_kind, knowledge)
         for kind in kinds
         for knowledge in kind.members(finite, hidden)
     ]
-    needs = needs_of(finite, requirement)
     system = System.of(finite, needs, hidden)
     task = _Task(
         seed=seed,

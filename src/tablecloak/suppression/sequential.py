@@ -367,7 +367,7 @@ class _CoverProgram:
         self.solver = LinearSolver(
             Program(np.zeros(2 * n), matrix, zero, zero, np.zeros(2 * n), self.room.copy()),
             interior="always" if len(zero) > INTERIOR_ROWS else "never",
-            doubts_infeasible=False,
+            once=True,
         )
 
     def carries(self, need: float) -> Floats:

@@ -1,0 +1,455 @@
+"""Partial suppression: publish intervals instead of gaps, as narrow as protection allows.
+
+Cell i is published as [a_i - v-_i, a_i + v+_i]; an intruder who uses these intervals as bounds
+must still not come closer to a sensitive cell than its levels. That is a linear program over
+v: for every multiplier gamma of the relations, with alpha - beta = e_p - A^T gamma::
+
+    sum_i (alpha_i v+_i + beta_i v-_i) >= UPL_p
+
+(and likewise downwards and for the width). Rows are found where an attack succeeds. The attack
+is made between the best intervals that are proved and those of the relaxation, so that every
+round either improves the first or cuts off the second.
+
+References
+----------
+.. [1] Fischetti, Salazar: Partial cell suppression: a new methodology for statistical
+   disclosure control, Statistics and Computing 13 (2003).
+.. [2] Ben-Ameur, Neto: Acceleration of cutting-plane and column generation algorithms,
+   Networks 49 (2007) (separation between an inner and an outer point).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import csr_array, hstack, vstack
+
+from tablecloak.errors import InputError, SolverError
+from tablecloak.solve.certify import dual_bound
+from tablecloak.solve.highs import LinearSolver
+from tablecloak.solve.program import Program
+from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds, with_intervals
+from tablecloak.suppression.exact import CapacityRow
+from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.system import System
+from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
+from tablecloak.tables.problem import ProtectionProblem, WeightRule
+
+__all__ = ["IntervalBound", "IntervalPattern", "publish_intervals"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Progress = Callable[[str, float, float, int], None]
+
+GAP = 1e-4
+"""Gap at which the search ends."""
+
+STEP = 0.6
+"""Where to attack between the best proved intervals (0) and those of the relaxation (1)."""
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalBound:
+    """Proof that no protected intervals lose less than a bound.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    requirement : Requirement
+    rows : list of CapacityRow
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Multipliers of these rows.
+    """
+
+    problem: ProtectionProblem
+    requirement: Requirement
+    rows: list[CapacityRow]
+    duals: Floats
+
+    def verify(self) -> float:
+        """Return the bound that the proof supports, by sparse products alone."""
+        finite = with_finite_bounds(self.problem)
+        system = System.of(finite, needs_of(finite, self.requirement), ~finite.frozen)
+        master = _Master(system, finite.weights[system.cells])
+        return master.loss_of(dual_bound(master.with_rows(self.rows), self.duals))
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalPattern:
+    """Intervals to publish, with the proof that they protect.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+        Ends to publish; equal where the value itself is published.
+    requirement : Requirement
+    certificate : ProtectionCertificate
+        Proof that an intruder who takes the intervals for bounds comes no closer than allowed.
+    bound_certificate : IntervalBound
+    bound : float
+        Proved lower bound on the loss of any protected intervals.
+    narrowest : float
+        Loss of the best intervals found, before they were blurred and rounded.
+    seconds : float
+    """
+
+    problem: ProtectionProblem
+    lower: Floats
+    upper: Floats
+    requirement: Requirement
+    certificate: ProtectionCertificate
+    bound_certificate: IntervalBound
+    bound: float
+    narrowest: float
+    seconds: float
+
+    @property
+    def hidden(self) -> Flags:
+        """Which cells are published as an interval."""
+        flags: Flags = self.upper > self.lower
+        return flags
+
+    @property
+    def loss(self) -> float:
+        """Sum of widths, each times the weight of its cell."""
+        return float(self.problem.weights @ (self.upper - self.lower))
+
+    @property
+    def gap(self) -> float:
+        """(narrowest - bound) / narrowest; 0 means proved optimal before blurring."""
+        return (self.narrowest - self.bound) / self.narrowest if self.narrowest else 0.0
+
+    def release(self) -> pd.DataFrame:
+        """Return what may be published: codes and both ends, equal where the value is exact."""
+        table = self.problem.table
+        ends = pd.DataFrame({"lower": self.lower, "upper": self.upper})
+        shown = ends.astype("int64") if table.integer else ends
+        return pd.concat([table.keys.reset_index(drop=True), shown], axis=1)
+
+    def summary(self) -> str:
+        """Say in one line what is published, and how good that is. Names no value."""
+        return (
+            f"partial suppression ({self.requirement.value}): {int(self.hidden.sum())} of "
+            f"{self.problem.table.n_cells} cells as intervals, {self.problem.n_sensitive} "
+            f"sensitive cells proved, loss {self.loss:.12g} ({self.narrowest:.12g} before "
+            f"blurring, bound {self.bound:.12g}, gap {100 * self.gap:.2f} %), {self.seconds:.1f} s"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(self.summary())}</p>"
+
+
+def publish_intervals(
+    problem: ProtectionProblem,
+    *,
+    require: Requirement | str = Requirement.TWO_SIDED,
+    weights: WeightRule | str | None = WeightRule.RELATIVE,
+    blur: float = 1.0,
+    time_limit: float = 60.0,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> IntervalPattern:
+    """Find the narrowest intervals that protect every sensitive cell, with a proved bound.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    require : Requirement or str, default="two-sided"
+        What counts as protected.
+    weights : WeightRule or str, optional
+        Loss of one unit of width, by default 1 / |value|; None keeps the problem's weights.
+    blur : float, default=1
+        Each side is widened by a random share of up to this. Without it the true value often
+        lies just in the middle, or as far from an end as its level says.
+    time_limit : float, default=60
+        Seconds; a first set of intervals is always completed.
+    seed : int, optional
+        For the blur. Secret: whoever knows it can undo the blur. By default drawn anew.
+    progress : callable, optional
+        Called with stage, loss, bound and number of rows.
+
+    Returns
+    -------
+    IntervalPattern
+        Its certificate has been verified. Guarantee: an intruder who uses all published
+        intervals and values, all relations and external bounds cannot exclude a value closer
+        than the levels ask; docs/guarantees.md, section 5.
+
+    Raises
+    ------
+    ModelError
+        If a cell cannot be protected at all.
+    SolverError
+        If no proved intervals were found.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> found = tc.publish_intervals(tc.examples.cox_rounded(), blur=0, weights="unit")
+    >>> found.loss, round(found.bound, 6)
+    (484.0, 484.0)
+    """
+    started = time.monotonic()
+    if not blur >= 0:
+        raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
+    requirement = Requirement.parse(require)
+    if weights is not None:
+        problem = problem.with_weights(weights)
+    finite = with_finite_bounds(problem)
+    system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
+    search = _Search(system, finite.weights[system.cells], started + time_limit, progress)
+    search.run()
+    up, down = _envelope(search.pool)
+    widths = (up, down) if blur == 0 else _blurred(up, down, blur, np.random.default_rng(seed))
+    values = finite.table.values
+    upper, lower = values.copy(), values.copy()
+    upper[system.cells] += widths[0]
+    lower[system.cells] -= widths[1]
+    if finite.table.integer:
+        upper, lower = np.ceil(upper - 1e-9), np.floor(lower + 1e-9)
+    upper, lower = np.minimum(upper, finite.upper_bound), np.maximum(lower, finite.lower_bound)
+    known = with_intervals(finite, lower, upper)
+    proof = certificate_of(known, upper > lower, requirement, [search.pool])
+    proof.verify()
+    bound = IntervalBound(problem, requirement, search.rows, search.duals)
+    return IntervalPattern(
+        problem=problem,
+        lower=lower,
+        upper=upper,
+        requirement=requirement,
+        certificate=proof,
+        bound_certificate=bound,
+        bound=bound.verify(),
+        narrowest=float(finite.weights[system.cells] @ (up + down)),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _envelope(pool: WitnessPool) -> tuple[Floats, Floats]:
+    """How far the witnesses in use move each cell up and down."""
+    up, down = np.zeros(pool.system.n_unknown), np.zeros(pool.system.n_unknown)
+    for cells, moves in pool.proof(np.ones(len(pool.needs.cells), dtype=bool))[2]:
+        up[cells] = np.maximum(up[cells], moves)
+        down[cells] = np.maximum(down[cells], -moves)
+    return up, down
+
+
+def _blurred(
+    up: Floats, down: Floats, blur: float, random: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Widen both sides by random shares of the width, so that none tells where the value is."""
+    width = up + down
+    return (
+        up + blur * random.random(len(up)) * width / 2,
+        down + blur * random.random(len(up)) * width / 2,
+    )
+
+
+class _Master:
+    """min w.(v+ + v-) over the rows found so far, in median protection levels."""
+
+    def __init__(self, system: System, weights: Floats) -> None:
+        self.system = system
+        positive = weights[weights > 0]
+        self.scale = float(np.median(positive)) if len(positive) else 1.0
+        n = system.n_unknown
+        room = np.concatenate([system.high, -system.low]) / system.unit
+        self.program = Program(
+            np.tile(weights / self.scale, 2),
+            csr_array((0, 2 * n)),
+            np.zeros(0),
+            np.zeros(0),
+            np.zeros(2 * n),
+            room,
+        )
+
+    def loss_of(self, value: float) -> float:
+        """Loss in the problem's own units."""
+        return value * self.scale * self.system.unit
+
+    def row(self, proof: CapacityRow) -> csr_array:
+        """Coefficients of v+ and v-, scaled to a right-hand side of 1."""
+        needs, system = self.system.needs, self.system
+        at = int(np.searchsorted(needs.index, proof.index))
+        up, down = np.zeros(system.n_unknown), np.zeros(system.n_unknown)
+        sides = ((1.0, proof.up), (-1.0, proof.down))
+        for sign, side in sides:
+            if side is None:
+                continue
+            gamma = np.zeros(len(system.rows))
+            gamma[np.searchsorted(system.rows, side[0])] = side[1]
+            reduced = -(system.matrix.T @ gamma)
+            reduced[needs.cells[at]] += sign
+            up += np.maximum(reduced, 0.0)
+            down += np.maximum(-reduced, 0.0)
+        both = proof.up is not None and proof.down is not None
+        one = needs.upper[at] if proof.up is not None else needs.lower[at]
+        need = float(needs.width[at] if both else one) / system.unit
+        return csr_array(np.concatenate([up, down])[None, :] / need)
+
+    def with_rows(self, proofs: list[CapacityRow]) -> Program:
+        """Return the program with some rows."""
+        if not proofs:
+            return self.program
+        matrix = vstack([self.row(proof) for proof in proofs], format="csr")
+        ones = np.ones(len(proofs))
+        return self.program.with_rows(matrix, ones, np.full(len(proofs), np.inf))
+
+
+class _Search:
+    """The best proved intervals, the relaxation, and what lies between them."""
+
+    def __init__(
+        self, system: System, weights: Floats, deadline: float, progress: Progress | None
+    ) -> None:
+        self.system, self.deadline, self.progress = system, deadline, progress
+        self.master = _Master(system, weights)
+        self.solver = LinearSolver(self.master.program)
+        self.attack = Attack(system)
+        self.rows: list[CapacityRow] = []
+        self.duals = np.zeros(0)
+        self.bound = 0.0
+        self.pool = WitnessPool(system)
+
+    def run(self) -> None:
+        """Search until the gap is closed or time is up.
+
+        An interruption from the keyboard ends it as well, once there are proved intervals.
+
+        Raises
+        ------
+        SolverError
+            If the first intervals do not pass the attack.
+        """
+        inner = _widened(self.system, self.master.program.cost)
+        if self._attacked(inner):
+            raise SolverError("The first intervals did not pass the attack on them.")
+        with contextlib.suppress(KeyboardInterrupt):
+            self._close_in(inner)
+
+    def _close_in(self, inner: Floats) -> None:
+        """Improve the intervals, or cut off the relaxation, round after round."""
+        outer, step = np.zeros(len(inner)), STEP
+        while True:
+            value = float(self.master.program.cost @ inner)
+            self._report(value)
+            if value - self.bound <= GAP * value or time.monotonic() > self.deadline:
+                return
+            query = inner + step * (outer - inner)
+            found = self._attacked(query)
+            step = STEP if found else 1.0
+            if not found:
+                inner = query
+                continue
+            self.rows.extend(found)
+            matrix = csr_array(vstack([self.master.row(proof) for proof in found], format="csr"))
+            self.solver.add_rows(matrix, np.ones(len(found)), np.full(len(found), np.inf))
+            solution = self.solver.solve(max(self.deadline - time.monotonic(), 0.0))
+            if not len(solution.x):
+                return
+            outer = solution.x
+            if solution.bound > self.bound:
+                self.bound, self.duals = solution.bound, solution.duals
+
+    def _attacked(self, intervals: Floats) -> list[CapacityRow]:
+        """Rows that some intervals violate; if there are none, keep the proof."""
+        system, unit = self.system, self.system.unit
+        up, down = np.split(intervals * unit, 2)
+        within = replace(system, low=-down, high=up)
+        pool = WitnessPool(within)
+        for cells, moves in self.pool.rows.values():
+            pool.add_sparse(cells, moves)
+        self.attack.know(within)
+        failures = prove(self.attack, pool)
+        if not np.any(pool.open):
+            self.pool = pool
+            return []
+        return [
+            proof
+            for index in np.flatnonzero(pool.open).tolist()
+            if (proof := self._row(pool, index, failures)) is not None
+        ]
+
+    def _row(
+        self, pool: WitnessPool, index: int, failures: dict[tuple[int, int], Extreme]
+    ) -> CapacityRow | None:
+        needs = self.system.needs
+        number, cell = int(needs.index[index]), int(needs.cells[index])
+        for sign, need in ((1, needs.upper[index]), (-1, needs.lower[index])):
+            extreme = failures.get((index, sign))
+            if extreme is not None and extreme.reach < need * (1 - 1e-9):
+                side = self._sparse(extreme.duals)
+                return CapacityRow(number, *((side, None) if sign > 0 else (None, side)))
+        if needs.width[index] > 0:
+            both = [self.attack.extreme(cell, sign) for sign in (1, -1)]
+            if sum(extreme.reach for extreme in both) < needs.width[index] * (1 - 1e-9):
+                return CapacityRow(number, *(self._sparse(extreme.duals) for extreme in both))
+        return None
+
+    def _sparse(self, duals: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+        used = np.flatnonzero(np.abs(duals) > 1e-11 * np.max(np.abs(duals), initial=0.0))
+        return self.system.rows[used], duals[used]
+
+    def _report(self, value: float) -> None:
+        if self.progress:
+            loss = self.master.loss_of
+            self.progress("intervals", loss(value), loss(self.bound), len(self.rows))
+
+
+def _widened(system: System, cost: Floats) -> Floats:
+    """First intervals: widen them for one need after another by the cheapest program.
+
+    Columns are what the interval already allows, for nothing, and what must be added; upwards
+    and downwards.
+    """
+    n, unit, needs = system.n_unknown, system.unit, system.needs
+    room = np.concatenate([system.high, -system.low]) / unit
+    zero = np.zeros(len(system.rows))
+    both = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
+    solver = LinearSolver(
+        Program(
+            np.concatenate([np.zeros(2 * n), cost]),
+            csr_array(hstack([both, both], format="csr")),
+            zero,
+            zero,
+            np.zeros(4 * n),
+            np.concatenate([np.zeros(2 * n), room]),
+        ),
+        once=True,
+    )
+    allowed = np.zeros(2 * n)
+    size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    for index in np.argsort(-size, kind="stable").tolist():
+        cell = int(needs.cells[index])
+        above, below = needs.upper[index], needs.lower[index]
+        lacking = max(needs.width[index] - above - below, 0.0)
+        more = min(lacking, system.high[cell] - above)
+        for at, need in ((cell, above + more), (cell + n, below + lacking - more)):
+            if need <= 0:
+                continue
+            other = at + n if at < n else at - n
+            columns = np.array([at, at + 2 * n, other, other + 2 * n])
+            wanted = min(need / unit, room[at])
+            had = allowed[at]
+            lower = np.array([min(had, wanted), max(wanted - had, 0.0), 0.0, 0.0])
+            solver.change_bounds(columns, lower, np.array([had, room[at] - had, 0.0, 0.0]))
+            solution = solver.solve()
+            if not len(solution.x):
+                raise SolverError("A sensitive cell cannot be protected by intervals.")
+            x = np.maximum(solution.x[2 * n :], 0.0)
+            allowed = np.minimum(allowed + x, room)
+            every = np.arange(4 * n)
+            solver.change_bounds(every, np.zeros(4 * n), np.concatenate([allowed, room - allowed]))
+    return allowed

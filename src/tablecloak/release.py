@@ -155,12 +155,13 @@ def audit(
     """
     intervals = _intervals(problem, release)
     if intervals is not None:
-        suppressed, values = intervals[1] > intervals[0], None
+        suppressed = np.asarray(intervals[1] > intervals[0])
     else:
-        suppressed, values = _parts(problem, release)
-    if values is not None:
-        return _audit_values(problem, values)
-    assert suppressed is not None
+        hidden, values = _parts(problem, release)
+        if values is not None:
+            return _audit_values(problem, values)
+        assert hidden is not None
+        suppressed = hidden
     return audit_pattern(
         problem,
         suppressed,

@@ -38,6 +38,12 @@ Progress = Callable[[float, float, int], None]
 INTEGRALITY_TOLERANCE = 1e-6
 RELATIVE_GAP = 1e-8
 
+PURGED_ROWS = 500
+"""Added rows from which on slack ones are dropped at the root."""
+
+PURGED_SLACK = 0.05
+"""Slack, as a share of the right-hand side 1, from which on a row may be dropped."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Node:
@@ -146,6 +152,7 @@ def branch_and_bound(
     *,
     value: float = np.inf,
     separate: Separate | None = None,
+    purge: Callable[[npt.NDArray[np.int64]], None] | None = None,
     step: float = 0.0,
     time_limit: float = np.inf,
     node_limit: int = 1_000_000,
@@ -164,6 +171,9 @@ def branch_and_bound(
         Returns further rows that every wanted point satisfies and the given one does not; an
         integral point counts as found only if it returns None for it. It may raise
         TimeoutError, which ends the search like the time limit.
+    purge : callable, optional
+        Told, by their order, which of the rows added so far stay when slack ones are dropped at
+        the root; without it none is dropped.
     step : float, default=0
         If positive, all wanted points have objectives that are multiples of it.
     time_limit : float, default=inf
@@ -181,7 +191,9 @@ def branch_and_bound(
         Its bound is valid whenever the search stops; an interruption from the keyboard ends
         the search like the time limit.
     """
-    search = _Search(program, value, separate, step, root_rounds)
+    search = _Search(program, value, separate, purge, step, root_rounds)
+    if progress:
+        search.report = progress
     deadline = time.monotonic() + time_limit
     try:
         while search.open and search.processed < node_limit and time.monotonic() < deadline:
@@ -201,6 +213,7 @@ class _Search:
         program: Program,
         value: float,
         separate: Separate | None,
+        purge: Callable[[npt.NDArray[np.int64]], None] | None,
         step: float,
         root_rounds: int,
     ) -> None:
@@ -208,6 +221,8 @@ class _Search:
         self.value = value
         self.x = np.empty(0)
         self.separate = separate
+        self.purge = purge
+        self.report: Progress = lambda *_: None
         self.step = step
         self.root_rounds = root_rounds
         self.processed = 0
@@ -271,6 +286,9 @@ class _Search:
                 return
             fractional = self._fractional(solution.x)
             rows = None
+            if depth == 0:
+                self._drop_slack_rows(solution.x)
+                self.report(self.value, bound, 1)
             if self.separate and (rounds > 0 or not len(fractional)):
                 rows = self.separate(self._rounded(solution.x, fractional), not len(fractional))
             if rows is not None and rows[0].shape[0] and time.monotonic() < deadline:
@@ -287,6 +305,24 @@ class _Search:
         self._accept(solution.x)
         # The leaf holds its optimum; nothing in it is better than what it proves.
         self.leaf_bounds = min(self.leaf_bounds, bound)
+
+    def _drop_slack_rows(self, x: Floats) -> None:
+        """Drop rows that neither bind nor prove the root's bound, once there are many."""
+        program, first = self.solver.program, self.base.n_rows
+        if self.purge is None or program.n_rows - first < PURGED_ROWS:
+            return
+        activity = program.matrix @ x
+        slack = np.minimum(activity - program.row_lower, program.row_upper - activity)
+        proof = np.zeros(program.n_rows)
+        proof[: len(self.tree.multipliers[0])] = self.tree.multipliers[0]
+        useful = (slack <= PURGED_SLACK) | (proof != 0)
+        useful[:first] = True
+        kept = np.flatnonzero(useful)
+        if len(kept) > 0.7 * program.n_rows:
+            return
+        self.solver.keep_rows(kept)
+        self.tree.multipliers[0] = proof[kept]
+        self.purge(kept[first:] - first)
 
     def _close_all(self) -> None:
         """No open node can hold a better point: the parents' multipliers prove it."""

@@ -155,6 +155,13 @@ class LinearSolver:
             matrix.data.astype(np.float64),
         )
 
+    def keep_rows(self, kept: Integers) -> None:
+        """Drop all rows but some; the last basis stays usable if the others were slack."""
+        dropped = np.delete(np.arange(self.program.n_rows, dtype=np.int32), kept)
+        if len(dropped):
+            self._highs.deleteRows(len(dropped), dropped)
+            self.program = self.program.only_rows(kept)
+
     @property
     def current(self) -> Program:
         """The program as it stands after all changes."""

@@ -92,6 +92,15 @@ class Program:
             row_upper=np.concatenate([self.row_upper, row_upper]),
         )
 
+    def only_rows(self, kept: npt.NDArray[np.int64]) -> Program:
+        """Return the program with some of its rows only."""
+        return replace(
+            self,
+            matrix=csr_array(self.matrix[kept, :]),
+            row_lower=self.row_lower[kept],
+            row_upper=self.row_upper[kept],
+        )
+
     def objective(self, x: Floats) -> float:
         """Return c.x in extended precision."""
         return float(np.dot(self.cost.astype(np.longdouble), x.astype(np.longdouble)))

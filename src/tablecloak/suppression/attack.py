@@ -71,6 +71,7 @@ class Attack:
         self.system = system
         self.low, self.high = system.low / system.unit, system.high / system.unit
         self._share = np.ones(system.n_unknown)
+        self._cap = np.inf
         nothing, zero = np.zeros(system.n_unknown), np.zeros(len(system.rows))
         self._solver = LinearSolver(
             Program(nothing, system.matrix, zero, zero, self.low.copy(), self.high.copy()),
@@ -87,6 +88,14 @@ class Attack:
     def hide(self, share: npt.NDArray[np.float64] | Flags) -> None:
         """Say which cells are suppressed, as flags or as shares, one for each cell."""
         self._share = np.asarray(share, dtype=np.float64)
+        self._set_bounds()
+
+    def cap(self, distance: float) -> None:
+        """Let no cell that is suppressed move farther than this, whatever its room; inf for none.
+
+        Multipliers found so give rows whose coefficients are cut at the level anyway.
+        """
+        self._cap = distance / self.system.unit
         self._set_bounds()
 
     def know(self, system: System) -> None:
@@ -145,7 +154,8 @@ class Attack:
         return solution.x * unit
 
     def _set_bounds(self) -> None:
-        low, high = self._share * self.low, self._share * self.high
+        low = self._share * np.maximum(self.low, -self._cap)
+        high = self._share * np.minimum(self.high, self._cap)
         changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
         if len(changed):
             self._solver.change_bounds(changed, low[changed], high[changed])

@@ -152,6 +152,7 @@ def minimise_loss(
         master.program,
         value=(start.loss - master.fixed_loss) / master.scale,
         separate=separator,
+        purge=separator.keep_rows,
         step=step / master.scale,
         time_limit=time_limit,
         progress=report,
@@ -261,12 +262,43 @@ class _Separator:
         if integral:
             share = np.rint(share)
         self.attack.hide(share)
-        found = []
-        pool = WitnessPool(self.system) if integral else None
+        found: list[csr_array] = []
+        if not integral:
+            self._separate(y, share, None, found, capped=True)
+        if not found:
+            pool = WitnessPool(self.system) if integral else None
+            self._separate(y, share, pool, found, capped=False)
+            if integral and found:
+                self._separate(y, share, None, found, capped=True)
+            elif pool is not None:
+                self._keep(share > 0.5, pool)
+        if not found:
+            return None
+        ones = np.ones(len(found))
+        return csr_array(vstack(found, format="csr")), ones, np.full(len(found), np.inf)
+
+    def keep_rows(self, kept: npt.NDArray[np.int64]) -> None:
+        """Forget all rows but some."""
+        self.rows = [self.rows[number] for number in kept.tolist()]
+
+    def _separate(
+        self,
+        y: Floats,
+        share: Floats,
+        pool: WitnessPool | None,
+        found: list[csr_array],
+        *,
+        capped: bool,
+    ) -> None:
+        """Attack every cell; collect the rows that y violates, or else the witnesses.
+
+        Capped attacks let no cell move farther than the level that is asked for. What they find
+        is only a proposal: rows are rebuilt from their multipliers with the true rooms.
+        """
         for index, cell in enumerate(self.system.needs.cells):
             if time.monotonic() > self.deadline:
                 raise TimeoutError
-            for proof, witnesses in self._attack_cell(index, int(cell), share):
+            for proof, witnesses in self._attack_cell(index, int(cell), share, capped):
                 if pool is not None:
                     for witness in witnesses:
                         pool.add(witness)
@@ -276,12 +308,7 @@ class _Separator:
                 if row.shape[0] and (row @ y)[0] < 1 - VIOLATION:
                     self.rows.append(proof)
                     found.append(row)
-        if found:
-            ones = np.ones(len(found))
-            return csr_array(vstack(found, format="csr")), ones, np.full(len(found), np.inf)
-        if pool is not None:
-            self._keep(share > 0.5, pool)
-        return None
+        self.attack.cap(np.inf)
 
     def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
         candidate = Candidate(hidden, pool, self.best.weights)
@@ -289,19 +316,23 @@ class _Separator:
             self.best = candidate
 
     def _attack_cell(
-        self, index: int, cell: int, share: Floats
+        self, index: int, cell: int, share: Floats, capped: bool
     ) -> list[tuple[CapacityRow | None, list[Floats]]]:
         """Attack one cell on all sides that count: a proof where it fails, else witnesses."""
         needs = self.system.needs
         outcomes: list[tuple[CapacityRow | None, list[Floats]]] = []
         reached: dict[int, Extreme] = {}
+        # A width is made up by both sides, neither of which has a level of its own.
+        capped &= bool(needs.width[index] <= 0)
         for sign, need in ((1, needs.upper[index]), (-1, needs.lower[index])):
             if need <= 0 and needs.width[index] <= 0:
                 continue
-            known = self._still_good(index, sign, share)
+            distance = float(need) if capped else np.inf
+            known = self._still_good(index, sign, share, distance)
             if known is not None and needs.width[index] <= 0:
                 outcomes.append((None, [known]))
                 continue
+            self.attack.cap(distance)
             extreme = self.attack.extreme(cell, sign)
             reached[sign] = extreme
             if extreme.reach >= need * (1 - 1e-9):
@@ -317,14 +348,14 @@ class _Separator:
             outcomes.append((CapacityRow(index, up, down), []))
         return outcomes
 
-    def _still_good(self, index: int, sign: int, share: Floats) -> Floats | None:
+    def _still_good(self, index: int, sign: int, share: Floats, distance: float) -> Floats | None:
         witness = self.known.get((index, sign))
         if witness is None:
             return None
         tolerance = 1e-9 * self.system.unit
-        inside = (witness <= share * self.system.high + tolerance) & (
-            witness >= share * self.system.low - tolerance
-        )
+        low = np.maximum(self.system.low, -distance)
+        high = np.minimum(self.system.high, distance)
+        inside = (witness <= share * high + tolerance) & (witness >= share * low - tolerance)
         return witness if bool(np.all(inside)) else None
 
     def _sparse(self, multipliers: Floats) -> tuple[npt.NDArray[np.int64], Floats]:

@@ -7,6 +7,7 @@ program is solved again from scratch, by other algorithms, before we give up.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from enum import Enum
@@ -193,6 +194,37 @@ class LinearSolver:
             self._cold = cold
             self._set_options(self._options)
         return solution
+
+    def probe(self, column: int, lower: float, upper: float, iterations: int) -> float:
+        """Lower bound after a few iterations with other bounds of one column; for choices only.
+
+        The program and its basis stay as they were.
+
+        Parameters
+        ----------
+        column : int
+        lower, upper : float
+        iterations : int
+
+        Returns
+        -------
+        float
+            inf if HiGHS finds that no point is left.
+        """
+        one, basis = np.array([column]), self._highs.getBasis()
+        old = self.lower[one].copy(), self.upper[one].copy()
+        self.change_bounds(one, np.array([lower]), np.array([upper]))
+        self._highs.setOptionValue("simplex_iteration_limit", iterations)
+        status = SolveStatus.UNKNOWN
+        with contextlib.suppress(SolverError):
+            status = _run(self._highs, np.inf)
+        duals = np.array(self._highs.getSolution().row_dual, dtype=np.float64)
+        known = len(duals) == self.program.n_rows
+        bound = dual_bound(self.current, duals) if known else -np.inf
+        self._highs.setOptionValue("simplex_iteration_limit", np.iinfo(np.int32).max)
+        self.change_bounds(one, *old)
+        self._highs.setBasis(basis)
+        return np.inf if status is SolveStatus.INFEASIBLE else bound
 
     def _attempt(self, deadline: float) -> Solution:
         self.runs += 1

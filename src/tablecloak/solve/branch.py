@@ -293,7 +293,7 @@ class _Search:
                 self._close_empty(node, solution, bound, deadline)
                 return
             if first:
-                self.history.learn(self.tree.nodes[node], solution.bound)
+                self.history.learn(node, self.tree.nodes[node], solution.bound)
                 first = False
             if solution.bound > bound or node not in self.tree.multipliers:
                 bound = max(bound, solution.bound)
@@ -403,10 +403,9 @@ class _Search:
         below = float(np.floor(x[column]))
         depth = self.tree.nodes[node].depth + 1
         for is_lower, limit in ((False, below), (True, below + 1)):
-            entry = _Node(node, column, is_lower, limit, bound, depth)
-            self.tree.nodes.append(entry)
-            self.history.expect(entry, abs(limit - float(x[column])))
+            self.tree.nodes.append(_Node(node, column, is_lower, limit, bound, depth))
             child = len(self.tree.nodes) - 1
+            self.history.moved[child] = abs(limit - float(x[column]))
             heapq.heappush(self.open, (bound, -depth, child))
 
     def _chosen(self, bound: float, x: Floats, fractional: npt.NDArray[np.int64]) -> int:
@@ -459,15 +458,11 @@ class _History:
     def __init__(self, n_columns: int) -> None:
         self.total = np.zeros((2, n_columns))
         self.count = np.zeros((2, n_columns), dtype=np.int64)
-        self.expected: dict[int, float] = {}
+        self.moved: dict[int, float] = {}
 
-    def expect(self, entry: _Node, distance: float) -> None:
-        """Remember by how much a node moves its column."""
-        self.expected[id(entry)] = distance
-
-    def learn(self, entry: _Node, bound: float) -> None:
-        """Take note of what the bound of a node turned out to be."""
-        distance = self.expected.pop(id(entry), None)
+    def learn(self, node: int, entry: _Node, bound: float) -> None:
+        """Take note of what the bound of a node turned out to be, for the move of its column."""
+        distance = self.moved.pop(node, None)
         if distance and np.isfinite(bound) and np.isfinite(entry.bound):
             self.note(entry.column, entry.is_lower, max(bound - entry.bound, 0.0) / distance)
 

@@ -233,10 +233,10 @@ def prove(
     for index in [] if only_batches else np.flatnonzero(pool.open).tolist():
         if ended():
             break
-        if not pool.open[index]:
+        if not pool.is_open(index):
             continue
         _prove_alone(attack, pool, index, failures)
-        if pool.open[index] and stop_at_failure:
+        if stop_at_failure and pool.is_open(index):
             break
     return failures
 
@@ -247,8 +247,8 @@ def _prove_alone(
     """One program for each open side of one need."""
     needs, cell = pool.needs, int(pool.needs.cells[index])
     width = float(needs.width[index])
-    for position, side in enumerate((1, -1)):
-        if not pool.open_sides()[position][index]:
+    for side in (1, -1):
+        if not pool.lacks(index, side):
             continue
         side_need = float((needs.upper if side > 0 else needs.lower)[index])
         other = float((pool.below if side > 0 else pool.above)[index])
@@ -257,7 +257,7 @@ def _prove_alone(
         extreme = attack.extreme(cell, side, enough=wanted)
         if len(extreme.deviation):
             pool.add(extreme.deviation)
-        if pool.open_sides()[position][index]:
+        if pool.lacks(index, side):
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):
             return

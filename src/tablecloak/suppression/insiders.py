@@ -90,7 +90,9 @@ def hold_against(
         return audit_pattern(problem, suppressed, require=requirement, intruders=intruders)
 
     found = audited(hidden)
-    while found.findings:
+    while not found.is_safe:
+        if found.interrupted:
+            raise SolverError("Interrupted before a pattern was proved against insiders.")
         before = hidden.copy()
         for knowledge, cells in _attackers(found.findings):
             _protect_against(problem, builder, attack, hidden, knowledge, cells)
@@ -105,6 +107,8 @@ def hold_against(
             break
         hidden[cell] = False
         trial = audited(hidden)
+        if trial.interrupted:
+            break
         if trial.is_safe:
             found = trial
         hidden[cell] = ~trial.is_safe
@@ -142,7 +146,7 @@ def _protect_against(
         if not protect_need(own_builder, pool, hidden, index, Strategy()):
             attack.hide(np.ones(own.n_unknown))
             prove(attack, pool)
-            if pool.open[index]:
+            if pool.is_open(index):
                 number = int(own.cells[own.needs.cells[index]])
                 raise ModelError(
                     f"Cell {listed(problem.table.labels([number]))} cannot be protected against "

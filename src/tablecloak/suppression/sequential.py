@@ -194,7 +194,7 @@ def protect_one_by_one(
         if count and count % refresh == 0 and np.any(pool.open):
             attack.hide(hidden)
             prove(attack, pool, seed=seed, only_batches=True)
-        if not pool.open[index]:
+        if not pool.is_open(index):
             continue
         late = time.monotonic() > deadline
         if late and within is not None:
@@ -301,7 +301,7 @@ def _without(builder: Builder, candidate: Candidate, must: Flags, cell: int) -> 
     pool, hidden = candidate.pool.without(cell), candidate.hidden.copy()
     hidden[cell] = False
     for index in _order(pool, largest_first=True):
-        if pool.open[index] and not protect_need(builder, pool, hidden, index, EXCHANGED):
+        if pool.is_open(index) and not protect_need(builder, pool, hidden, index, EXCHANGED):
             return None
         if float(builder.weights[hidden & (pool.moved() | must)].sum()) >= candidate.loss:
             return None
@@ -456,14 +456,14 @@ def protect_need(
             pool.add_sparse(cells, data)
             if pool.reached(index) <= before:
                 break
-        if not pool.open[index]:
+        if not pool.is_open(index):
             return True
     return False
 
 
 def _target(pool: WitnessPool, index: int, symmetric: bool) -> float:
     """Signed distance that one program should reach; 0 if the need is met."""
-    if not pool.open[index]:
+    if not pool.is_open(index):
         return 0.0
     needs = pool.needs
     upper, lower, width = needs.upper[index], needs.lower[index], needs.width[index]

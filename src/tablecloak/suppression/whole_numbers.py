@@ -56,8 +56,8 @@ def prove_in_whole_numbers(
     needs = system.needs
     for index in np.flatnonzero(where).tolist():
         limits = {1: np.inf, -1: np.inf}
-        for position, sign in enumerate((1, -1)):
-            if ended() or not whole.open_sides()[position][index]:
+        for sign in (1, -1):
+            if ended() or not whole.lacks(index, sign):
                 continue
             reached = float((whole.below if sign > 0 else whole.above)[index])
             need = float((needs.upper if sign > 0 else needs.lower)[index])
@@ -70,7 +70,7 @@ def prove_in_whole_numbers(
                 whole.add(found)
             else:
                 limits[sign] = limit
-        if whole.open[index]:
+        if whole.is_open(index):
             above = max(limits[1], 0.0) if np.isfinite(limits[1]) else np.inf
             possible = needs.met(np.full(len(where), above), np.full(len(where), limits[-1]))[index]
             failures[index] = (above, limits[-1], not possible)

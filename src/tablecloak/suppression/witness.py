@@ -267,6 +267,17 @@ class WitnessPool:
             self.below < share * needs.lower
         ) | narrow
 
+    def is_open(self, index: int) -> bool:
+        """Whether one need is not proved yet; `open` would look at all of them."""
+        return self.lacks(index, 1) or self.lacks(index, -1)
+
+    def lacks(self, index: int, sign: int) -> bool:
+        """Whether one need still needs room above (sign = 1) or below (sign = -1)."""
+        needs, share = self.needs, 1 - 1e-9
+        above, below = self.above[index], self.below[index]
+        side, need = (above, needs.upper) if sign > 0 else (below, needs.lower)
+        return bool(side < share * need[index] or above + below < share * needs.width[index])
+
     def add(self, deviation: Floats) -> None:
         """Keep a solution, and its mirror image, where they prove something new.
 
@@ -454,7 +465,10 @@ class WitnessPool:
         by_cell = self.system.by_cell
         taken = entries_of(by_cell, cells)
         moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
-        residual = np.bincount(by_cell.indices[taken], weights=by_cell.data[taken] * moved)
+        rows = by_cell.indices[taken]
+        if len(rows) < by_cell.shape[1]:
+            rows = np.unique(rows, return_inverse=True)[1]
+        residual = np.bincount(rows, weights=by_cell.data[taken] * moved)
         worst = float(np.max(np.abs(residual), initial=0.0))
         return worst <= TOLERANCE / 2 * self.system.unit
 

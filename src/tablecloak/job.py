@@ -205,7 +205,7 @@ class Suppression(_Part):
     require: Literal["two-sided", "width", "upper"] = "two-sided"
     weights: Literal["value", "unit", "log", "relative"] = "value"
     cost: str | None = None
-    protect_against: list[Literal["contributors", "pairs", "holdings", "zeros"]] = []
+    protect_against: list[Literal["contributors", "pairs", "all-pairs", "holdings", "zeros"]] = []
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)
     time_limit: float = Field(60.0, gt=0)
@@ -225,7 +225,7 @@ class AuditSpec(_Part):
     """``[audit]``: who attacks the suppression besides the external intruder."""
 
     intruders: list[
-        Literal["external", "contributors", "pairs", "holdings", "zeros", "integers"]
+        Literal["external", "contributors", "pairs", "all-pairs", "holdings", "zeros", "integers"]
     ] = []
     groups: bool = False
 

@@ -129,7 +129,7 @@ def audit(
         What counts as protected in a suppression pattern.
     intruders : Intruder, str, or sequence of these, default="external"
         Who attacks a pattern besides the external intruder: "contributors" (each with its own
-        contributions), "pairs" (two together), "holdings", "zeros" (knows true zeros),
+        contributions), "pairs" (two that meet), "all-pairs", "holdings", "zeros" (knows zeros),
         "integers" (knows that values are whole).
     groups : sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well, such as

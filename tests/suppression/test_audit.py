@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from tablecloak.suppression.intruder import Contributors
 
-KINDS = ["external", "zeros", "contributors", "pairs", "holdings"]
+KINDS = ["external", "zeros", "contributors", "pairs", "all-pairs", "holdings"]
 
 
 def microdata_problem(seed: int) -> tuple[tc.ProtectionProblem, pd.DataFrame]:
@@ -73,6 +73,8 @@ def naive_members(problem, frame, hidden, kind) -> list[tuple[np.ndarray, np.nda
     inside = contents(problem.table, frame, column)
     everybody = sorted(frame[column].unique())
     sets = [{who} for who in everybody]
+    if kind == "all-pairs":
+        sets = [set(pair) for pair in itertools.combinations(everybody, 2)]
     if kind == "pairs":
         relations = problem.table.relations.toarray() != 0
         alone = {who: hidden & np.array([set(c) == {who} for c in inside]) for who in everybody}
@@ -194,7 +196,8 @@ def test_verdicts_equal_two_programs_for_each_cell_and_intruder(block):
         problem, frame = microdata_problem(seed)
         hidden = random_pattern(problem, seed)
         naive = TwoPrograms(problem, hidden)
-        for kind in KINDS:
+        # All pairs are many: a quarter of the problems.
+        for kind in KINDS if seed % 4 == 0 else [kind for kind in KINDS if kind != "all-pairs"]:
             found = tc.audit(problem, hidden, intruders=["external", kind])
             assert found.count(tc.Verdict.UNDECIDED) == 0
             members = naive_members(problem, frame, hidden, kind)

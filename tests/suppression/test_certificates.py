@@ -12,7 +12,11 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.suppression.attack import Attack
 from tablecloak.suppression.certificate_file import write_certificate
+from tablecloak.suppression.requirement import needs_of
+from tablecloak.suppression.system import System
+from tablecloak.suppression.witness import WitnessPool
 
 
 @pytest.fixture(scope="module")
@@ -229,3 +233,30 @@ def test_unsafe_patterns_get_no_certificate_file(pattern, tmp_path):
     with pytest.raises(tc.VerificationError):
         write_certificate(found.certificate(), tmp_path / "c.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bound_is_proved_as_well_when_rows_are_dropped_on_the_way(monkeypatch):
+    problem = tc.examples.cox_rounded()
+    whole = tc.suppress(problem, method="exact")
+    monkeypatch.setattr("tablecloak.solve.branch.PURGED_ROWS", 5)
+    sparing = tc.suppress(problem, method="exact")
+    assert sparing.is_optimal
+    assert sparing.bound == whole.bound == 3076
+    sparing.verify()
+    assert len(sparing.bound_certificate.rows) < len(whole.bound_certificate.rows)
+
+
+def test_one_need_looked_up_alone_is_as_open_as_among_all():
+    problem = tc.examples.cox_rounded()
+    system = System.of(problem, needs_of(problem, "two-sided"), ~problem.frozen)
+    pool, attack = WitnessPool(system), Attack(system)
+    seen = set()
+    for cell in system.needs.cells:
+        pool.add(attack.extreme(int(cell), 1, enough=30.0).deviation)
+        for index in range(len(system.needs.cells)):
+            assert pool.is_open(index) == pool.open[index]
+            assert (pool.lacks(index, 1), pool.lacks(index, -1)) == tuple(
+                side[index] for side in pool.open_sides()
+            )
+            seen.add((pool.lacks(index, 1), pool.lacks(index, -1)))
+    assert len(seen) > 1

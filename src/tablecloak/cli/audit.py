@@ -24,6 +24,7 @@ class IntruderName(StrEnum):
 
     CONTRIBUTORS = "contributors"
     PAIRS = "pairs"
+    ALL_PAIRS = "all-pairs"
     HOLDINGS = "holdings"
     ZEROS = "zeros"
     INTEGERS = "integers"

@@ -36,6 +36,7 @@ class InsiderName(StrEnum):
 
     CONTRIBUTORS = "contributors"
     PAIRS = "pairs"
+    ALL_PAIRS = "all-pairs"
     HOLDINGS = "holdings"
     ZEROS = "zeros"
 

@@ -308,8 +308,8 @@ def audit_pattern(
     require : Requirement or str, default="two-sided"
         What counts as protected.
     intruders : Intruder, str, or sequence of these, default="external"
-        Who attacks besides the external intruder: "contributors", "pairs", "holdings",
-        "zeros", "integers", or members of `tablecloak.suppression.intruder`.
+        Who attacks besides the external intruder: "contributors", "pairs", "all-pairs",
+        "holdings", "zeros", "integers", or members of `tablecloak.suppression.intruder`.
     groups : sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well.
     intervals : tuple of numpy.ndarray of float, shape (n_cells,), optional

@@ -137,10 +137,14 @@ class Contributors(Intruder):
         and cells to which only the two of them contribute.
     level : {"contributor", "holding"}, default="contributor"
         Who is meant.
+    everywhere : bool, default=False
+        Also pairs that do not meet: all of them, whose number grows with the square of the
+        number of contributors.
     """
 
     together: int = 1
     level: Literal["contributor", "holding"] = "contributor"
+    everywhere: bool = False
 
     @property
     def name_of_kind(self) -> str:
@@ -159,15 +163,22 @@ class Contributors(Intruder):
         shares = _shares(problem, found, suppressed)
         if self.together == 1:
             return _one_by_one(problem, shares, found)
-        return _in_pairs(problem, shares, suppressed, found)
+        if self.everywhere:
+            who = pd.DataFrame({"one": shares["who"].unique()})
+            pairs = who.merge(who.rename(columns={"one": "other"}), how="cross")
+            pairs = pairs[pairs["one"] < pairs["other"]]
+        else:
+            pairs = _meeting(problem, shares, suppressed)
+        return _in_pairs(problem, shares, pairs, found)
 
 
 def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[Intruder]:
-    """Accept intruders or their names: external, contributors, pairs, holdings, zeros, integers."""
+    """Accept intruders or their names, such as contributors; unknown names list all of them."""
     known: dict[str, Intruder] = {
         "external": External(),
         "contributors": Contributors(),
         "pairs": Contributors(together=2),
+        "all-pairs": Contributors(together=2, everywhere=True),
         "holdings": Contributors(level="holding"),
         "zeros": KnownZeros(),
         "integers": WholeNumbers(),
@@ -220,9 +231,8 @@ def _one_by_one(
 
 
 def _in_pairs(
-    problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags, found: Contributions
+    problem: ProtectionProblem, shares: pd.DataFrame, pairs: pd.DataFrame, found: Contributions
 ) -> list[Knowledge]:
-    pairs = _meeting(problem, shares, suppressed)
     each = [pairs.assign(who=pairs[name]) for name in ("one", "other")]
     both = pd.concat(each).merge(shares, on="who").groupby(["one", "other", "cell"], sort=True)
     known = both.agg(size=("size", "sum"), count=("count", "first"), of=("who", "size"))

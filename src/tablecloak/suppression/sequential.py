@@ -64,6 +64,10 @@ NEGLIGIBLE = 1e-9
 ALL_AT_ONCE = 1000
 """Cells up to which the whole table is one neighbourhood."""
 
+BATCHED_CELLS = 100_000
+"""Cells up to which many needs are attacked at once now and then; beyond, one such program takes
+minutes, and neighbourhoods prove as much."""
+
 INTERIOR_ROWS = 4000
 """Rows from which on a program is solved by the interior point method."""
 
@@ -185,13 +189,15 @@ def protect_one_by_one(
     hidden = (problem.sensitive | problem.forced)[system.cells]
     pool = WitnessPool(system)
     attack = Attack(system)
-    attack.hide(hidden)
-    prove(attack, pool, seed=seed, only_batches=True)
+    batched = system.n_unknown <= BATCHED_CELLS
+    if batched:
+        attack.hide(hidden)
+        prove(attack, pool, seed=seed, only_batches=True)
     builder = Builder(system, weights, within)
     shown = 0.0
     refresh = max(int(pool.open.sum()) // 2, 50)
     for count, index in enumerate(_order(pool, strategy.largest_first)):
-        if count and count % refresh == 0 and np.any(pool.open):
+        if batched and count and count % refresh == 0 and np.any(pool.open):
             attack.hide(hidden)
             prove(attack, pool, seed=seed, only_batches=True)
         if not pool.is_open(index):

@@ -87,8 +87,8 @@ def suppress(
         Replace the weights of the problem by a rule.
     protect_against : Intruder, str, or sequence of these, default=()
         Insiders against whom the pattern must hold as well: "contributors", "pairs",
-        "holdings", "zeros", or members of `tablecloak.suppression.intruder`. The bound stays
-        that of the external intruder: valid, but less tight.
+        "all-pairs", "holdings", "zeros", or members of `tablecloak.suppression.intruder`. The
+        bound stays that of the external intruder: valid, but less tight.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its
         cells have a lower weight.

@@ -98,8 +98,8 @@ class LinearSolver:
         degenerate programs the simplex method takes ten times as long without a good basis.
         "first" means the first solve and each one after `restart`.
     once : bool, default=False
-        Take the first answer, as a heuristic may: a point is checked as always, but "infeasible"
-        is believed, and a point that is not proved to be optimal is not improved.
+        Take the first answer as it comes, without a check and without multipliers: for heuristics
+        whose results are checked where they are used.
     """
 
     def __init__(
@@ -120,9 +120,7 @@ class LinearSolver:
             "solver": "choose",
             "simplex_strategy": 4 if primal else 1,
         }
-        self._final = {SolveStatus.OPTIMAL}
-        if once:
-            self._final |= {SolveStatus.INFEASIBLE, SolveStatus.FEASIBLE}
+        self._once = once
         self._interior = interior
         self._cold = interior != "never"
         self._highs = _new_highs()
@@ -183,9 +181,11 @@ class LinearSolver:
         """
         deadline = time.monotonic() + time_limit
         solution = self._attempt(deadline)
+        if self._once:
+            return solution
         # Warm starts are known to end in points that are not what they claim to be.
         for options in _FALLBACKS:
-            if solution.status in self._final or time.monotonic() >= deadline:
+            if solution.status is SolveStatus.OPTIMAL or time.monotonic() >= deadline:
                 break
             self._highs.clearSolver()
             self._set_options(options)
@@ -240,12 +240,16 @@ class LinearSolver:
             if self._cold:
                 self._set_options(self._options)
                 self._cold = self._interior == "always"
-        program = self.current
         raw = self._highs.getSolution()
         x = np.array(raw.col_value, dtype=np.float64)
         if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED) or not raw.value_valid:
             kept = status if status is not SolveStatus.OPTIMAL else SolveStatus.UNKNOWN
             return Solution(kept, np.empty(0), np.empty(0), np.inf, -np.inf)
+        if self._once:
+            kept = SolveStatus.FEASIBLE if status is SolveStatus.OPTIMAL else SolveStatus.UNKNOWN
+            x = np.clip(x, self.lower, self.upper) if status is SolveStatus.OPTIMAL else np.empty(0)
+            return Solution(kept, x, np.empty(0), np.inf, -np.inf)
+        program = self.current
         duals = np.array(raw.row_dual, dtype=np.float64)
         value = program.objective(x)
         bound = dual_bound(program, duals)

@@ -24,7 +24,7 @@ ROUNDS = 11
 """Rounds of growth: a box in d dimensions is complete after d."""
 
 LARGEST = 2500
-"""Cells beyond which a neighbourhood does not grow."""
+"""Cells beyond which a neighbourhood does not grow by default."""
 
 
 class Neighbourhoods:
@@ -43,7 +43,9 @@ class Neighbourhoods:
         self.relations_of = np.diff(self.by_cell.indptr)
         self.cost = cost
 
-    def around(self, cell: int, width: int, hidden: Flags, slack: int = 0) -> Integers:
+    def around(
+        self, cell: int, width: int, hidden: Flags, slack: int = 0, largest: int = LARGEST
+    ) -> Integers:
         """Return the cells near a cell, itself included, in increasing order.
 
         Parameters
@@ -57,6 +59,8 @@ class Neighbourhoods:
         slack : int, default=0
             Number of relations that a cell may have outside. 0 suits cross-classified tables;
             where hierarchies are deep a box does not close by itself.
+        largest : int, default=2500
+            Cells beyond which it does not grow.
         """
         rows = self.by_cell.indices[entries_of(self.by_cell, np.array([cell]))]
         chosen = [np.array([cell])]
@@ -72,7 +76,7 @@ class Neighbourhoods:
             needed = np.minimum(depth, self.relations_of[cells] - slack)
             near = cells[count >= np.maximum(needed, 1)]
             grown = np.union1d(inside, near)
-            if len(grown) == len(inside) or len(grown) > LARGEST:
+            if len(grown) == len(inside) or len(grown) > largest:
                 break
             inside = grown
         return inside.astype(np.int64)

@@ -74,6 +74,9 @@ INTERIOR_ROWS = 4000
 PROGRAMS = (6, 400)
 """Fewest and most programs over the whole table for what no neighbourhood can protect."""
 
+REGION = (30, 3, 20_000)
+"""Width, slack and size of the regions of a very large table."""
+
 FEW = 50
 """Cells that are still open, below which each is attacked alone after such a program."""
 
@@ -209,6 +212,8 @@ def protect_one_by_one(
         if tick and time.monotonic() > shown + 0.2:
             shown = time.monotonic()
             tick(float(weights[hidden].sum()), int(pool.open.sum()))
+    if not batched and within is None and np.any(pool.open):
+        _protect_regions(builder, pool, hidden, seed, tick)
     if np.any(pool.open) and (within is None or time.monotonic() < deadline):
         _protect_groups(builder, attack, pool, hidden, deadline, seed, tick)
     if np.any(pool.open) and within is None:
@@ -562,7 +567,9 @@ def _protect_groups(
         programs = int(np.clip((deadline - started) / seconds / 1.5, *PROGRAMS))
         size = len(order) if late else max(1, -(-len(order) // programs))
         group = order[:size] if failed == 0 else random.choice(order, size, replace=False)
-        found = _cheapest_for_many(builder, pool, hidden, group, symmetric, random)
+        found = _cheapest_for_many(
+            builder, *builder.whole(symmetric), pool, hidden, group, symmetric, random
+        )
         hidden[found[0]] = True
         pool.add_sparse(*found)
         attack.hide(hidden)
@@ -576,16 +583,48 @@ def _protect_groups(
             tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
 
 
+def _protect_regions(
+    builder: Builder, pool: WitnessPool, hidden: Flags, seed: int, tick: Tick | None
+) -> None:
+    """Protect what no neighbourhood can, in regions of a very large table.
+
+    Each region takes all open needs in it at once, and then those that are left one by one.
+    """
+    random = np.random.default_rng(seed)
+    for symmetric in (True, False, False):
+        tried = np.zeros(len(pool.needs.cells), dtype=bool)
+        for index in _order(pool, largest_first=True):
+            if tried[index] or not pool.is_open(index):
+                continue
+            cell = int(pool.needs.cells[index])
+            cells = builder.near.around(cell, *REGION[:1], hidden, *REGION[1:])
+            needed = pool.need_of[cells]
+            group = np.array([number for number in needed[needed >= 0] if pool.is_open(number)])
+            tried[group] = True
+            program = _CoverProgram(builder.system.part(cells), symmetric=symmetric)
+            for some in (group, np.array([index])):
+                if not pool.is_open(index):
+                    break
+                found = _cheapest_for_many(
+                    builder, cells, program, pool, hidden, some, symmetric, random
+                )
+                hidden[found[0]] = True
+                pool.add_sparse(*found)
+            if tick:
+                tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
+
+
 def _cheapest_for_many(
     builder: Builder,
+    cells: Integers,
+    program: _CoverProgram,
     pool: WitnessPool,
     hidden: Flags,
     group: Integers,
     symmetric: bool,
     random: np.random.Generator,
 ) -> tuple[Integers, Floats]:
-    """Cheapest deviation that moves as many of a group as it can."""
-    cells, program = builder.whole(symmetric)
+    """Cheapest deviation within some cells that moves as many of a group as it can."""
     targets = np.array([_target(pool, int(index), symmetric) for index in group])
     if symmetric and len(group) > 1:
         # Directions of their own, or all would have to grow at once.

@@ -77,7 +77,7 @@ def suppress(
     output: Output,
     weights: Annotated[Weights, typer.Option(help=WeightsHelp)] = Weights.FILE,
     method: Annotated[
-        MethodName, typer.Option(help="auto: exact for small tables, else sequential.")
+        MethodName, typer.Option(help="auto: exact for small tables, else sequential, then exact.")
     ] = MethodName.AUTO,
     require: Annotated[
         RequireName, typer.Option(help="What counts as protected; two-sided is the safe default.")

@@ -39,6 +39,12 @@ Progress = Callable[[str, float, float, int], None]
 EXACT_CELLS = 2000
 """Free cells up to which `auto` searches for a proved optimum."""
 
+BOUNDED_CELLS = 50_000
+"""Free cells up to which `auto` goes on to the exact method if the heuristic ends early."""
+
+SPARE_SHARE = 0.1
+"""Share of the time limit that must be left for this."""
+
 PORTFOLIO_CELLS = 4000
 """Free cells up to which several strategies are tried and the best kept."""
 
@@ -79,7 +85,8 @@ def suppress(
           clean-up. Any size, no lower bound.
         - "exact": the same, then branch and bound over capacity rows. Small tables; always
           gives a lower bound, and a proof of optimality if time allows.
-        - "auto": exact up to 2,000 free cells, sequential beyond.
+        - "auto": exact up to 2,000 free cells; beyond, sequential, and exact in the time that
+          is then left.
     require : Requirement or str, default="two-sided"
         What counts as protected; "width" and "upper" are weaker and only meant for comparison
         with published examples.
@@ -151,6 +158,11 @@ def suppress(
     share = 0.5 if kinds else 1.0
     search.find_first(n_free, 0.5 * share if chosen == "exact" else share)
     bound_certificate = None
+    left = share * (started + time_limit - time.monotonic())
+    if method == "auto" and n_free <= BOUNDED_CELLS and left > SPARE_SHARE * time_limit:
+        # A heuristic that ends early leaves time for a bound, and perhaps for the optimum.
+        chosen = "exact"
+        search.note(f"{left:.0f} s are left: exact method")
     if chosen == "exact" and not search.interrupted:
         bound_certificate = search.improve(share)
     audit = search.hold_against(problem, kinds) if kinds else None

@@ -21,8 +21,8 @@ demo: $(VENV)/installed
 	$(BIN)/tablecloak protect examples/enterprises/job.toml --out results/enterprises
 
 test: $(VENV)/installed-dev
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 2

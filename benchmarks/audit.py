@@ -15,22 +15,26 @@ import statistics
 import time
 
 import numpy as np
-from tables import TABLES
 
 import tablecloak as tc
 from tablecloak.suppression.attack import Attack, with_finite_bounds
 from tablecloak.suppression.requirement import needs_of
 from tablecloak.suppression.system import System
+from tables import TABLES
 
 
-def baseline(problem: tc.ProtectionProblem, hidden: np.ndarray, at_most: float) -> tuple[float, int]:
+def baseline(
+    problem: tc.ProtectionProblem, hidden: np.ndarray, at_most: float
+) -> tuple[float, int]:
     """Seconds of two programs for each sensitive cell, and how many cells were really tried."""
     finite = with_finite_bounds(problem)
     started = time.perf_counter()
     attack = Attack(System.of(finite, needs_of(finite, "two-sided"), hidden))
     cells = attack.system.needs.cells
     order = np.argsort(np.arange(len(cells)) * 0.6180339887 % 1.0)
-    for done, index in enumerate(order, start=1):
+    done = 0
+    for index in order:
+        done += 1
         for sign in (1, -1):
             attack.extreme(int(cells[index]), sign)
         if time.perf_counter() - started > at_most:

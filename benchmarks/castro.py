@@ -1,6 +1,6 @@
 """Suppression on Castro's tables: loss, bound, gap, time, and an audit of what comes out.
 
-    python benchmarks/castro.py FOLDER --weights value --time-limit 60 [--only hier13 table7]
+python benchmarks/castro.py FOLDER --weights value --time-limit 60 [--only hier13 table7]
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The audit of pytauargus on the same pattern: run it with a Python that has pytauargus.
 
-    python benchmarks/write_pattern.py 80x80 /tmp/pattern.jj
-    /path/to/python benchmarks/peer_audit.py /tmp/pattern.jj
+python benchmarks/write_pattern.py 80x80 /tmp/pattern.jj
+/path/to/python benchmarks/peer_audit.py /tmp/pattern.jj
 """
 
 import sys

@@ -14,13 +14,14 @@ def nested(prefix: str, branching: tuple[int, ...]) -> dict:
     """A tree with the given number of children on each level."""
     if len(branching) == 1:
         return {f"{prefix}{i:02d}": {} for i in range(branching[0])}
-    return {f"{prefix}{i:02d}": nested(f"{prefix}{i:02d}", branching[1:]) for i in range(branching[0])}
+    names = [f"{prefix}{i:02d}" for i in range(branching[0])]
+    return {name: nested(name, branching[1:]) for name in names}
 
 
 def leaf_table(
     trees: dict[str, tuple[int, ...]], *, zeros: float, sensitive: float, seed: int
 ) -> tc.ProtectionProblem:
-    """Lognormal leaves (sigma 1.5), some of them empty; some leaves are sensitive, 15 % both ways."""
+    """Lognormal leaves (sigma 1.5), some empty; some are sensitive, 15 % both ways."""
     random = np.random.default_rng(seed)
     hierarchies = {
         name: tc.Hierarchy.from_dict(nested(name, branching)) for name, branching in trees.items()

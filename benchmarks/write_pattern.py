@@ -3,9 +3,9 @@
 import sys
 
 import numpy as np
-from tables import TABLES
 
 import tablecloak as tc
+from tables import TABLES
 
 problem = TABLES[sys.argv[1]]()
 pattern = tc.suppress(problem, method="sequential", time_limit=40)

@@ -434,8 +434,8 @@ def test_heuristic_patterns_on_castros_tables_pass_and_fail_without_one_needed_c
     pattern = tc.suppress(problem, method="sequential", time_limit=2)
     assert_verdicts_equal_two_programs(problem, pattern.suppressed)
     assert tc.audit(problem, pattern).is_safe
-    caught = 0
-    for cell in np.flatnonzero(pattern.secondary)[:5]:
+    caught, some = 0, 5 if problem.table.n_cells < 5000 else 2
+    for cell in np.flatnonzero(pattern.secondary)[:some]:
         hidden = pattern.suppressed.copy()
         hidden[cell] = False
         found = assert_verdicts_equal_two_programs(problem, hidden)

@@ -53,6 +53,9 @@ def protect(
         typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
         raise typer.Exit(NOT_SAFE)
     typer.echo("All releases are proved safe against an external intruder.")
+    if result.pattern_audit is not None and result.pattern_audit.intruders:
+        insiders = ", ".join(result.pattern_audit.intruders)
+        typer.echo(f"The suppression is also proved safe against: {insiders}.")
 
 
 def _reasons(reasons: object) -> str:

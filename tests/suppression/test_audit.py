@@ -434,10 +434,16 @@ def test_heuristic_patterns_on_castros_tables_pass_and_fail_without_one_needed_c
     pattern = tc.suppress(problem, method="sequential", time_limit=2)
     assert_verdicts_equal_two_programs(problem, pattern.suppressed)
     assert tc.audit(problem, pattern).is_safe
-    caught, some = 0, 5 if problem.table.n_cells < 5000 else 2
-    for cell in np.flatnonzero(pattern.secondary)[:some]:
+    caught = 0
+    for number, cell in enumerate(np.flatnonzero(pattern.secondary)):
         hidden = pattern.suppressed.copy()
         hidden[cell] = False
+        # A pattern made in a hurry holds cells that are not needed: on to the first that is.
+        if number >= (5 if problem.table.n_cells < 5000 else 2):
+            if caught:
+                break
+            caught += not tc.audit(problem, hidden).is_safe
+            continue
         found = assert_verdicts_equal_two_programs(problem, hidden)
         caught += not found.is_safe
         naive = TwoPrograms(problem, hidden)

@@ -203,18 +203,20 @@ def branch_and_bound(
         Its bound is valid whenever the search stops; an interruption from the keyboard ends
         the search like the time limit.
     """
-    search = _Search(program, value, separate, purge, step, root_rounds)
-    if progress:
-        search.report = progress
+    report = progress or _say_nothing
+    search = _Search(program, value, separate, purge, step, root_rounds, report)
     deadline = time.monotonic() + time_limit
     try:
         while search.open and search.processed < node_limit and time.monotonic() < deadline:
             search.process_next(deadline)
-            if progress:
-                progress(search.value, search.bound(), len(search.open))
+            report(search.value, search.bound(), len(search.open))
     except (KeyboardInterrupt, TimeoutError):
         pass
     return search.result()
+
+
+def _say_nothing(value: float, bound: float, open_nodes: int) -> None:
+    del value, bound, open_nodes
 
 
 class _Search:
@@ -228,13 +230,14 @@ class _Search:
         purge: Callable[[npt.NDArray[np.int64]], None] | None,
         step: float,
         root_rounds: int,
+        report: Progress,
     ) -> None:
         self.base = program
         self.value = value
         self.x = np.empty(0)
         self.separate = separate
         self.purge = purge
-        self.report: Progress = lambda *_: None
+        self.report = report
         self.step = step
         self.root_rounds = root_rounds
         self.processed = 0

@@ -95,8 +95,10 @@ class Attack:
 
         Multipliers found so give rows whose coefficients are cut at the level anyway.
         """
-        self._cap = distance / self.system.unit
-        self._set_bounds()
+        scaled = distance / self.system.unit
+        if scaled != self._cap:
+            self._cap = scaled
+            self._set_bounds()
 
     def know(self, system: System) -> None:
         """Attack as somebody who knows the bounds of another system over the same cells."""

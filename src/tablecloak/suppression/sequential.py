@@ -588,16 +588,17 @@ def _protect_regions(
 ) -> None:
     """Protect what no neighbourhood can, in regions of a very large table.
 
-    Each region takes all open needs in it at once, and then those that are left one by one.
+    Each region takes all open needs in it at once, and then the one it was made for alone.
     """
     random = np.random.default_rng(seed)
+    width, slack, largest = REGION
     for symmetric in (True, False, False):
         tried = np.zeros(len(pool.needs.cells), dtype=bool)
         for index in _order(pool, largest_first=True):
             if tried[index] or not pool.is_open(index):
                 continue
             cell = int(pool.needs.cells[index])
-            cells = builder.near.around(cell, *REGION[:1], hidden, *REGION[1:])
+            cells = builder.near.around(cell, width, hidden, slack, largest)
             needed = pool.need_of[cells]
             group = np.array([number for number in needed[needed >= 0] if pool.is_open(number)])
             tried[group] = True

@@ -260,12 +260,8 @@ class WitnessPool:
 
     def open_sides(self) -> tuple[Flags, Flags]:
         """Which of them still need room above, and which below."""
-        needs = self.needs
-        share = 1 - 1e-9
-        narrow = self.above + self.below < share * needs.width
-        return (self.above < share * needs.upper) | narrow, (
-            self.below < share * needs.lower
-        ) | narrow
+        every = slice(None)
+        return self._lacking(every, 1), self._lacking(every, -1)
 
     def is_open(self, index: int) -> bool:
         """Whether one need is not proved yet; `open` would look at all of them."""
@@ -273,10 +269,16 @@ class WitnessPool:
 
     def lacks(self, index: int, sign: int) -> bool:
         """Whether one need still needs room above (sign = 1) or below (sign = -1)."""
+        return bool(self._lacking(index, sign))
+
+    def _lacking(self, index: int | slice | Integers, sign: int) -> Flags:
+        """The same for any selection of needs."""
         needs, share = self.needs, 1 - 1e-9
         above, below = self.above[index], self.below[index]
         side, need = (above, needs.upper) if sign > 0 else (below, needs.lower)
-        return bool(side < share * need[index] or above + below < share * needs.width[index])
+        narrow = above + below < share * needs.width[index]
+        lacking: Flags = (side < share * need[index]) | narrow
+        return lacking
 
     def add(self, deviation: Floats) -> None:
         """Keep a solution, and its mirror image, where they prove something new.
@@ -477,11 +479,8 @@ class WitnessPool:
         if self._whole_only and not np.all(d == np.rint(d)):
             return True
         index, moves = needed[touched], d[touched]
-        needs, share = self.needs, 1 - 1e-9
-        above, below = self.above[index], self.below[index]
-        narrow = above + below < share * needs.width[index]
-        up = (moves > above) & ((above < share * needs.upper[index]) | narrow)
-        down = (-moves > below) & ((below < share * needs.lower[index]) | narrow)
+        up = (moves > self.above[index]) & self._lacking(index, 1)
+        down = (-moves > self.below[index]) & self._lacking(index, -1)
         if not (np.any(up) or np.any(down)):
             return True
         if not (self._fits(cells, d) and self._adds_up(cells, d)):

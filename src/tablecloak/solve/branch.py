@@ -149,6 +149,8 @@ class BranchResult:
         The program with all rows added on the way.
     nodes : int
         Nodes processed.
+    is_complete : bool
+        Whether no node is left open.
     """
 
     x: Floats
@@ -157,12 +159,13 @@ class BranchResult:
     tree: BranchTree
     program: Program
     nodes: int
+    is_complete: bool
 
 
 def branch_and_bound(
     program: Program,
     *,
-    value: float = np.inf,
+    value: float | Callable[[], float] = np.inf,
     separate: Separate | None = None,
     purge: Callable[[npt.NDArray[np.int64]], None] | None = None,
     step: float = 0.0,
@@ -177,8 +180,9 @@ def branch_and_bound(
     ----------
     program : Program
         Scaled; integral columns need finite bounds.
-    value : float, default=inf
-        Objective of a point that is already known.
+    value : float or callable, default=inf
+        Objective of a point that is already known; a function is asked again and again, since
+        `separate` may find better points itself.
     separate : callable, optional
         Returns further rows that every wanted point satisfies and the given one does not; an
         integral point counts as found only if it returns None for it. It may raise
@@ -225,7 +229,7 @@ class _Search:
     def __init__(
         self,
         program: Program,
-        value: float,
+        value: float | Callable[[], float],
         separate: Separate | None,
         purge: Callable[[npt.NDArray[np.int64]], None] | None,
         step: float,
@@ -233,7 +237,8 @@ class _Search:
         report: Progress,
     ) -> None:
         self.base = program
-        self.value = value
+        self.known = value if callable(value) else lambda: value
+        self.value = self.known()
         self.x = np.empty(0)
         self.separate = separate
         self.purge = purge
@@ -250,6 +255,7 @@ class _Search:
 
     def cutoff(self) -> float:
         """Bound from which on a node cannot hold a better point."""
+        self.value = min(self.value, self.known())
         if not np.isfinite(self.value):
             return np.inf
         if self.step:
@@ -268,7 +274,15 @@ class _Search:
         for _, _, node in self.open:
             self._inherit(node)
         program = replace(self.solver.program, integral=self.base.integral)
-        return BranchResult(self.x, self.value, self.bound(), self.tree, program, self.processed)
+        return BranchResult(
+            self.x,
+            self.value,
+            self.bound(),
+            self.tree,
+            program,
+            nodes=self.processed,
+            is_complete=not self.open,
+        )
 
     def process_next(self, deadline: float) -> None:
         inherited, _, node = self.open[0]

@@ -1,41 +1,31 @@
-"""Optimal patterns with a proof: capacity rows, found where they are needed.
+"""Optimal patterns with a proof, by branch and bound over rows found where they are needed.
 
-A pattern y protects cell p upwards exactly if for all multipliers gamma of the relations,
-with alpha - beta = e_p - A^T gamma and alpha, beta >= 0::
-
-    sum_i (alpha_i (ub_i - a_i) + beta_i (a_i - lb_i)) y_i >= UPL_p
-
-(and likewise downwards with -e_p; for a width, with the sum of both). Such a row holds for
-*any* gamma, so gamma alone is its proof. Branch and bound over the rows found so far gives
-a bound on the loss of every protected pattern; the search adds rows until its best pattern
-survives the attack.
-
-References
-----------
-.. [1] Fischetti, Salazar: Solving the cell suppression problem on tabular data with linear
-   constraints, Management Science 47 (2001), equations (10) to (15).
+The master problem (module `master`) starts without rows. The root is solved and attacked until
+rows stop to help; then searches near the best pattern, in ever larger parts of the table, find
+better patterns and more rows; then branch and bound, in which the rows of a pool are looked
+through before anything is attacked, proves how good the best pattern is.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.errors import VerificationError
-from tablecloak.solve.branch import BranchTree, branch_and_bound
-from tablecloak.solve.program import Program
+from tablecloak.solve.branch import BranchResult, Rows, branch_and_bound
 from tablecloak.suppression.attack import Attack, Extreme
-from tablecloak.suppression.requirement import Needs, Requirement, needs_of
+from tablecloak.suppression.bridges import BridgeFinder
+from tablecloak.suppression.master import BoundCertificate, CapacityRow, Master, Row, joined, side
+from tablecloak.suppression.nearby import search_nearby
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.sequential import Candidate
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["BoundCertificate", "CapacityRow", "minimise_loss"]
+__all__ = ["minimise_loss"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -43,72 +33,23 @@ Flags = npt.NDArray[np.bool_]
 VIOLATION = 1e-6
 """Share of its right-hand side by which a row must be violated to be worth adding."""
 
+POOL_VIOLATION = 1e-4
+"""The same for rows that are known already."""
+
+MOST_FROM_POOL = 300
+"""Rows of the pool that are added at once, the most violated first."""
+
+ROOT_SHARE = 0.3
+"""Largest share of the time for the first look at the root."""
+
+FIRST_NODES = 30
+"""Nodes of the first search; small tables are done with it."""
+
+NEARBY_SHARE = 0.4
+"""Share of the time that is then left for searches near the best pattern."""
+
 MULTIPLIER_NOISE = 1e-11
 """Multipliers below this share of the largest are dropped; every gamma gives a valid row."""
-
-
-@dataclass(frozen=True, eq=False)
-class CapacityRow:
-    """One capacity row, by its proof.
-
-    Parameters
-    ----------
-    index : int
-        Position of the sensitive cell among all sensitive cells.
-    up, down : tuple of (relations, multipliers), or None
-        Multipliers gamma of the relations for the upward and for the downward side. Both
-        are given for a width.
-    """
-
-    index: int
-    up: tuple[npt.NDArray[np.int64], Floats] | None
-    down: tuple[npt.NDArray[np.int64], Floats] | None
-
-
-@dataclass(frozen=True, eq=False)
-class BoundCertificate:
-    """Proof that no protected pattern loses less than a bound.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    requirement : Requirement
-    rows : list of CapacityRow
-    tree : BranchTree
-    step : float
-        Loss of every pattern is a multiple of it (1 for whole-number weights), or 0.
-    """
-
-    problem: ProtectionProblem
-    requirement: Requirement
-    rows: list[CapacityRow]
-    tree: BranchTree
-    step: float
-
-    def verify(self) -> float:
-        """Return the bound that the proof supports, by sparse products alone.
-
-        Guarantee: for every pattern that suppresses all sensitive and forced cells, no frozen
-        cell, and protects every sensitive cell as required, the sum of weights of its cells is
-        at least the returned number. Proof: docs/guarantees.md, section 2.
-
-        Raises
-        ------
-        VerificationError
-            If the search tree does not cover all patterns.
-        """
-        master = _Master(self.problem, self.requirement)
-        needs = master.needs
-        built = [master.row(needs, row) for row in self.rows]
-        program = master.program
-        if built:
-            ones = np.ones(len(built))
-            matrix = csr_array(vstack(built, format="csr"))
-            program = program.with_rows(matrix, ones, np.full(len(built), np.inf))
-        bound = self.tree.verify(program)
-        if np.isnan(bound):
-            raise VerificationError("The bound is not a number.")
-        return master.total_loss(bound, self.step)
 
 
 def minimise_loss(
@@ -117,6 +58,7 @@ def minimise_loss(
     start: Candidate,
     *,
     time_limit: float = np.inf,
+    seed: int = 0,
     progress: Callable[[float, float, int], None] | None = None,
 ) -> tuple[Candidate, BoundCertificate]:
     """Search the pattern with the least loss, and prove how good the best one is.
@@ -130,6 +72,8 @@ def minimise_loss(
         A proved pattern.
     time_limit : float, default=inf
         Seconds.
+    seed : int, default=0
+        For the parts of the table that are searched near the best pattern.
     progress : callable, optional
         Called with loss, bound and number of open nodes.
 
@@ -139,95 +83,48 @@ def minimise_loss(
         The best proved pattern; it is optimal if its loss equals the bound.
     certificate : BoundCertificate
     """
-    master = _Master(problem, requirement)
-    separator = _Separator(master, start, time.monotonic() + time_limit)
+    master = Master(problem, requirement)
+    deadline = time.monotonic() + time_limit
+    separator = _Separator(master, start, deadline)
     step = 1.0 if np.all(problem.weights == np.rint(problem.weights)) else 0.0
+    proved = -np.inf
 
     def report(value: float, bound: float, open_nodes: int) -> None:
+        nonlocal proved
+        del value
+        proved = max(proved, bound)
         if progress:
-            total = master.total_loss
-            progress(separator.best.loss, min(total(bound, step), separator.best.loss), open_nodes)
+            total, best = master.total_loss, separator.best.loss
+            progress(best, min(total(proved, step), best), open_nodes)
 
-    result = branch_and_bound(
-        master.program,
-        value=(start.loss - master.fixed_loss) / master.scale,
-        separate=separator,
-        purge=separator.keep_rows,
-        step=step / master.scale,
-        time_limit=time_limit,
-        progress=report,
-    )
-    certificate = BoundCertificate(problem, requirement, separator.rows, result.tree, step)
-    return separator.best, certificate
-
-
-class _Master:
-    """min w.y over the cells that are free to be suppressed or published."""
-
-    def __init__(self, problem: ProtectionProblem, requirement: Requirement) -> None:
-        self.problem = problem
-        self.needs = needs_of(problem, requirement)
-        self.fixed = problem.sensitive | problem.forced
-        self.free = np.flatnonzero(~self.fixed & ~problem.frozen)
-        self.fixed_loss = float(problem.weights[self.fixed].sum())
-        weights = problem.weights[self.free]
-        self.scale = float(np.median(weights[weights > 0])) if np.any(weights > 0) else 1.0
-        self.high = problem.upper_bound - problem.table.values
-        self.low = problem.table.values - problem.lower_bound
-        n = len(self.free)
-        self.program = Program(
-            cost=weights / self.scale,
-            matrix=csr_array((0, n)),
-            row_lower=np.zeros(0),
-            row_upper=np.zeros(0),
-            lower=np.zeros(n),
-            upper=np.ones(n),
-            integral=np.ones(n, dtype=bool),
+    def search(share: float, node_limit: int) -> tuple[BranchResult, BoundCertificate]:
+        separator.forget_rows()
+        result = branch_and_bound(
+            master.program,
+            value=lambda: master.objective(separator.best.loss),
+            separate=separator,
+            purge=separator.keep_rows,
+            step=step / master.scale,
+            time_limit=share * max(deadline - time.monotonic(), 0.0),
+            node_limit=node_limit,
+            progress=report,
         )
+        certificate = BoundCertificate(problem, requirement, separator.rows, result.tree, step)
+        return result, certificate
 
-    def row(self, needs: Needs, proof: CapacityRow) -> csr_array:
-        """Coefficients over the free cells, strengthened and scaled to a right-hand side of 1.
-
-        Cells that are suppressed anyway are counted; a coefficient larger than what is then
-        still needed is cut to it, which no 0/1 point notices.
-        """
-        p = int(needs.cells[proof.index])
-        capacity = np.zeros(self.problem.table.n_cells)
-        if proof.up is not None:
-            capacity += self._capacity(p, 1.0, *proof.up)
-        if proof.down is not None:
-            capacity += self._capacity(p, -1.0, *proof.down)
-        need = {
-            (True, False): needs.upper[proof.index],
-            (False, True): needs.lower[proof.index],
-            (True, True): needs.width[proof.index],
-            (False, False): 0.0,
-        }[proof.up is not None, proof.down is not None]
-        left = float(need - capacity[self.fixed].sum())
-        # Rounding must not turn a row that always holds into one that cuts something off.
-        left -= 1e-9 * float(need)
-        if left <= 0:
-            return csr_array((0, len(self.free)))
-        return csr_array(np.minimum(capacity[self.free] / left, 1.0)[None, :])
-
-    def total_loss(self, bound: float, step: float) -> float:
-        """Loss of the whole pattern from a bound on its scaled free part."""
-        total = bound * self.scale
-        if step and np.isfinite(total):
-            total = float(np.ceil(total / step - 1e-6) * step)
-        return self.fixed_loss + total
-
-    def _capacity(
-        self, p: int, sign: float, rows: npt.NDArray[np.int64], multipliers: Floats
-    ) -> Floats:
-        gamma = np.zeros(self.problem.table.n_relations)
-        gamma[rows] = multipliers
-        reduced = -(self.problem.table.relations.T @ gamma)
-        reduced[p] += sign
-        capacity: Floats = np.where(reduced > 0, reduced * self.high, -reduced * self.low)
-        # A frozen cell cannot be suppressed: whatever room it has does not count.
-        capacity[self.problem.frozen] = 0.0
-        return capacity
+    first, certificate = search(ROOT_SHARE, FIRST_NODES)
+    if first.is_complete or time.monotonic() > deadline:
+        return separator.best, certificate
+    search_nearby(
+        master,
+        separator,
+        seed=seed,
+        step=step,
+        deadline=time.monotonic() + NEARBY_SHARE * max(deadline - time.monotonic(), 0.0),
+        progress=lambda: report(0.0, proved, 1),
+    )
+    second, other = search(1.0, 1_000_000)
+    return separator.best, other if second.bound >= first.bound else certificate
 
 
 class _Separator:
@@ -235,20 +132,25 @@ class _Separator:
 
     def __init__(
         self,
-        master: _Master,
+        master: Master,
         start: Candidate,
         deadline: float,
     ) -> None:
         self.master = master
         self.best = start
-        self.rows: list[CapacityRow] = []
+        self.rows: list[Row] = []
+        self.pool: list[Row] = []
+        self.pooled = csr_array((0, len(master.free)))
+        self.pooled_sides = np.empty(0)
+        self.fractional = np.empty(0)
         self.system = start.pool.system
         self.attack = Attack(self.system)
+        self.bridges = BridgeFinder(self.system, master.fixed[self.system.cells])
         self.deadline = deadline
         # The witness that last met a need often meets it again.
         self.known: dict[tuple[int, int], Floats] = {}
 
-    def __call__(self, y: Floats, integral: bool) -> tuple[csr_array, Floats, Floats] | None:
+    def __call__(self, y: Floats, integral: bool) -> Rows | None:
         """Return rows that `y` violates; None if it is a protected pattern.
 
         Raises
@@ -261,6 +163,11 @@ class _Separator:
         share = everywhere[self.system.cells]
         if integral:
             share = np.rint(share)
+        if not integral:
+            self.fractional = y.copy()
+        pooled = self._from_pool(y)
+        if pooled is not None:
+            return pooled
         self.attack.hide(share)
         found: list[csr_array] = []
         if not integral:
@@ -272,10 +179,37 @@ class _Separator:
                 self._separate(y, share, None, found, capped=True)
             elif pool is not None:
                 self._keep(share > 0.5, pool)
+                return None
+        for bridge in self.bridges.in_relations(share):
+            self._add(bridge, y, found)
+        if integral or not found:
+            for bridge in self.bridges.in_combinations(share, self.deadline):
+                self._add(bridge, y, found)
         if not found:
             return None
-        ones = np.ones(len(found))
-        return csr_array(vstack(found, format="csr")), ones, np.full(len(found), np.inf)
+        added = joined(found, self.rows[-len(found) :])
+        self.pool.extend(self.rows[-len(found) :])
+        self.pooled = csr_array(vstack([self.pooled, added[0]], format="csr"))
+        self.pooled_sides = np.append(self.pooled_sides, added[1])
+        return added
+
+    def every_row(self) -> Rows:
+        """Return all rows found so far."""
+        return self.pooled, self.pooled_sides, np.full(len(self.pool), np.inf)
+
+    def forget_rows(self) -> None:
+        """Start a new list of rows; the pool keeps what was found."""
+        self.rows = []
+
+    def _from_pool(self, y: Floats) -> Rows | None:
+        """Return known rows that `y` violates, and list them as in use."""
+        missing = self.pooled_sides - self.pooled @ y
+        violated = np.flatnonzero(missing > POOL_VIOLATION)
+        if not len(violated):
+            return None
+        chosen = violated[np.argsort(-missing[violated], kind="stable")[:MOST_FROM_POOL]]
+        self.rows.extend(self.pool[number] for number in chosen.tolist())
+        return self.pooled[chosen], self.pooled_sides[chosen], np.full(len(chosen), np.inf)
 
     def keep_rows(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all rows but some."""
@@ -304,11 +238,15 @@ class _Separator:
                         pool.add(witness)
                 if proof is None:
                     continue
-                row = self.master.row(self.master.needs, proof)
-                if row.shape[0] and (row @ y)[0] < 1 - VIOLATION:
-                    self.rows.append(proof)
-                    found.append(row)
+                self._add(proof, y, found)
         self.attack.cap(np.inf)
+
+    def _add(self, proof: Row, y: Floats, found: list[csr_array]) -> None:
+        """Keep a row if `y` violates it."""
+        row = self.master.row(self.master.needs, proof)
+        if row.nnz and (row @ y)[0] < side(row, proof) - VIOLATION:
+            self.rows.append(proof)
+            found.append(row)
 
     def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
         candidate = Candidate(hidden, pool, self.best.weights)
@@ -339,8 +277,8 @@ class _Separator:
                 self.known[index, sign] = extreme.deviation
                 outcomes.append((None, [extreme.deviation]))
             else:
-                side = self._sparse(extreme.duals)
-                up, down = (side, None) if sign > 0 else (None, side)
+                found = self._sparse(extreme.duals)
+                up, down = (found, None) if sign > 0 else (None, found)
                 outcomes.append((CapacityRow(index, up, down), []))
         width = needs.width[index]
         if width > 0 and sum(e.reach for e in reached.values()) < width * (1 - 1e-9):

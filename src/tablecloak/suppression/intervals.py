@@ -35,7 +35,7 @@ from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds, with_intervals
-from tablecloak.suppression.exact import CapacityRow
+from tablecloak.suppression.master import CapacityRow
 from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import VerificationError
-from tablecloak.suppression.exact import BoundCertificate
+from tablecloak.suppression.master import BoundCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.witness import ProtectionCertificate, Verification
 from tablecloak.tables.problem import ProtectionProblem

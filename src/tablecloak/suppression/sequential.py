@@ -156,6 +156,7 @@ def protect_one_by_one(
     system: System,
     strategy: Strategy,
     *,
+    start: Flags | None = None,
     within: Flags | None = None,
     deadline: float = np.inf,
     seed: int = 0,
@@ -170,6 +171,8 @@ def protect_one_by_one(
     system : System
         Of all cells that may be suppressed.
     strategy : Strategy
+    start : numpy.ndarray of bool, shape (n_unknown,), optional
+        Suppress these cells to begin with.
     within : numpy.ndarray of bool, shape (n_unknown,), optional
         Suppress these cells only; by default all.
     deadline : float, default=inf
@@ -190,6 +193,8 @@ def protect_one_by_one(
     """
     weights = problem.weights[system.cells]
     hidden = (problem.sensitive | problem.forced)[system.cells]
+    if start is not None:
+        hidden |= start
     pool = WitnessPool(system)
     attack = Attack(system)
     batched = system.n_unknown <= BATCHED_CELLS

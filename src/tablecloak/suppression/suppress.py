@@ -13,9 +13,10 @@ import numpy.typing as npt
 from tablecloak.errors import InputError, SolverError, suggestion
 from tablecloak.suppression.attack import with_finite_bounds
 from tablecloak.suppression.audit import Audit
-from tablecloak.suppression.exact import BoundCertificate, minimise_loss
+from tablecloak.suppression.exact import minimise_loss
 from tablecloak.suppression.insiders import hold_against
 from tablecloak.suppression.intruder import Intruder, parse_intruders
+from tablecloak.suppression.master import BoundCertificate
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.suppression.sequential import (
@@ -238,6 +239,7 @@ class _Search:
             self.requirement,
             self.best,
             time_limit=share * max(self.deadline - time.monotonic(), 0.0),
+            seed=self.seed,
             progress=report,
         )
         return certificate

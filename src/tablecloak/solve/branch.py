@@ -151,6 +151,8 @@ class BranchResult:
         Nodes processed.
     is_complete : bool
         Whether no node is left open.
+    is_interrupted : bool
+        Whether the keyboard ended the search.
     """
 
     x: Floats
@@ -160,6 +162,7 @@ class BranchResult:
     program: Program
     nodes: int
     is_complete: bool
+    is_interrupted: bool
 
 
 def branch_and_bound(
@@ -214,8 +217,10 @@ def branch_and_bound(
         while search.open and search.processed < node_limit and time.monotonic() < deadline:
             search.process_next(deadline)
             report(search.value, search.bound(), len(search.open))
-    except (KeyboardInterrupt, TimeoutError):
+    except TimeoutError:
         pass
+    except KeyboardInterrupt:
+        search.is_interrupted = True
     return search.result()
 
 
@@ -246,6 +251,7 @@ class _Search:
         self.step = step
         self.root_rounds = root_rounds
         self.processed = 0
+        self.is_interrupted = False
         self.solver = LinearSolver(program)
         self.integral = np.flatnonzero(program.integral)
         self.tree = BranchTree([_Node(-1, -1, False, 0.0, -np.inf, 0)])
@@ -282,6 +288,7 @@ class _Search:
             program,
             nodes=self.processed,
             is_complete=not self.open,
+            is_interrupted=self.is_interrupted,
         )
 
     def process_next(self, deadline: float) -> None:

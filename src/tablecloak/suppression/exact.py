@@ -39,10 +39,10 @@ POOL_VIOLATION = 1e-4
 MOST_FROM_POOL = 300
 """Rows of the pool that are added at once, the most violated first."""
 
-ROOT_SHARE = 0.3
+ROOT_SHARE = 0.2
 """Largest share of the time for the first look at the root."""
 
-FIRST_NODES = 30
+FIRST_NODES = 1000
 """Nodes of the first search; small tables are done with it."""
 
 NEARBY_SHARE = 0.4
@@ -113,16 +113,19 @@ def minimise_loss(
         return result, certificate
 
     first, certificate = search(ROOT_SHARE, FIRST_NODES)
-    if first.is_complete or time.monotonic() > deadline:
+    if first.is_complete or first.is_interrupted or time.monotonic() > deadline:
         return separator.best, certificate
-    search_nearby(
-        master,
-        separator,
-        seed=seed,
-        step=step,
-        deadline=time.monotonic() + NEARBY_SHARE * max(deadline - time.monotonic(), 0.0),
-        progress=lambda: report(0.0, proved, 1),
-    )
+    try:
+        search_nearby(
+            master,
+            separator,
+            seed=seed,
+            step=step,
+            deadline=time.monotonic() + NEARBY_SHARE * max(deadline - time.monotonic(), 0.0),
+            progress=lambda: report(0.0, proved, 1),
+        )
+    except (KeyboardInterrupt, TimeoutError):
+        return separator.best, certificate
     second, other = search(1.0, 1_000_000)
     return separator.best, other if second.bound >= first.bound else certificate
 
@@ -142,7 +145,7 @@ class _Separator:
         self.pool: list[Row] = []
         self.pooled = csr_array((0, len(master.free)))
         self.pooled_sides = np.empty(0)
-        self.fractional = np.empty(0)
+        self.fractional = np.zeros(len(master.free))
         self.system = start.pool.system
         self.attack = Attack(self.system)
         self.bridges = BridgeFinder(self.system, master.fixed[self.system.cells])
@@ -182,7 +185,7 @@ class _Separator:
                 return None
         for bridge in self.bridges.in_relations(share):
             self._add(bridge, y, found)
-        if integral or not found:
+        if integral:
             for bridge in self.bridges.in_combinations(share, self.deadline):
                 self._add(bridge, y, found)
         if not found:

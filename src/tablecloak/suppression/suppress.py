@@ -43,6 +43,9 @@ EXACT_CELLS = 2000
 BOUNDED_CELLS = 50_000
 """Free cells up to which `auto` goes on to the exact method if the heuristic ends early."""
 
+SEARCHED_CELLS = 1000
+"""Free cells up to which the exact method finds better patterns than a heuristic in its time."""
+
 SPARE_SHARE = 0.1
 """Share of the time limit that must be left for this."""
 
@@ -157,7 +160,10 @@ def suppress(
         chosen = "exact" if n_free <= EXACT_CELLS else "sequential"
         search.note(f"{n_free} cells are free to be suppressed: {chosen} method")
     share = 0.5 if kinds else 1.0
-    search.find_first(n_free, 0.5 * share if chosen == "exact" else share)
+    if chosen == "exact":
+        search.find_first(n_free, (0.25 if n_free <= SEARCHED_CELLS else 0.5) * share)
+    else:
+        search.find_first(n_free, share)
     bound_certificate = None
     left = share * (started + time_limit - time.monotonic())
     if method == "auto" and n_free <= BOUNDED_CELLS and left > SPARE_SHARE * time_limit:

@@ -1,7 +1,9 @@
-"""Suppression on Castro's tables: loss, bound, gap, time, and an audit of what comes out.
+"""Castro's tables: loss, bound, gap and time of suppression (and an audit of what comes out), or
+of adjustment.
 
 python benchmarks/castro.py FOLDER --weights value --time-limit 60 [--only hier13 table7]
-"""
+python benchmarks/castro.py FOLDER --adjust --time-limit 60
+"""  # noqa: D205
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ def main() -> None:
     parser.add_argument("--weights", default="value", choices=["value", "unit", "file"])
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--adjust", action="store_true", help="weights 1 / value")
     options = parser.parse_args()
     files = sorted(options.folder.glob("*.jj.gz"), key=lambda path: path.stat().st_size)
     for path in files:
@@ -26,6 +29,16 @@ def main() -> None:
             continue
         problem = tc.read_jj(path)
         started = time.perf_counter()
+        if options.adjust:
+            adjusted = tc.adjust(problem, time_limit=options.time_limit)
+            seconds = time.perf_counter() - started
+            print(
+                f"| {name} | {adjusted.loss:.6f} | {adjusted.bound:.6f} | "
+                f"{100 * adjusted.gap:.2f} % | {'yes' if adjusted.integer else 'no'} | "
+                f"{seconds:.0f} |",
+                flush=True,
+            )
+            continue
         pattern = tc.suppress(problem, weights=options.weights, time_limit=options.time_limit)
         seconds = time.perf_counter() - started
         found = tc.audit(problem, pattern)

@@ -25,6 +25,10 @@ Directions = Literal["search", "up", "down"] | npt.ArrayLike
 Progress = Callable[[str, float, float, int], None]
 
 
+WHOLE_SHARE = 0.15
+"""Share of the time kept back for whole numbers, where they are wanted."""
+
+
 def adjust(
     problem: ProtectionProblem,
     *,
@@ -98,7 +102,8 @@ def adjust(
     room = room_of(problem, limit=sensitive_limit, integer=whole)
     room = _finite_room(problem, room)
     model = AdjustmentModel(problem, cost, room, rows)
-    search = DirectionSearch(model, started + time_limit, progress)
+    searched = (1 - WHOLE_SHARE if whole else 1.0) * time_limit
+    search = DirectionSearch(model, started + searched, progress)
     fixed = _fixed_directions(model, directions)
     if fixed is not None:
         search.fixed(fixed)
@@ -304,10 +309,11 @@ def _certificate(
     """The best proof of a lower bound, and what it is expected to prove."""
     if search.tree is not None:
         return DistanceBound(model, search.tree, np.empty(0)), model.loss(search.bound)
-    program = model.program
+    program, solution = model.program, search.root
     if fixed is not None:
         lower, upper = program.lower.copy(), program.upper.copy()
         lower[model.direction_columns] = upper[model.direction_columns] = fixed
         program = program.with_bounds(lower, upper)
-    solution = LinearSolver(program).solve()
+    if solution is None or not len(solution.duals):
+        solution = LinearSolver(program).solve()
     return DistanceBound(model, None, solution.duals, fixed), model.loss(solution.bound)

@@ -19,18 +19,36 @@ from scipy.sparse import csr_array, diags_array
 from tablecloak.cta.formulation import AdjustmentModel
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch import BranchTree, branch_and_bound
-from tablecloak.solve.highs import LinearSolver, SolveStatus, solve
+from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, solve
 
 __all__ = ["DirectionSearch", "Found"]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float, float, int], None]
 
+INTERIOR_ROWS = 5000
+"""Rows from which on programs are solved from scratch by the interior point method."""
+
 PROOF_CELLS = 60
 """Sensitive cells up to which our own branch and bound is tried before HiGHS."""
 
 FLIPPED = 0.3
 """Share of the promising directions that is turned around at once."""
+
+NOISE = 1.0
+"""Standard deviation of the logarithm of what a promise is multiplied by in random choices."""
+
+RELAXED_ROWS = 12_000
+"""Rows up to which mixed-integer programs over the whole table are tried."""
+
+RELAXED = 20
+"""Directions that are free at first."""
+
+RELAXED_SHARE = 0.15
+"""Share of the time for one such program."""
+
+REPEATED = 50
+"""Choices that were tried before, in a row, after which the search gives up."""
 
 WHOLE_REACH = (4.0, 100.0)
 """How far from the fractional point whole numbers are sought, one after the other."""
@@ -72,8 +90,12 @@ class DirectionSearch:
         self.best: Found | None = None
         self.bound = -np.inf
         self.tree: BranchTree | None = None
+        self.root: Solution | None = None
         self.notes: list[str] = []
-        self._linear = LinearSolver(model.program)
+        large = model.program.n_rows > INTERIOR_ROWS
+        self._linear = LinearSolver(
+            model.program, interior="always" if large else "never", crossover=not large
+        )
 
     def fixed(self, directions: Floats, time_limit: float = np.inf) -> Found | None:
         """Solve with given directions; None if they are infeasible."""
@@ -93,10 +115,9 @@ class DirectionSearch:
         low, high = self.model.allowed()
         relaxed = self._linear.solve(max(self.deadline - time.monotonic(), 1.0))
         self.bound = max(self.bound, relaxed.bound)
-        if len(relaxed.duals):
-            self.root_duals = relaxed.duals
+        self.root = relaxed
         choices = [high, low]
-        if len(relaxed.x):
+        if len(relaxed.x) and self.model.program.n_rows <= INTERIOR_ROWS:
             choices.append(np.clip(self.model.directions(relaxed.x), low, high))
         for directions in choices:
             if self.best is not None and time.monotonic() > self.deadline:
@@ -107,10 +128,13 @@ class DirectionSearch:
         """Branch and bound until the best point is proved or time is up."""
         if len(self.model.sensitive) <= PROOF_CELLS:
             self._prove(0.3)
+        n_rows = self.model.program.n_rows
         if not self._is_closed():
-            self._flip(0.15)
-        if not self._is_closed():
-            self._ask_highs(0.75)
+            self._flip(0.1 if n_rows <= RELAXED_ROWS else 0.9)
+        if not self._is_closed() and n_rows <= INTERIOR_ROWS:
+            self._ask_highs(0.65)
+        if not self._is_closed() and n_rows <= RELAXED_ROWS:
+            self._relax_some(0.7)
         if not self._is_closed():
             # What the search takes longest to prove takes a while to check as well.
             self._prove(0.8)
@@ -119,39 +143,87 @@ class DirectionSearch:
         """Turn directions around where the multipliers of the linear program promise a gain.
 
         The optimal value is convex in the directions, so that the reduced cost of a direction
-        bounds from below what turning it can bring. The most promising share is turned at
-        once, less after each failure, down to single ones.
+        bounds from below what turning it can bring; without a promise the directions are
+        optimal. The most promising share is turned at once, less after each failure; once even
+        single ones fail, random choices among the promising ones follow.
         """
         if self.best is None:
             return
         deadline = time.monotonic() + self._left(share)
+        random = np.random.default_rng(0)
         columns = self.model.direction_columns
         low, high = self.model.allowed()
         directions = self.model.directions(self.best.x)
         value, promise = self._priced(directions)
-        part, failures = FLIPPED, 0
-        tried: set[int] = set()
-        while time.monotonic() < deadline and np.isfinite(value):
+        part, noise, programs = FLIPPED, 0.0, 0
+        tried: set[bytes] = set()
+        repeated = 0
+        while time.monotonic() < deadline and np.isfinite(value) and repeated < REPEATED:
             free = np.where(directions > 0, low < 0.5, high > 0.5)
             gain = np.where(free, promise, 0.0)
             candidates = np.flatnonzero(gain < -1e-9 * max(1.0, abs(value)))
-            candidates = candidates[~np.isin(candidates, list(tried))]
             if not len(candidates):
                 break
-            order = candidates[np.argsort(gain[candidates], kind="stable")]
-            chosen = order[: max(1, int(part * len(order)))]
+            drawn = gain[candidates] * np.exp(random.normal(0, 1, len(candidates)) * noise)
+            order = candidates[np.argsort(drawn, kind="stable")]
+            size = max(1, int(part * len(order)))
             turned = directions.copy()
-            turned[chosen] = 1 - turned[chosen]
+            turned[order[:size]] = 1 - turned[order[:size]]
+            if size == 1:
+                part, noise = FLIPPED, NOISE
+            else:
+                part /= 2
+            if turned.tobytes() in tried:
+                repeated += 1
+                continue
+            tried.add(turned.tobytes())
+            programs += 1
             found, new_promise = self._priced(turned, max(deadline - time.monotonic(), 0.01))
             if found < value - 1e-9 * abs(value):
                 directions, value, promise = turned, found, new_promise
-                tried.clear()
-                continue
-            if len(chosen) == 1:
-                tried.add(int(chosen[0]))
-                failures += 1
-            part = max(part / 2, 1e-9)
-        self.notes.append(f"directions turned around: {len(columns)} looked at, {failures} failed")
+                part, repeated = min(2 * part, FLIPPED), 0
+        self.notes.append(f"directions of {len(columns)} cells turned around {programs} times")
+
+    def _relax_some(self, share: float) -> None:
+        """Leave some directions free at a time and all others as they are (fix and relax).
+
+        The free ones are drawn at random; how many depends on how long such programs take.
+        """
+        if self.best is None:
+            return
+        deadline = time.monotonic() + self._left(share)
+        random = np.random.default_rng(1)
+        program, columns = self.model.program, self.model.direction_columns
+        low, high = self.model.allowed()
+        size, programs = min(RELAXED, len(columns)), 0
+        limit = max(self._left(share) * RELAXED_SHARE, 1.0)
+        while time.monotonic() < deadline and not self._is_closed():
+            directions = self.model.directions(self.best.x)
+            free = random.choice(len(columns), size, replace=False)
+            lower, upper = program.lower.copy(), program.upper.copy()
+            lower[columns] = upper[columns] = directions
+            lower[columns[free]], upper[columns[free]] = low[free], high[free]
+            started = time.monotonic()
+            programs += 1
+            try:
+                solution = solve(
+                    program.with_bounds(lower, upper),
+                    start=self.best.x,
+                    time_limit=min(limit, max(deadline - started, 0.5)),
+                    gap=1e-4,
+                )
+            except SolverError:
+                break
+            if len(solution.x) and solution.value < self.best.value - 1e-9 * abs(self.best.value):
+                # The directions are kept, the point is solved again with them exactly 0 or 1.
+                self.fixed(self.model.directions(solution.x))
+            if solution.status is not SolveStatus.OPTIMAL:
+                size = max(int(0.8 * size), 1)
+            elif time.monotonic() - started < limit / 3:
+                if size == len(columns):
+                    break
+                size = min(int(1.3 * size) + 1, len(columns))
+        self.notes.append(f"{programs} programs with up to {size} directions free")
 
     def _priced(self, directions: Floats, time_limit: float = np.inf) -> tuple[float, Floats]:
         """Optimal value for given directions, and a lower bound on what turning each changes."""
@@ -160,7 +232,7 @@ class DirectionSearch:
         self._linear.change_bounds(columns, directions, directions)
         solution = self._linear.solve(time_limit)
         self._linear.change_bounds(columns, low, high)
-        if solution.status is not SolveStatus.OPTIMAL:
+        if not len(solution.x) or not len(solution.duals):
             return np.inf, np.zeros(len(columns))
         self._offer(Found(solution.x, solution.value), "turning directions")
         program = self.model.program

@@ -28,9 +28,9 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.errors import ModelError, listed
 from tablecloak.solve.highs import LinearSolver, SolveStatus
+from tablecloak.solve.neighbourhood import Neighbourhoods
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack import Attack, prove
-from tablecloak.suppression.neighbourhood import Neighbourhoods
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
@@ -335,7 +335,7 @@ class Builder:
         self.cost = weights / middle + HIDDEN_COST
         self.within = within
         self.forbidden = -1
-        self.near = Neighbourhoods(system, self.cost)
+        self.near = Neighbourhoods(system.matrix, system.by_cell, self.cost)
         self.kept: dict[bool, tuple[Integers, _CoverProgram]] = {}
 
     def seen_by(self, system: System) -> Builder:

@@ -3,7 +3,7 @@ of adjustment.
 
 python benchmarks/castro.py FOLDER --weights value --time-limit 60 [--only hier13 table7]
 python benchmarks/castro.py FOLDER --adjust --time-limit 60
-"""  # noqa: D205
+"""
 
 from __future__ import annotations
 

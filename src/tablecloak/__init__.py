@@ -40,7 +40,9 @@ _HOME = {
     "VerificationError": "errors",
     "WeightRule": "tables.problem",
     "ZeroUnsafe": "tables.sensitivity",
+    "RoundedTable": "cta.rounding",
     "adjust": "cta.adjust",
+    "controlled_rounding": "cta.rounding",
     "audit": "release",
     "link": "tables.table",
     "protect": "tables.sensitivity",
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
     from tablecloak.cta.preserve import Mean as Mean
     from tablecloak.cta.preserve import Regression as Regression
     from tablecloak.cta.preserve import Slope as Slope
+    from tablecloak.cta.rounding import RoundedTable as RoundedTable
+    from tablecloak.cta.rounding import controlled_rounding as controlled_rounding
     from tablecloak.errors import InputError as InputError
     from tablecloak.errors import ModelError as ModelError
     from tablecloak.errors import SolverError as SolverError

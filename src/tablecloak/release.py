@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.cta.adjustment import TOLERANCE, Adjustment
+from tablecloak.cta.rounding import RoundedTable
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.suppression.audit import Audit, audit_pattern
 from tablecloak.suppression.intervals import IntervalPattern
@@ -30,7 +31,14 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Progress = Callable[[str, float, float, int], None]
 Release = (
-    SuppressionPattern | IntervalPattern | Adjustment | pd.DataFrame | str | Path | npt.ArrayLike
+    SuppressionPattern
+    | IntervalPattern
+    | Adjustment
+    | RoundedTable
+    | pd.DataFrame
+    | str
+    | Path
+    | npt.ArrayLike
 )
 
 _PUBLISHED = {"published", "s", "safe", "v", "z"}
@@ -121,7 +129,7 @@ def audit(
     ----------
     problem : ProtectionProblem
         The original table with its sensitive cells and levels.
-    release : SuppressionPattern, IntervalPattern, Adjustment, DataFrame, path, or array
+    release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, frame, path or array
         A result of ours; a file or frame as read by `read_release`, or one with the columns
         ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
         values.
@@ -235,6 +243,8 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     keys = list(map(str, problem.table.keys.columns))
     if isinstance(release, IntervalPattern):
         return release.lower, release.upper
+    if isinstance(release, RoundedTable):
+        return release.intervals()
     if isinstance(release, pd.DataFrame):
         frame, source = release, "release"
     elif isinstance(release, str | Path) and Path(release).suffix in (".csv", ".parquet"):

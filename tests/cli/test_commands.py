@@ -213,3 +213,17 @@ def test_intervals_are_written_and_audit_refuses_them_once_narrowed(cox, tmp_pat
     frame["lower"] = frame["upper"] = values.astype(int)
     frame.to_csv(out, index=False)
     assert RUN.invoke(app, ["audit", str(cox), str(out)]).exit_code == 1
+
+
+def test_round_writes_an_additive_table_of_multiples_and_says_what_it_does_not_protect(
+    cox, tmp_path
+):
+    path = tmp_path / "r.csv"
+    result = RUN.invoke(app, ["round", str(cox), "-o", str(path), "--base", "5"])
+    assert result.exit_code == 1
+    assert "rounding to base 5, zero-restricted" in result.output
+    assert "sensitive" in result.output
+    values = pd.read_csv(path)["value"].to_numpy()
+    assert np.all(values % 5 == 0)
+    problem = tc.read_jj(cox)
+    assert np.all(problem.table.relations @ values == 0)

@@ -36,6 +36,7 @@ _HOME = {
     "Table": "tables.table",
     "TablecloakError": "errors",
     "TablecloakWarning": "errors",
+    "Variance": "cta.preserve",
     "Verdict": "suppression.audit",
     "VerificationError": "errors",
     "WeightRule": "tables.problem",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from tablecloak.cta.preserve import Mean as Mean
     from tablecloak.cta.preserve import Regression as Regression
     from tablecloak.cta.preserve import Slope as Slope
+    from tablecloak.cta.preserve import Variance as Variance
     from tablecloak.cta.rounding import RoundedTable as RoundedTable
     from tablecloak.cta.rounding import controlled_rounding as controlled_rounding
     from tablecloak.errors import InputError as InputError

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from scipy.stats import ks_2samp
 
 import tablecloak as tc
 
@@ -119,6 +120,43 @@ def test_moments_obey_their_identities(seed):
     assert found.slope == pytest.approx(1 + slope_of_changes)
     assert found.variance_ratio == pytest.approx(ratio)
     assert found.correlation == pytest.approx((1 + slope_of_changes) / np.sqrt(ratio))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["sensitive", "all"]))
+def test_preserved_variance_stays_and_the_bound_still_holds(seed, subset):
+    problem = random_problem(seed, n_sensitive=4)
+    try:
+        adjusted = tc.adjust(
+            problem, preserve=[tc.Mean(subset), tc.Variance(subset)], integer=False, time_limit=10
+        )
+    except (tc.ModelError, tc.SolverError):
+        return
+    found = adjusted.moments(subset)
+    assert found.variance_ratio == pytest.approx(1, abs=1.01e-4)
+    assert found.mean_shift == pytest.approx(0, abs=1e-5)
+    free = tc.adjust(problem, preserve=[tc.Mean(subset)], integer=False, time_limit=10)
+    assert adjusted.bound <= free.loss * (1 + 1e-9)
+
+
+def test_preserved_variance_of_coxs_table():
+    problem = tc.examples.cox()
+    adjusted = tc.adjust(problem, preserve=["mean", "variance"], weights="unit")
+    found = adjusted.moments()
+    assert found.variance_ratio == pytest.approx(1, abs=1.01e-4)
+    assert found.slope < 1 < found.slope / found.correlation**2
+    plain = tc.adjust(problem, weights="unit").moments()
+    assert abs(plain.variance_ratio - 1) > 0.2
+    with pytest.raises(tc.InputError, match="whole numbers"):
+        tc.adjust(problem, preserve=["variance"], integer=True)
+
+
+def test_distance_of_distributions_is_that_of_kolmogorov_and_smirnov():
+    adjusted = tc.adjust(tc.examples.cox(), weights="unit")
+    a, x = adjusted.problem.table.values, adjusted.values
+    sensitive = adjusted.problem.sensitive
+    expected = ks_2samp(a[sensitive], x[sensitive], method="asymp").statistic
+    assert adjusted.moments().distribution_distance == pytest.approx(expected)
 
 
 def test_mean_over_one_region_stays():

@@ -178,7 +178,7 @@ def adjust(
     preserve: Annotated[
         list[str] | None,
         typer.Option(
-            help="Statistic to keep: mean, slope or regression, also as mean:all. Repeat."
+            help="Statistic to keep: mean, slope, regression or variance, also as mean:all. Repeat."
         ),
     ] = None,
     sensitive_limit: Annotated[

@@ -13,7 +13,14 @@ from scipy.sparse.linalg import lsqr
 from tablecloak.cta.adjustment import Adjustment, DistanceBound
 from tablecloak.cta.directions import DirectionSearch, Found
 from tablecloak.cta.formulation import AdjustmentModel, Room, room_of
-from tablecloak.cta.preserve import Preserve, PreservedRow, parse
+from tablecloak.cta.preserve import (
+    Preserve,
+    PreservedRow,
+    PreservedVariance,
+    Variance,
+    moments,
+    parse,
+)
 from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError, listed
 from tablecloak.solve.highs import LinearSolver, find_infeasibility
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
@@ -24,6 +31,15 @@ Floats = npt.NDArray[np.float64]
 Directions = Literal["search", "up", "down"] | npt.ArrayLike
 Progress = Callable[[str, float, float, int], None]
 
+
+VARIANCE_TURNS = 30
+"""Programs solved at most to find the slope at which the variance stays."""
+
+VARIANCE_SHIFTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Slopes that are tried, as shares of what the variance grows by at a slope of 1."""
+
+VARIANCE_WIDTH = 1e-4
+"""Width of an interval of slopes that is not halved any more."""
 
 WHOLE_SHARE = 0.15
 """Share of the time kept back for whole numbers, where they are wanted."""
@@ -98,7 +114,17 @@ def adjust(
     if sensitive_limit is not None and not sensitive_limit >= 1:
         raise InputError(f"`sensitive_limit` must be at least 1. Got {sensitive_limit!r}.")
     cost = _cost(problem, weights)
-    rows = [row for statistic in parse(preserve) for row in statistic.rows(problem, integer=whole)]
+    statistics = parse(preserve)
+    variance = [statistic for statistic in statistics if isinstance(statistic, Variance)]
+    if len(variance) > 1:
+        raise InputError("Only one variance can be preserved; the slope of any number of subsets.")
+    if variance and integer:
+        raise InputError(
+            "A variance cannot be preserved in whole numbers. Leave out `integer`, or preserve "
+            "the slope instead."
+        )
+    whole &= not variance
+    rows = [row for statistic in statistics for row in statistic.rows(problem, integer=whole)]
     room = room_of(problem, limit=sensitive_limit, integer=whole)
     room = _finite_room(problem, room)
     model = AdjustmentModel(problem, cost, room, rows)
@@ -124,13 +150,19 @@ def adjust(
     whole = z is not None
     if z is None:
         z = _refined(model, _snapped(model, search.best))
+    if variance:
+        z = _with_variance(model, z, variance[0], started + time_limit)
+    kept: list[PreservedRow | PreservedVariance] = [
+        *rows,
+        *(statistic.kept(problem) for statistic in variance),
+    ]
     certificate, bound = _certificate(model, search, fixed)
     result = Adjustment(
         problem=problem,
         values=problem.table.values + z,
         weights=cost,
         room=room,
-        preserved=tuple(rows),
+        preserved=tuple(kept),
         bound_certificate=certificate,
         bound=bound,
         seconds=time.monotonic() - started,
@@ -268,10 +300,7 @@ def _is_whole_solution(model: AdjustmentModel, z: Floats, rounded: Floats) -> bo
         return False
     additive = not np.any(model.problem.table.relations @ rounded)
     inside = np.all((rounded <= model.room.up) & (-rounded <= model.room.down))
-    kept = all(
-        abs(float(np.dot(row.coefficients, rounded))) <= row.slack + 1e-9 * model.problem.unit
-        for row in model.preserved
-    )
+    kept = all(row.error(model.problem, rounded) <= 1e-9 for row in model.preserved)
     return bool(additive and inside and kept)
 
 
@@ -295,12 +324,117 @@ def _refined(model: AdjustmentModel, z: Floats) -> Floats:
         return z
     better = z.copy()
     better[cells] += correction
-    worse = any(
-        abs(float(np.dot(row.coefficients, better))) > row.slack + 1e-9 * problem.unit
-        for row in rows
-    )
+    worse = any(row.error(problem, better) > 1e-9 for row in rows)
     smaller = np.max(np.abs(problem.table.relations @ better)) < np.max(np.abs(residual))
     return z if worse or not smaller else better
+
+
+def _with_variance(
+    model: AdjustmentModel, z: Floats, variance: Variance, deadline: float
+) -> Floats:
+    """Change what was found so that the variance stays, with its directions or others.
+
+    With fixed directions the adjustments form a convex set, so that on the line between one
+    with too large and one with too small a variance there is one that keeps it.
+    """
+    problem = model.problem
+    kept = variance.kept(problem)
+    best: Floats | None = None
+    for directions in _choices(model, z, variance, deadline):
+        found = _on_line(model, directions, variance, kept, deadline)
+        if found is not None and (best is None or _loss(model, found) < _loss(model, best)):
+            best = found
+    if best is None:
+        raise SolverError(
+            "No adjustment that preserves the variance was found. Raise `time_limit` or "
+            "`sensitive_limit`, widen bounds or capacities, or preserve the slope instead."
+        )
+    return best
+
+
+def _loss(model: AdjustmentModel, z: Floats) -> float:
+    return float(np.dot(model.weights, np.abs(z)))
+
+
+def _choices(
+    model: AdjustmentModel, z: Floats, variance: Variance, deadline: float
+) -> list[Floats]:
+    """Directions of what was found, and of what is best with some slopes.
+
+    At a slope of 1 the variance grows by V = Var(z) / Var(a); at 1 - V / 2 it would stay if
+    Var(z) did. What is needed lies near.
+    """
+    kept = variance.kept(model.problem)
+    choices = {(z[model.sensitive] > 0).tobytes(): z}
+    growth = 0.0
+    for number, factor in enumerate(VARIANCE_SHIFTS):
+        rows = [*model.preserved, variance.slope_row(model.problem, -factor * growth)]
+        level = AdjustmentModel(model.problem, model.weights, model.room, rows)
+        left = max(deadline - time.monotonic(), 1.0)
+        search = DirectionSearch(
+            level, time.monotonic() + left / (len(VARIANCE_SHIFTS) + 1 - number)
+        )
+        search.start()
+        search.improve()
+        if search.best is None:
+            continue
+        found = level.changes(search.best.x)
+        choices.setdefault((found[model.sensitive] > 0).tobytes(), found)
+        if not number:
+            growth = max(kept.excess(model.problem, found), 0.0)
+    return [(found[model.sensitive] > 0).astype(np.float64) for found in choices.values()]
+
+
+def _on_line(
+    model: AdjustmentModel,
+    directions: Floats,
+    variance: Variance,
+    kept: PreservedVariance,
+    deadline: float,
+) -> Floats | None:
+    """Return an adjustment with given directions that keeps the variance."""
+    problem = model.problem
+
+    def solved(rows: list[PreservedRow]) -> Floats | None:
+        local = AdjustmentModel(problem, model.weights, model.room, [*model.preserved, *rows])
+        found = DirectionSearch(local, deadline).fixed(directions)
+        return None if found is None else _refined(local, _snapped(local, found))
+
+    start = solved([])
+    if start is None:
+        return None
+    first = kept.excess(problem, start)
+    if abs(first) <= kept.tolerance:
+        return start
+    cells = kept.cells
+    shift = moments(problem.table.values[cells], (problem.table.values + start)[cells]).slope - 1
+    # Without a change of Var(z) half of the excess would do; twice as much each time.
+    near, step = (shift, start), -first / 2
+    far: tuple[float, Floats] | None = None
+    for _ in range(VARIANCE_TURNS):
+        width = abs(step if far is None else far[0] - near[0])
+        if width <= VARIANCE_WIDTH or (far is not None and time.monotonic() > deadline):
+            break
+        target = near[0] + step if far is None else (near[0] + far[0]) / 2
+        found = solved([variance.slope_row(problem, target)])
+        if found is None:
+            step /= 4
+        elif kept.excess(problem, found) * first > 0:
+            near, step = (target, found), 2 * step
+        else:
+            far = (target, found)
+    return None if far is None else _between(near[1], far[1], lambda z: kept.excess(problem, z))
+
+
+def _between(near: Floats, far: Floats, excess: Callable[[Floats], float]) -> Floats:
+    """Return the point between two at which the excess vanishes, on the side of the second."""
+    sign = np.sign(excess(near))
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        inside = excess(near + middle * (far - near)) * sign > 0
+        low, high = (middle, high) if inside else (low, middle)
+    return near + high * (far - near)
 
 
 def _certificate(

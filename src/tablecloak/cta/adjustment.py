@@ -9,7 +9,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.cta.formulation import AdjustmentModel, Room
-from tablecloak.cta.preserve import Moments, PreservedRow, moments, select
+from tablecloak.cta.preserve import (
+    Moments,
+    PreservedRow,
+    PreservedVariance,
+    moments,
+    select,
+)
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.branch import BranchTree
 from tablecloak.solve.certify import dual_bound
@@ -32,7 +38,8 @@ class Measured:
     relations, bounds, levels : float
         Largest violation of any relation, bound or capacity, and protection level.
     preserved : float
-        Largest violation of a preserved statistic, in median protection levels.
+        Largest violation of a preserved statistic, in median protection levels; of a variance,
+        as a share of it.
     exact : bool
         Whether all values are whole numbers, so that the check is free of rounding.
     """
@@ -90,7 +97,7 @@ class Adjustment:
         Cost of changing each cell by one unit.
     room : Room
         How far each cell was allowed to move.
-    preserved : tuple of PreservedRow
+    preserved : tuple of PreservedRow or PreservedVariance
     bound_certificate : DistanceBound
     bound : float
         Proved lower bound on the loss of any adjustment with the same room and statistics.
@@ -104,7 +111,7 @@ class Adjustment:
     values: Floats
     weights: Floats
     room: Room
-    preserved: tuple[PreservedRow, ...]
+    preserved: tuple[PreservedRow | PreservedVariance, ...]
     bound_certificate: DistanceBound
     bound: float
     seconds: float
@@ -164,9 +171,9 @@ class Adjustment:
         short = np.minimum(self.room.up_level - z, self.room.down_level + z)
         short = np.where(problem.sensitive, np.maximum(short, 0.0), 0.0)
         self._require(short, max(tolerance, self._rounding()), "are too near to their true values")
-        preserved = max((self._preserved_error(row) for row in self.preserved), default=0.0)
+        preserved = max((row.error(problem, z) for row in self.preserved), default=0.0)
         if preserved > 1e-6:
-            raise VerificationError(f"A preserved statistic is off by {preserved:g} levels.")
+            raise VerificationError(f"A preserved statistic is off by {preserved:g}.")
         proved = self.bound_certificate.verify()
         if proved < self.bound - 1e-9 * max(1.0, abs(self.bound)):
             raise VerificationError(
@@ -196,10 +203,6 @@ class Adjustment:
         beyond = np.maximum(z - self.room.up, -z - self.room.down)
         inside = np.where(sensitive & (self.room.up < self.room.up_level) & (z > 0), 0, beyond)
         return np.maximum(np.maximum(below, above), np.maximum(inside, 0))
-
-    def _preserved_error(self, row: PreservedRow) -> float:
-        total = abs(float(np.dot(row.coefficients, self.changes)))
-        return max(total - row.slack, 0.0) / self.problem.unit
 
     def _require(self, error: Floats, tolerance: float, what: str) -> None:
         bad = np.flatnonzero(error > tolerance)

@@ -259,7 +259,8 @@ class AdjustmentModel:
         rows = csr_array(np.array([row.coefficients for row in self.preserved]))
         matrix, constant = self._on_changes(rows)
         slack = np.array([row.slack for row in self.preserved])
-        return matrix, -constant - slack, -constant + slack
+        middle = np.array([row.target for row in self.preserved]) - constant
+        return matrix, middle - slack, middle + slack
 
     def _discrepancy_rows(self) -> tuple[csr_array, Floats, Floats]:
         n, k = len(self.cells), len(self.sensitive)

@@ -7,7 +7,8 @@ References
 ----------
 .. [1] Cox, Kelly, Patil: Balancing quality and confidentiality for multivariate tabular data,
    Privacy in Statistical Databases 2004.
-.. [2] Cox: Preserving confidentiality and quality of tabular data, 2003: L(y) = Cov(a, y) / Var(a).
+.. [2] Cox: Preserving confidentiality and quality of tabular data, 2003: L(y) = Cov(a, y) / Var(a),
+   Var(a + y) / Var(a) = 1 + 2 L(y) + Var(y) / Var(a).
 """
 
 from __future__ import annotations
@@ -22,7 +23,18 @@ import numpy.typing as npt
 from tablecloak.errors import InputError, ModelError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Mean", "Moments", "Preserve", "PreservedRow", "Regression", "Slope", "moments", "parse"]
+__all__ = [
+    "Mean",
+    "Moments",
+    "Preserve",
+    "PreservedRow",
+    "PreservedVariance",
+    "Regression",
+    "Slope",
+    "Variance",
+    "moments",
+    "parse",
+]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -32,7 +44,7 @@ Subset = str | Mapping[str, Any] | npt.ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class PreservedRow:
-    """lower <= coefficients . z <= upper, where z is measured in median protection levels.
+    """|coefficients . z - target| <= slack.
 
     Parameters
     ----------
@@ -41,12 +53,43 @@ class PreservedRow:
     coefficients : numpy.ndarray of float, shape (n_cells,)
         The largest absolute value is 1.
     slack : float
-        Accepted absolute value of the sum.
+        Accepted distance of the sum from its target.
+    target : float, default=0
     """
 
     name: str
     coefficients: Floats
     slack: float
+    target: float = 0.0
+
+    def error(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return by how much given changes break the row, in median protection levels."""
+        off = abs(float(np.dot(self.coefficients, changes)) - self.target)
+        return max(off - self.slack, 0.0) / problem.unit
+
+
+@dataclass(frozen=True, eq=False)
+class PreservedVariance:
+    """The variance over some cells stays, within a tolerance; checked as it is.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray of bool, shape (n_cells,)
+    tolerance : float
+        Accepted distance of the ratio of variances from 1.
+    """
+
+    cells: Flags
+    tolerance: float
+
+    def error(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return how far the ratio of variances lies beyond what is accepted."""
+        return max(abs(self.excess(problem, changes)) - self.tolerance, 0.0)
+
+    def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return Var(a + z) / Var(a) - 1."""
+        values = problem.table.values[self.cells]
+        return moments(values, values + changes[self.cells]).variance_ratio - 1
 
 
 @dataclass(frozen=True)
@@ -129,6 +172,49 @@ class Regression(Preserve):
 
 
 @dataclass(frozen=True)
+class Variance(Preserve):
+    """The variance stays: 2 Cov(a, z) + Var(z) = 0.
+
+    The condition is quadratic in z, so that it is met by a search over L(z) = t: each t is a
+    linear row, and between one with too large and one with too small a variance lies the one
+    that is looked for.
+
+    Parameters
+    ----------
+    subset
+        As for the others.
+    tolerance : float, default=1e-4
+        Accepted distance of the ratio of variances from 1.
+    """
+
+    tolerance: float = 1e-4
+
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        """Return no row: the condition is not linear."""
+        del problem, integer
+        return []
+
+    def kept(self, problem: ProtectionProblem) -> PreservedVariance:
+        """Return the condition itself, for checks."""
+        return PreservedVariance(select(problem, self.subset), self.tolerance)
+
+    def slope_row(self, problem: ProtectionProblem, shift: float) -> PreservedRow:
+        """Return the row L(z) = shift.
+
+        Raises
+        ------
+        ModelError
+            If all values of the subset are equal.
+        """
+        row = Slope(self.subset).rows(problem)[0]
+        cells = select(problem, self.subset)
+        values = problem.table.values[cells]
+        centred = values - values.mean()
+        target = shift * float(np.sum(centred**2)) / float(np.abs(centred).max())
+        return PreservedRow("variance", row.coefficients, 0.0, target)
+
+
+@dataclass(frozen=True)
 class Moments:
     """How an adjusted set of values compares with the original.
 
@@ -142,32 +228,38 @@ class Moments:
         Between original and adjusted values.
     variance_ratio : float
         Variance of the adjusted values over that of the original ones.
+    distribution_distance : float
+        Kolmogorov-Smirnov distance between the two empirical distributions.
     """
 
     mean_shift: float
     slope: float
     correlation: float
     variance_ratio: float
+    distribution_distance: float
 
 
 def moments(original: Floats, adjusted: Floats) -> Moments:
     """Compare two sets of values; NaN where the original values are all equal."""
     if len(original) == 0:
-        return Moments(0.0, np.nan, np.nan, np.nan)
+        return Moments(0.0, np.nan, np.nan, np.nan, np.nan)
     a, x = original - original.mean(), adjusted - adjusted.mean()
     var_a, var_x, cov = float(np.mean(a * a)), float(np.mean(x * x)), float(np.mean(a * x))
     shift = float(np.mean(adjusted - original))
+    both = np.sort(np.concatenate([original, adjusted]))
+    below = [np.searchsorted(np.sort(part), both, side="right") for part in (original, adjusted)]
+    distance = float(np.max(np.abs(below[0] - below[1]))) / len(original)
     if var_a == 0:
-        return Moments(shift, np.nan, np.nan, np.nan)
+        return Moments(shift, np.nan, np.nan, np.nan, distance)
     correlation = cov / np.sqrt(var_a * var_x) if var_x > 0 else np.nan
-    return Moments(shift, cov / var_a, float(correlation), var_x / var_a)
+    return Moments(shift, cov / var_a, float(correlation), var_x / var_a, distance)
 
 
 def parse(given: Sequence[Preserve | str]) -> list[Preserve]:
-    """Accept statistics or their names: ``mean``, ``slope``, ``regression``, each over a subset
-    after a colon, as in ``mean:all``; without one, over the sensitive cells.
+    """Accept statistics or their names: ``mean``, ``slope``, ``regression``, ``variance``, each
+    over a subset after a colon, as in ``mean:all``; without one, over the sensitive cells.
     """  # noqa: D205
-    known = {"mean": Mean, "slope": Slope, "regression": Regression}
+    known = {"mean": Mean, "slope": Slope, "regression": Regression, "variance": Variance}
     parsed: list[Preserve] = []
     for entry in given:
         if isinstance(entry, Preserve):

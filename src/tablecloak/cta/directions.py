@@ -29,6 +29,9 @@ Progress = Callable[[str, float, float, int], None]
 INTERIOR_ROWS = 5000
 """Rows from which on programs are solved from scratch by the interior point method."""
 
+FEW_RELATIONS = 1000
+"""Relations up to which HiGHS is asked however many sensitive cells there are."""
+
 PROOF_CELLS = 60
 """Sensitive cells up to which our own branch and bound is tried before HiGHS."""
 
@@ -131,7 +134,8 @@ class DirectionSearch:
         n_rows = self.model.program.n_rows
         if not self._is_closed():
             self._flip(0.1 if n_rows <= RELAXED_ROWS else 0.9)
-        if not self._is_closed() and n_rows <= INTERIOR_ROWS:
+        few_relations = self.model.problem.table.n_relations <= FEW_RELATIONS
+        if not self._is_closed() and (n_rows <= INTERIOR_ROWS or few_relations):
             self._ask_highs(0.65)
         if not self._is_closed() and n_rows <= RELAXED_ROWS:
             self._relax_some(0.7)

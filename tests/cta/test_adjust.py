@@ -139,6 +139,23 @@ def test_preserved_variance_stays_and_the_bound_still_holds(seed, subset):
     assert adjusted.bound <= free.loss * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_start_is_found_exactly_where_some_directions_keep_the_statistics(seed):
+    problem = random_problem(seed, n_sensitive=4)
+    request = {"preserve": ["mean", "slope"], "integer": False, "sensitive_limit": 2}
+    losses = []
+    for signs in itertools.product((1, -1), repeat=problem.n_sensitive):
+        try:
+            losses.append(tc.adjust(problem, directions=signs, **request).loss)
+        except tc.ModelError:
+            continue
+    if not losses:
+        with pytest.raises(tc.ModelError):
+            tc.adjust(problem, **request)
+        return
+    assert tc.adjust(problem, **request).loss == pytest.approx(min(losses), rel=1e-5)
+
+
 def test_preserved_variance_of_coxs_table():
     problem = tc.examples.cox()
     adjusted = tc.adjust(problem, preserve=["mean", "variance"], weights="unit")

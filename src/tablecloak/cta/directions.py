@@ -38,6 +38,9 @@ PROOF_CELLS = 60
 FLIPPED = 0.3
 """Share of the promising directions that is turned around at once."""
 
+MISSED_AT_MOST = 1e-9
+"""Scaled amount by which a statistic may be missed and count as met."""
+
 NOISE = 1.0
 """Standard deviation of the logarithm of what a promise is multiplied by in random choices."""
 
@@ -126,6 +129,22 @@ class DirectionSearch:
             if self.best is not None and time.monotonic() > self.deadline:
                 return
             self.fixed(directions)
+        if self.best is None and self.model.preserved:
+            self._start_elastic(0.6)
+
+    def _start_elastic(self, share: float) -> None:
+        """Let statistics be missed at first, and search directions that do not need it."""
+        model = self.model
+        elastic = AdjustmentModel(
+            model.problem, model.weights, model.room, model.preserved, elastic=True
+        )
+        search = DirectionSearch(elastic, time.monotonic() + self._left(share))
+        search.start()
+        missed = slice(int(elastic.direction_columns[-1]) + 1, None)
+        search._relax_some(1.0, enough=lambda x: bool(np.all(x[missed] <= MISSED_AT_MOST)))
+        if search.best is not None:
+            self.fixed(elastic.directions(search.best.x))
+            self.notes.append("statistics were missed at first")
 
     def improve(self) -> None:
         """Branch and bound until the best point is proved or time is up."""
@@ -188,7 +207,7 @@ class DirectionSearch:
                 part, repeated = min(2 * part, FLIPPED), 0
         self.notes.append(f"directions of {len(columns)} cells turned around {programs} times")
 
-    def _relax_some(self, share: float) -> None:
+    def _relax_some(self, share: float, enough: Callable[[Floats], bool] = lambda _: False) -> None:
         """Leave some directions free at a time and all others as they are (fix and relax).
 
         The free ones are drawn at random; how many depends on how long such programs take.
@@ -201,7 +220,7 @@ class DirectionSearch:
         low, high = self.model.allowed()
         size, programs = min(RELAXED, len(columns)), 0
         limit = max(self._left(share) * RELAXED_SHARE, 1.0)
-        while time.monotonic() < deadline and not self._is_closed():
+        while time.monotonic() < deadline and not (self._is_closed() or enough(self.best.x)):
             directions = self.model.directions(self.best.x)
             free = random.choice(len(columns), size, replace=False)
             lower, upper = program.lower.copy(), program.upper.copy()

@@ -42,6 +42,9 @@ __all__ = ["AdjustmentModel", "Room", "room_of"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+MISSED = 1000.0
+"""Price of missing a statistic by one unit, in median weights."""
+
 ENUMERATED_SIGNS = 14
 """Sensitive cells in a relation up to which all directions are enumerated (2^14 sums)."""
 
@@ -119,11 +122,14 @@ class AdjustmentModel:
         Statistics to preserve.
     cap : float, default=inf
         A known objective value: no cell needs to move farther than cap / weight.
+    elastic : bool, default=False
+        Let statistics be missed at a high price, so that a start is easy to find.
 
     Attributes
     ----------
     program : Program
-        Scaled. Columns: s+ of all movable cells, s- of them, then y of the sensitive ones.
+        Scaled. Columns: s+ of all movable cells, s- of them, then y of the sensitive ones, then
+        by how much each statistic is missed upwards and downwards, if it may be.
     """
 
     def __init__(
@@ -133,6 +139,8 @@ class AdjustmentModel:
         room: Room,
         rows: Sequence[PreservedRow] = (),
         cap: float = np.inf,
+        *,
+        elastic: bool = False,
     ) -> None:
         self.problem = problem
         self.weights = weights
@@ -148,8 +156,11 @@ class AdjustmentModel:
         )
         self.offset = float(np.dot(weights[self.sensitive], self.down_level))
         raw = self._raw(cap)
-        n = len(self.cells)
-        lengths = np.arange(raw.n_columns) < 2 * n
+        self.direction_columns = 2 * len(self.cells) + np.arange(len(self.sensitive))
+        if elastic:
+            raw = self._elastic(raw)
+        lengths = np.ones(raw.n_columns, dtype=bool)
+        lengths[self.direction_columns] = False
         self.scaling = Scaling.by_unit(raw, problem.unit, lengths)
         self.program = self.scaling.apply(raw)
 
@@ -161,13 +172,13 @@ class AdjustmentModel:
         n = len(self.cells)
         z = np.zeros(self.problem.table.n_cells)
         z[self.cells] = raw[:n] - raw[n : 2 * n]
-        y = np.rint(raw[2 * n :])
+        y = np.rint(raw[self.direction_columns])
         z[self.sensitive] += np.where(y > 0, self.up_level, -self.down_level)
         return z
 
     def directions(self, x: Floats) -> Floats:
         """Return y of a point, rounded."""
-        return np.rint(x[2 * len(self.cells) :])
+        return np.rint(x[self.direction_columns])
 
     def point(self, z: Floats) -> Floats:
         """Return the point of the scaled program that stands for changes z."""
@@ -185,11 +196,6 @@ class AdjustmentModel:
     def scaled_loss(self, loss: float) -> float:
         """Return the objective of the scaled program that stands for a loss."""
         return (loss - self.offset) / self.scaling.objective
-
-    @property
-    def direction_columns(self) -> Integers:
-        """Columns that hold the directions y."""
-        return np.arange(2 * len(self.cells), self.program.n_columns)
 
     def allowed(self) -> tuple[Floats, Floats]:
         """Smallest and largest direction of each sensitive cell."""
@@ -225,6 +231,26 @@ class AdjustmentModel:
             lower=np.concatenate([np.zeros(2 * n), y_low]),
             upper=np.concatenate([up, down, y_high]),
             integral=np.arange(2 * n + k) >= 2 * n,
+        )
+
+    def _elastic(self, raw: Program) -> Program:
+        """Add columns that make up for what a statistic is off."""
+        first = self._relation_rows()[0].shape[0] + 2 * len(self.sensitive)
+        count = len(self.preserved)
+        rows, columns = first + np.arange(count), np.arange(count)
+        shape = (raw.n_rows, count)
+        miss = csr_array((np.ones(count), (rows, columns)), shape=shape)
+        reach = np.maximum(self.room.up, self.room.down)
+        most = np.array([float(np.abs(row.coefficients) @ reach) for row in self.preserved])
+        price = MISSED * float(np.median(self.weights[self.cells]))
+        return Program(
+            cost=np.concatenate([raw.cost, np.full(2 * count, price)]),
+            matrix=csr_array(hstack([raw.matrix, miss, -miss], format="csr")),
+            row_lower=raw.row_lower,
+            row_upper=raw.row_upper,
+            lower=np.concatenate([raw.lower, np.zeros(2 * count)]),
+            upper=np.concatenate([raw.upper, most, most]),
+            integral=np.concatenate([raw.integral, np.zeros(2 * count, dtype=bool)]),
         )
 
     def _on_changes(self, coefficients: csr_array) -> tuple[csr_array, Floats]:

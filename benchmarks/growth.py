@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py benchmarks/growth.svg
 
-Three-way tables of made-up enterprises, two levels in each hierarchy, three sizes.
+Three-way tables of made-up enterprises, two levels in each hierarchy, four sizes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tablecloak.suppression.requirement import needs_of
 from tablecloak.suppression.sequential import Strategy, protect_one_by_one
 from tablecloak.suppression.system import System
 
-SIZES = ((1_000, 3), (3_000, 4), (10_000, 5))
+SIZES = ((1_000, 3), (3_000, 4), (10_000, 5), (30_000, 6))
 """Enterprises, and branches on both levels of each of three hierarchies."""
 
 

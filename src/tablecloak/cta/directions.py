@@ -140,7 +140,7 @@ class DirectionSearch:
         )
         search = DirectionSearch(elastic, time.monotonic() + self._left(share))
         search.start()
-        missed = slice(int(elastic.direction_columns[-1]) + 1, None)
+        missed = slice(-2 * len(model.preserved), None)
         search._relax_some(1.0, enough=lambda x: bool(np.all(x[missed] <= MISSED_AT_MOST)))
         if search.best is not None:
             self.fixed(elastic.directions(search.best.x))

@@ -98,7 +98,6 @@ def minimise_loss(
             progress(best, min(total(proved, step), best), open_nodes)
 
     def search(share: float, node_limit: int) -> tuple[BranchResult, BoundCertificate]:
-        separator.forget_rows()
         result = branch_and_bound(
             master.program,
             value=lambda: master.objective(separator.best.loss),
@@ -110,6 +109,7 @@ def minimise_loss(
             progress=report,
         )
         certificate = BoundCertificate(problem, requirement, separator.rows, result.tree, step)
+        separator.forget_rows()
         return result, certificate
 
     first, certificate = search(ROOT_SHARE, FIRST_NODES)

@@ -215,15 +215,15 @@ def test_intervals_are_written_and_audit_refuses_them_once_narrowed(cox, tmp_pat
     assert RUN.invoke(app, ["audit", str(cox), str(out)]).exit_code == 1
 
 
-def test_round_writes_an_additive_table_of_multiples_and_says_what_it_does_not_protect(
-    cox, tmp_path
-):
+def test_round_writes_an_additive_table_of_multiples_only_if_it_protects(cox, tmp_path):
     path = tmp_path / "r.csv"
-    result = RUN.invoke(app, ["round", str(cox), "-o", str(path), "--base", "5"])
-    assert result.exit_code == 1
-    assert "rounding to base 5, zero-restricted" in result.output
-    assert "sensitive" in result.output
+    narrow = RUN.invoke(app, ["round", str(cox), "-o", str(path), "--base", "5"])
+    assert narrow.exit_code == 1
+    assert "larger --base" in narrow.output
+    assert not path.exists()
+    wide = RUN.invoke(app, ["round", str(cox), "-o", str(path), "--base", "100"])
+    assert wide.exit_code == 0
+    assert "rounding to base 100, zero-restricted" in wide.output
     values = pd.read_csv(path)["value"].to_numpy()
-    assert np.all(values % 5 == 0)
-    problem = tc.read_jj(cox)
-    assert np.all(problem.table.relations @ values == 0)
+    assert np.all(values % 100 == 0)
+    assert np.all(tc.read_jj(cox).table.relations @ values == 0)

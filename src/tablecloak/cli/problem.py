@@ -235,8 +235,8 @@ def round_(
 
     Writes `cell,value` for every cell in file order; this file may be published. Prints one
     line with loss, bound, gap and seconds, and one that says how many sensitive cells can be
-    computed more precisely than their levels allow. Exit code 0 only if table and bound were
-    checked and all sensitive cells are protected; 1 if some are not.
+    computed more precisely than their levels allow. If there are any, nothing is written and the
+    exit code is 1: rounding does not look at the levels, so take a larger base.
 
     Example: tablecloak round counts.jj -o rounded.csv --base 5
     """
@@ -255,11 +255,13 @@ def round_(
             progress=reporter,
         )
         found = audit(problem, rounded, time_limit=time_limit, progress=reporter)
-        values = rounded.release()[problem.table.name].to_numpy()
-        write_frame(problem.table.keys.assign(value=values), output)
+        if found.is_safe:
+            values = rounded.release()[problem.table.name].to_numpy()
+            write_frame(problem.table.keys.assign(value=values), output)
     typer.echo(rounded.summary())
     for note in rounded.notes:
         typer.echo(f"note: {note}")
     typer.echo(found.summary())
     if not found.is_safe:
+        typer.echo("Nothing was written. Take a larger --base.", err=True)
         raise typer.Exit(1)

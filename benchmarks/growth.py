@@ -19,7 +19,7 @@ from tablecloak.suppression.requirement import needs_of
 from tablecloak.suppression.sequential import Strategy, protect_one_by_one
 from tablecloak.suppression.system import System
 
-SIZES = ((1_000, 3), (3_000, 4), (10_000, 5), (30_000, 6))
+SIZES = ((300, 2), (1_000, 3), (3_000, 4), (10_000, 5))
 """Enterprises, and branches on both levels of each of three hierarchies."""
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
+from tablecloak.errors import VerificationError
 from tablecloak.solve.program import Program
 
-__all__ = ["Violation", "dual_bound", "elastic", "proves_infeasible", "violation"]
+__all__ = ["Violation", "check_claim", "dual_bound", "elastic", "proves_infeasible", "violation"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,3 +146,15 @@ def elastic(program: Program) -> Program:
         upper=np.concatenate([program.upper, np.full(2 * m, np.inf)]),
         integral=np.concatenate([program.integral, np.zeros(2 * m, dtype=bool)]),
     )
+
+
+def check_claim(claimed: float, proved: float) -> None:
+    """Compare a claimed bound with what its proof supports.
+
+    Raises
+    ------
+    VerificationError
+        If less is proved than claimed.
+    """
+    if proved < claimed - 1e-9 * max(1.0, abs(claimed)):
+        raise VerificationError(f"The bound {claimed:g} is claimed, but only {proved:g} is proved.")

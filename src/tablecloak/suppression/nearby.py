@@ -88,6 +88,7 @@ def search_nearby(
         Called after each search.
     """
     random = np.random.default_rng(seed)
+    touched = abs(master.problem.table.relations).astype(bool).astype(np.float64)
     n = len(master.free)
     size = min(FIRST_SIZE, n)
     turn = 0
@@ -98,7 +99,7 @@ def search_nearby(
         part = (
             np.abs(separator.fractional - best) > random.uniform(0.02, 0.5)
             if induced
-            else _region(master, size, random)
+            else _region(master, touched, size, random)
         )
         ended = _search(master, separator, best, part, step, deadline)
         progress()
@@ -142,9 +143,8 @@ def _pattern(master: Master, candidate: Candidate) -> Floats:
     return pattern
 
 
-def _region(master: Master, size: int, random: np.random.Generator) -> Flags:
+def _region(master: Master, touched: csr_array, size: int, random: np.random.Generator) -> Flags:
     """Return cells around a sensitive one, a random choice among those equally far from it."""
-    touched = abs(master.problem.table.relations).astype(bool).astype(np.float64)
     part = np.zeros(len(master.free), dtype=bool)
     near = np.zeros(master.problem.table.n_cells)
     near[random.choice(master.needs.cells)] = 1.0

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.errors import VerificationError
+from tablecloak.solve.certify import check_claim
 from tablecloak.suppression.master import BoundCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.witness import ProtectionCertificate, Verification
@@ -81,11 +81,7 @@ class SuppressionPattern:
         """
         measured = self.certificate.verify()
         if self.bound_certificate is not None:
-            proved = self.bound_certificate.verify()
-            if proved < self.bound - 1e-9 * max(1.0, abs(self.bound)):
-                raise VerificationError(
-                    f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
-                )
+            check_claim(self.bound, self.bound_certificate.verify())
         return measured
 
     def statuses(self) -> npt.NDArray[np.str_]:

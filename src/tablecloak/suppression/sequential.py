@@ -28,9 +28,9 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.errors import ModelError, listed
 from tablecloak.solve.highs import LinearSolver, SolveStatus
-from tablecloak.solve.neighbourhood import Neighbourhoods
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack import Attack, prove
+from tablecloak.suppression.neighbourhood import Neighbourhoods
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
@@ -156,7 +156,6 @@ def protect_one_by_one(
     system: System,
     strategy: Strategy,
     *,
-    start: Flags | None = None,
     within: Flags | None = None,
     deadline: float = np.inf,
     seed: int = 0,
@@ -171,8 +170,6 @@ def protect_one_by_one(
     system : System
         Of all cells that may be suppressed.
     strategy : Strategy
-    start : numpy.ndarray of bool, shape (n_unknown,), optional
-        Suppress these cells to begin with.
     within : numpy.ndarray of bool, shape (n_unknown,), optional
         Suppress these cells only; by default all.
     deadline : float, default=inf
@@ -193,8 +190,6 @@ def protect_one_by_one(
     """
     weights = problem.weights[system.cells]
     hidden = (problem.sensitive | problem.forced)[system.cells]
-    if start is not None:
-        hidden |= start
     pool = WitnessPool(system)
     attack = Attack(system)
     batched = system.n_unknown <= BATCHED_CELLS
@@ -335,7 +330,7 @@ class Builder:
         self.cost = weights / middle + HIDDEN_COST
         self.within = within
         self.forbidden = -1
-        self.near = Neighbourhoods(system.matrix, system.by_cell, self.cost)
+        self.near = Neighbourhoods(system, self.cost)
         self.kept: dict[bool, tuple[Integers, _CoverProgram]] = {}
 
     def seen_by(self, system: System) -> Builder:

@@ -15,11 +15,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from tablecloak.solve.neighbourhood import entries_of
 from tablecloak.suppression.requirement import Needs
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["System", "distinct_rows"]
+__all__ = ["System", "distinct_rows", "entries_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -169,6 +168,16 @@ class System:
             self.part(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in group])))
             for group in groups
         ]
+
+
+def entries_of(matrix: csr_array, rows: Integers) -> Integers:
+    """Positions of the entries of several rows in `matrix.indices`, one row after the other."""
+    start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
+    length = stop - start
+    ends = np.cumsum(length)
+    count = int(ends[-1]) if len(ends) else 0
+    found: Integers = np.arange(count) + np.repeat(start - ends + length, length)
+    return found
 
 
 def distinct_rows(matrix: csr_array) -> tuple[csr_array, Integers]:

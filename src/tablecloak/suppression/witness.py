@@ -15,10 +15,9 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.errors import VerificationError, listed
-from tablecloak.solve.neighbourhood import entries_of
 from tablecloak.suppression.intruder import Knowledge
 from tablecloak.suppression.requirement import Needs, Requirement, needs_of
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system import System, entries_of
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["ProtectionCertificate", "Verification", "WitnessPool", "certificate_of"]

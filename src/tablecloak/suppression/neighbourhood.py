@@ -1,4 +1,4 @@
-"""A small part of a large table in which one cell can probably move.
+"""A small part of a large table in which one cell can probably be protected.
 
 To move a cell, something else in each of its relations must move as well, and so on until
 every relation is balanced again: in a cross-classified table the corners of a box. A
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
-__all__ = ["Neighbourhoods", "entries_of"]
+from tablecloak.suppression.system import System, entries_of
+
+__all__ = ["Neighbourhoods"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -27,25 +28,23 @@ LARGEST = 2500
 
 
 class Neighbourhoods:
-    """Finds neighbourhoods in one set of relations.
+    """Finds neighbourhoods in one system.
 
     Parameters
     ----------
-    by_row : scipy.sparse.csr_array, shape (n_rows, n_cells)
-    by_cell : scipy.sparse.csr_array, shape (n_cells, n_rows)
-        Its transpose.
-    cost : numpy.ndarray of float, shape (n_cells,)
+    system : System
+    cost : numpy.ndarray of float, shape (n_unknown,)
         Cells that cost less are taken first.
     """
 
-    def __init__(self, by_row: csr_array, by_cell: csr_array, cost: Floats) -> None:
-        self.by_row = by_row
-        self.by_cell = by_cell
+    def __init__(self, system: System, cost: Floats) -> None:
+        self.by_row = system.matrix
+        self.by_cell = system.by_cell
         self.relations_of = np.diff(self.by_cell.indptr)
         self.cost = cost
 
     def around(
-        self, cell: int, width: int, preferred: Flags, slack: int = 0, largest: int = LARGEST
+        self, cell: int, width: int, hidden: Flags, slack: int = 0, largest: int = LARGEST
     ) -> Integers:
         """Return the cells near a cell, itself included, in increasing order.
 
@@ -55,8 +54,8 @@ class Neighbourhoods:
         width : int
             Number of cells to take at first from each of its relations: about the number of
             codes on each dimension of a box.
-        preferred : numpy.ndarray of bool, shape (n_cells,)
-            Cells that come first, such as those that are suppressed already.
+        hidden : numpy.ndarray of bool, shape (n_unknown,)
+            Cells that are suppressed already; they cost nothing and come first.
         slack : int, default=0
             Number of relations that a cell may have outside. 0 suits cross-classified tables;
             where hierarchies are deep a box does not close by itself.
@@ -67,7 +66,7 @@ class Neighbourhoods:
         chosen = [np.array([cell])]
         for row in rows:
             cells = self.by_row.indices[self.by_row.indptr[row] : self.by_row.indptr[row + 1]]
-            price = np.where(preferred[cells], -1.0, self.cost[cells])
+            price = np.where(hidden[cells], -1.0, self.cost[cells])
             chosen.append(cells[np.argsort(price, kind="stable")[:width]])
         inside = np.unique(np.concatenate(chosen))
         for depth in range(2, ROUNDS + 1):
@@ -81,13 +80,3 @@ class Neighbourhoods:
                 break
             inside = grown
         return inside.astype(np.int64)
-
-
-def entries_of(matrix: csr_array, rows: Integers) -> Integers:
-    """Positions of the entries of several rows in `matrix.indices`, one row after the other."""
-    start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
-    length = stop - start
-    ends = np.cumsum(length)
-    count = int(ends[-1]) if len(ends) else 0
-    found: Integers = np.arange(count) + np.repeat(start - ends + length, length)
-    return found

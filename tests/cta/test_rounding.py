@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -79,7 +80,8 @@ def test_three_dimensional_tables_are_rounded_with_more_steps_only_where_needed(
     assert 1 in steps
 
 
-def test_where_no_zero_restricted_rounding_exists_that_is_proved_and_two_steps_are_taken():
+def odd_cycle() -> tc.ProtectionProblem:
+    """A cube of zeros and ones that has no zero-restricted rounding to base 2."""
     # Each line of the cube holds no one or two ones, so with base 2 one of the two goes up and
     # the other down; the lines form a cycle of odd length, which no choice satisfies (three-way
     # tables need not have a zero-restricted rounding: Causey, Cox and Ernst 1985).
@@ -108,7 +110,7 @@ def test_where_no_zero_restricted_rounding_exists_that_is_proved_and_two_steps_a
         name: tc.Hierarchy.from_dict({code: [] for code in "012"}) for name in frame.columns[:3]
     }
     table = tc.tabulate(frame, trees, "n")
-    cube = tc.ProtectionProblem(
+    return tc.ProtectionProblem(
         table=table,
         status=np.full(table.n_cells, "s"),
         **{
@@ -119,11 +121,22 @@ def test_where_no_zero_restricted_rounding_exists_that_is_proved_and_two_steps_a
         upper_bound=np.full(table.n_cells, 100.0),
         weights=np.ones(table.n_cells),
     )
+
+
+def test_where_no_zero_restricted_rounding_exists_that_is_proved_and_two_steps_are_taken():
+    cube = odd_cycle()
     rounded = tc.controlled_rounding(cube, base=2, time_limit=20)
     assert rounded.steps == 2
     assert rounded.notes == ("a rounding with 1 step is proved to be impossible",)
     with pytest.raises(tc.ModelError, match="proved by a complete search"):
         tc.controlled_rounding(cube, base=2, max_steps=1, time_limit=20)
+
+
+def test_without_a_proof_of_each_leaf_nothing_is_called_impossible(monkeypatch):
+    unproved = SimpleNamespace(confirmed=False)
+    monkeypatch.setattr("tablecloak.solve.branch.find_infeasibility", lambda _: unproved)
+    with pytest.raises(tc.SolverError, match="not found in time"):
+        tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)
 
 
 def test_audit_says_what_base_protects_small_counts():

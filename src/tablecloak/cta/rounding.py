@@ -378,7 +378,8 @@ def _solve(
     best = result.x if len(result.x) else start
     tree = RoundingBound(model, result.tree, np.empty(0))
     if not len(best):
-        return result.is_complete
+        # A leaf may have been closed without a proof that it is empty.
+        return tree.verify() == np.inf
     root = RoundingBound(model, None, relaxed.duals)
     bound, proof = max(
         ((proof.verify(), proof) for proof in (tree, root)), key=lambda pair: pair[0]

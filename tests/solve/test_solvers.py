@@ -108,6 +108,30 @@ def test_branch_and_bound_proves_the_optimum_of_other_solvers(seed):
     assert np.ceil(result.tree.verify(result.program) - 1e-6) == result.value
 
 
+def test_what_rows_have_proved_at_the_root_survives_an_interruption():
+    """min x + y over 0/1 with x + y >= 1.5 told in two steps; time is up at the third."""
+    program = Program(
+        np.ones(2),
+        csr_array((0, 2)),
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros(2),
+        np.ones(2),
+        np.ones(2, dtype=bool),
+    )
+    sides = [1.0, 1.5]
+
+    def separate(y, integral):
+        if not sides:
+            raise TimeoutError
+        return csr_array(np.ones((1, 2))), np.array([sides.pop(0)]), np.array([np.inf])
+
+    result = branch_and_bound(program, separate=separate)
+    assert not result.is_complete
+    assert result.bound == pytest.approx(1.5)
+    assert result.tree.verify(result.program) == pytest.approx(1.5)
+
+
 def test_unknown_solver_of_pulp_is_named():
     with pytest.raises(InputError, match="PuLP finds no solver 'PULP_CBC'"):
         solve_with_pulp(small(), "PULP_CBC")

@@ -251,6 +251,7 @@ class _Search:
         self.step = step
         self.root_rounds = root_rounds
         self.processed = 0
+        self.reached = -np.inf
         self.is_interrupted = False
         self.solver = LinearSolver(program)
         self.integral = np.flatnonzero(program.integral)
@@ -297,10 +298,12 @@ class _Search:
             self._close_all()
             return
         heapq.heappop(self.open)
+        self.reached = inherited
         try:
             self._process(node, inherited, deadline)
         except (KeyboardInterrupt, TimeoutError):
-            heapq.heappush(self.open, (inherited, -self.tree.nodes[node].depth, node))
+            # What the rounds before the interruption proved still holds.
+            heapq.heappush(self.open, (self.reached, -self.tree.nodes[node].depth, node))
             raise
 
     def _process(self, node: int, inherited: float, deadline: float) -> None:
@@ -322,6 +325,7 @@ class _Search:
             if solution.bound > bound or node not in self.tree.multipliers:
                 bound = max(bound, solution.bound)
                 self.tree.multipliers[node] = solution.duals
+                self.reached = bound
             reached.append(bound)
             if _tails_off(reached, depth):
                 rounds = 0

@@ -42,6 +42,10 @@ MOST_FROM_POOL = 300
 ROOT_SHARE = 0.2
 """Largest share of the time for the first look at the root."""
 
+ROUND_SHARE = 0.1
+"""Share of the time after which a round of attacks ends if it has found rows; the next one goes
+on with the cells that were not attacked."""
+
 FIRST_NODES = 1000
 """Nodes of the first search; small tables are done with it."""
 
@@ -58,6 +62,7 @@ def minimise_loss(
     start: Candidate,
     *,
     time_limit: float = np.inf,
+    root_share: float = ROOT_SHARE,
     seed: int = 0,
     progress: Callable[[float, float, int], None] | None = None,
 ) -> tuple[Candidate, BoundCertificate]:
@@ -72,6 +77,9 @@ def minimise_loss(
         A proved pattern.
     time_limit : float, default=inf
         Seconds.
+    root_share : float, default=0.2
+        Share of it for the first look at the root. With 1 nothing else is done: a bound, and
+        hardly ever a better pattern.
     seed : int, default=0
         For the parts of the table that are searched near the best pattern.
     progress : callable, optional
@@ -112,8 +120,8 @@ def minimise_loss(
         separator.forget_rows()
         return result, certificate
 
-    first, certificate = search(ROOT_SHARE, FIRST_NODES)
-    if first.is_complete or first.is_interrupted or time.monotonic() > deadline:
+    first, certificate = search(root_share, FIRST_NODES)
+    if first.is_complete or first.is_interrupted or time.monotonic() > deadline or root_share == 1:
         return separator.best, certificate
     try:
         search_nearby(
@@ -150,6 +158,8 @@ class _Separator:
         self.attack = Attack(self.system)
         self.bridges = BridgeFinder(self.system, master.fixed[self.system.cells])
         self.deadline = deadline
+        self.round_seconds = ROUND_SHARE * (deadline - time.monotonic())
+        self.first = 0
         # The witness that last met a need often meets it again.
         self.known: dict[tuple[int, int], Floats] = {}
 
@@ -227,15 +237,23 @@ class _Separator:
         *,
         capped: bool,
     ) -> None:
-        """Attack every cell; collect the rows that y violates, or else the witnesses.
+        """Attack every cell, unless that takes long and rows are found; collect the rows that y
+        violates, or else the witnesses.
 
         Capped attacks let no cell move farther than the level that is asked for. What they find
         is only a proposal: rows are rebuilt from their multipliers with the true rooms.
         """
-        for index, cell in enumerate(self.system.needs.cells):
-            if time.monotonic() > self.deadline:
+        cells = self.system.needs.cells
+        order = np.roll(np.arange(len(cells)), -self.first)
+        started = time.monotonic()
+        for index in order.tolist():
+            now = time.monotonic()
+            if found and now - started > self.round_seconds:
+                self.first = index
+                break
+            if now > self.deadline:
                 raise TimeoutError
-            for proof, witnesses in self._attack_cell(index, int(cell), share, capped):
+            for proof, witnesses in self._attack_cell(index, int(cells[index]), share, capped):
                 if pool is not None:
                     for witness in witnesses:
                         pool.add(witness)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tablecloak.errors import InputError, SolverError, suggestion
 from tablecloak.suppression.attack import with_finite_bounds
 from tablecloak.suppression.audit import Audit
-from tablecloak.suppression.exact import minimise_loss
+from tablecloak.suppression.exact import ROOT_SHARE, minimise_loss
 from tablecloak.suppression.insiders import hold_against
 from tablecloak.suppression.intruder import Intruder, parse_intruders
 from tablecloak.suppression.master import BoundCertificate
@@ -46,8 +46,11 @@ BOUNDED_CELLS = 50_000
 SEARCHED_CELLS = 1000
 """Free cells up to which the exact method finds better patterns than a heuristic in its time."""
 
-SPARE_SHARE = 0.1
-"""Share of the time limit that must be left for this."""
+SPARE_SHARE = 0.3
+"""Share of the time limit that must be left for this; if there is less, only for a bound."""
+
+BOUND_SHARE = 0.2
+"""Share of the time limit that is kept back for a bound."""
 
 PORTFOLIO_CELLS = 4000
 """Free cells up to which several strategies are tried and the best kept."""
@@ -90,7 +93,7 @@ def suppress(
         - "exact": the same, then branch and bound over capacity rows. Small tables; always
           gives a lower bound, and a proof of optimality if time allows.
         - "auto": exact up to 2,000 free cells; beyond, sequential, and exact in the time that
-          is then left.
+          is then left. Up to 50,000 free cells a fifth of the time is kept back for a bound.
     require : Requirement or str, default="two-sided"
         What counts as protected; "width" and "upper" are weaker and only meant for comparison
         with published examples.
@@ -160,18 +163,23 @@ def suppress(
         chosen = "exact" if n_free <= EXACT_CELLS else "sequential"
         search.note(f"{n_free} cells are free to be suppressed: {chosen} method")
     share = 0.5 if kinds else 1.0
+    is_bounded = method == "auto" and chosen == "sequential" and n_free <= BOUNDED_CELLS
     if chosen == "exact":
         search.find_first(n_free, (0.25 if n_free <= SEARCHED_CELLS else 0.5) * share)
     else:
-        search.find_first(n_free, share)
+        search.find_first(n_free, (1 - BOUND_SHARE if is_bounded else 1.0) * share)
     bound_certificate = None
-    left = share * (started + time_limit - time.monotonic())
-    if method == "auto" and n_free <= BOUNDED_CELLS and left > SPARE_SHARE * time_limit:
-        # A heuristic that ends early leaves time for a bound, and perhaps for the optimum.
-        chosen = "exact"
-        search.note(f"{left:.0f} s are left: exact method")
-    if chosen == "exact" and not search.interrupted:
-        bound_certificate = search.improve(share)
+    root_share = ROOT_SHARE
+    if is_bounded:
+        # A heuristic that ends early leaves time for the exact method; else it is for a bound.
+        left = share * (started + time_limit - time.monotonic())
+        root_share = ROOT_SHARE if left > SPARE_SHARE * time_limit else 1.0
+        chosen = "exact" if root_share < 1 else chosen
+        search.note(
+            f"{max(left, 0):.0f} s are left for {'the exact method' if root_share < 1 else 'a bound'}"
+        )
+    if (chosen == "exact" or is_bounded) and not search.interrupted:
+        bound_certificate = search.improve(share, root_share)
     audit = search.hold_against(problem, kinds) if kinds else None
     return search.pattern(problem, chosen, bound_certificate, audit, started)
 
@@ -232,7 +240,7 @@ class _Search:
             self.interrupted = True
             self.note("interrupted: best proved pattern so far")
 
-    def improve(self, share: float) -> BoundCertificate:
+    def improve(self, share: float, root_share: float) -> BoundCertificate:
         """Branch and bound from the best candidate, for a share of the time left."""
         assert self.best is not None
 
@@ -245,6 +253,7 @@ class _Search:
             self.requirement,
             self.best,
             time_limit=share * max(self.deadline - time.monotonic(), 0.0),
+            root_share=root_share,
             seed=self.seed,
             progress=report,
         )

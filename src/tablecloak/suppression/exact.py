@@ -237,9 +237,9 @@ class _Separator:
         *,
         capped: bool,
     ) -> None:
-        """Attack every cell, unless that takes long and rows are found; collect the rows that y
-        violates, or else the witnesses.
+        """Attack every cell; collect the rows that y violates, or else the witnesses.
 
+        A round that takes long ends early once it has found rows; the next one goes on from there.
         Capped attacks let no cell move farther than the level that is asked for. What they find
         is only a proposal: rows are rebuilt from their multipliers with the true rooms.
         """

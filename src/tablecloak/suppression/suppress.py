@@ -175,9 +175,8 @@ def suppress(
         left = share * (started + time_limit - time.monotonic())
         root_share = ROOT_SHARE if left > SPARE_SHARE * time_limit else 1.0
         chosen = "exact" if root_share < 1 else chosen
-        search.note(
-            f"{max(left, 0):.0f} s are left for {'the exact method' if root_share < 1 else 'a bound'}"
-        )
+        aim = "the exact method" if root_share < 1 else "a bound"
+        search.note(f"{max(left, 0):.0f} s are left for {aim}")
     if (chosen == "exact" or is_bounded) and not search.interrupted:
         bound_certificate = search.improve(share, root_share)
     audit = search.hold_against(problem, kinds) if kinds else None

@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from tablecloak.suppression import exact
 
 
 def random_problem(seed: int, n_codes: int = 0) -> tc.ProtectionProblem:
@@ -156,3 +157,14 @@ def test_exact_method_equals_full_enumeration(seed):
     pattern = tc.suppress(problem, method="exact")
     assert pattern.loss == best
     assert pattern.is_optimal
+
+
+@pytest.mark.parametrize("seed", range(200, 205))
+def test_bound_of_the_exact_method_is_proved_whatever_search_comes_last(seed, monkeypatch):
+    problem = random_problem(seed, n_codes=5)
+    whole = tc.suppress(problem, method="exact")
+    assert whole.is_optimal
+    monkeypatch.setattr(exact, "FIRST_NODES", 1)
+    parts = tc.suppress(problem, method="exact")
+    assert parts.loss == whole.loss
+    assert parts.is_optimal

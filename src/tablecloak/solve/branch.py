@@ -126,10 +126,9 @@ class BranchTree:
         duals = self.multipliers.get(node)
         if duals is None:
             return -np.inf
-        bound = dual_bound(program, duals, lower=lower, upper=upper)
-        if bound > 0 and proves_infeasible(program, duals, lower=lower, upper=upper):
+        if proves_infeasible(program, duals, lower=lower, upper=upper):
             return np.inf
-        return bound
+        return dual_bound(program, duals, lower=lower, upper=upper)
 
 
 @dataclass(frozen=True, eq=False)

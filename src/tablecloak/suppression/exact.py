@@ -106,6 +106,8 @@ def minimise_loss(
             progress(best, min(total(proved, step), best), open_nodes)
 
     def search(share: float, node_limit: int) -> tuple[BranchResult, BoundCertificate]:
+        # Multipliers refer to rows by their order in this search alone.
+        separator.forget_rows()
         result = branch_and_bound(
             master.program,
             value=lambda: master.objective(separator.best.loss),
@@ -117,7 +119,6 @@ def minimise_loss(
             progress=report,
         )
         certificate = BoundCertificate(problem, requirement, separator.rows, result.tree, step)
-        separator.forget_rows()
         return result, certificate
 
     first, certificate = search(root_share, FIRST_NODES)

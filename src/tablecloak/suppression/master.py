@@ -106,7 +106,8 @@ class BoundCertificate:
         bound = self.tree.verify(program)
         if np.isnan(bound):
             raise VerificationError("The bound is not a number.")
-        return master.total_loss(bound, self.step)
+        # No weight is negative: suppressing what must be suppressed is always a bound.
+        return master.total_loss(max(bound, 0.0), self.step)
 
 
 class Master:

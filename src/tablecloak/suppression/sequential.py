@@ -31,6 +31,7 @@ from tablecloak.solve.highs import LinearSolver, SolveStatus
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack import Attack, prove
 from tablecloak.suppression.neighbourhood import Neighbourhoods
+from tablecloak.suppression.paths import Paths
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
@@ -98,6 +99,8 @@ class Strategy:
     ----------
     areas : tuple of (int, int), default=((8, 0), (12, 2), (12, 3))
         Width and slack of the neighbourhoods to try for each cell; the cheapest result counts.
+    programs : bool, default=True
+        Whether linear programs are tried as well where a shortest path was found.
     reweightings : int, default=2
         How often the program is solved again with costs divided by the last moves.
     symmetric : bool, default=True
@@ -108,13 +111,14 @@ class Strategy:
     """
 
     areas: tuple[Area, ...] = ((8, 0), (12, 2), (12, 3))
+    programs: bool = True
     reweightings: int = 2
     symmetric: bool = True
     largest_first: bool = True
 
 
-HASTY = Strategy(areas=((6, 0),), reweightings=0)
-"""For what is left when time is up."""
+HASTY = Strategy(areas=((6, 0),), programs=False, reweightings=0)
+"""For what is left when time is up; on networks a path will do."""
 
 EXCHANGED = Strategy(areas=((8, 0), (12, 2)), reweightings=1)
 """For what an exchanged cell used to protect."""
@@ -331,13 +335,28 @@ class Builder:
         self.within = within
         self.forbidden = -1
         self.near = Neighbourhoods(system, self.cost)
+        self.paths = Paths.of(system)
         self.kept: dict[bool, tuple[Integers, _CoverProgram]] = {}
 
     def seen_by(self, system: System) -> Builder:
         """Return a builder for somebody who knows other bounds of the same cells."""
         other = copy.copy(self)
         other.system, other.kept = system, {}
+        other.paths = Paths.of(system)
         return other
+
+    def path(
+        self, cell: int, target: float, hidden: Flags, symmetric: bool
+    ) -> tuple[Integers, Floats] | None:
+        """Return the cheapest cycle through a cell, if the table is a network and has one."""
+        if self.paths is None:
+            return None
+        cost = np.where(hidden, HIDDEN_COST, self.cost)
+        if self.within is not None:
+            cost[~self.within] = np.inf
+        if self.forbidden >= 0:
+            cost[self.forbidden] = np.inf
+        return self.paths.cheapest(cell, target, cost, symmetric=symmetric)
 
     def program(
         self, cell: int, area: Area, hidden: Flags, symmetric: bool
@@ -505,6 +524,11 @@ def _cheapest(
     """Best of several programs, by the weight of the cells that it would suppress."""
     cell = int(pool.needs.cells[index])
     best: tuple[float, Integers, Floats] | None = None
+    path = builder.path(cell, target, hidden, symmetric)
+    if path is not None:
+        best = (float(builder.cost[path[0]][~hidden[path[0]]].sum()), *path)
+        if not strategy.programs or best[0] == 0:
+            return best[1:]
     seen = 0
     for area in areas:
         cells, program = builder.program(cell, area, hidden, symmetric)

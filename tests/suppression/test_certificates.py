@@ -111,7 +111,8 @@ def test_interruption_keeps_the_best_proved_pattern():
     assert "branch and bound" in calls
 
 
-def test_interruption_of_the_improvement_ends_the_search():
+@pytest.mark.parametrize("threads", [1, 2])
+def test_interruption_of_the_improvement_ends_the_search(threads):
     stages = []
 
     def interrupt(stage: str, *_: object) -> None:
@@ -119,7 +120,7 @@ def test_interruption_of_the_improvement_ends_the_search():
         if stage == "exchanging":
             raise KeyboardInterrupt
 
-    pattern = tc.suppress(tc.examples.cox_rounded(), progress=interrupt)
+    pattern = tc.suppress(tc.examples.cox_rounded(), threads=threads, progress=interrupt)
     pattern.verify()
     assert stages[-1] == "exchanging"
     assert pattern.bound_certificate is None
@@ -134,10 +135,15 @@ def test_interruption_before_any_proof_is_an_error_and_no_pattern():
         tc.suppress(tc.examples.cox_rounded(), progress=interrupt)
 
 
-def test_same_seed_gives_the_same_pattern():
+@pytest.mark.parametrize("method", ["sequential", "exact"])
+def test_same_seed_gives_the_same_pattern_for_any_number_of_threads(method):
     problem = tc.examples.cox_rounded()
-    one, other = (tc.suppress(problem, method="sequential", seed=5) for _ in range(2))
-    assert np.array_equal(one.suppressed, other.suppressed)
+    one, *others = (
+        tc.suppress(problem, method=method, seed=5, threads=threads) for threads in (1, 1, 2, 4)
+    )
+    for other in others:
+        assert np.array_equal(one.suppressed, other.suppressed)
+        assert one.bound == other.bound
 
 
 VERIFIER = Path(tc.__file__).parent / "verify_certificate.py"

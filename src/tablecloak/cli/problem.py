@@ -96,6 +96,7 @@ def suppress(
     ] = 0.5,
     time_limit: TimeLimit = 60.0,
     seed: Annotated[int, typer.Option(help="For random choices; same seed, same answer.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Strategies to try at once.")] = 1,
     tolerance: Tolerance = 0.0,
 ) -> None:
     """Find a suppression pattern and prove it.
@@ -122,6 +123,7 @@ def suppress(
             discount=discount,
             time_limit=time_limit,
             seed=seed,
+            threads=threads,
             progress=reporter,
         )
         frame = problem.table.keys.assign(status=pattern.statuses())

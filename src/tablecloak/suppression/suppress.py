@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Literal
 
@@ -80,6 +82,7 @@ def suppress(
     discount: float = 0.5,
     time_limit: float = 60.0,
     seed: int = 0,
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> SuppressionPattern:
     """Find a suppression pattern and prove that it protects every sensitive cell.
@@ -113,6 +116,9 @@ def suppress(
         pattern is always completed, if need be in a hurry.
     seed : int, default=0
         For random directions; the same seed gives the same pattern.
+    threads : int, default=1
+        How many strategies of the heuristic to run at once, on tables small enough for several.
+        The pattern is the same for any number if no time limit cuts the search short.
     progress : callable, optional
         Called with stage, loss, bound and what is still open.
 
@@ -149,6 +155,8 @@ def suppress(
     if method not in ("auto", "sequential", "exact"):
         known = ["auto", "sequential", "exact"]
         raise InputError(f"`method` is {method!r}.{suggestion(str(method), known)}")
+    if threads < 1:
+        raise InputError(f"`threads` must be at least 1. Got {threads!r}.")
     started = time.monotonic()
     requirement = Requirement.parse(require)
     if weights is not None:
@@ -156,7 +164,8 @@ def suppress(
     if previous is not None:
         problem = _prefer(problem, previous, discount)
     kinds = parse_intruders(protect_against)
-    search = _Search(with_finite_bounds(problem), requirement, started + time_limit, seed, progress)
+    deadline = started + time_limit
+    search = _Search(with_finite_bounds(problem), requirement, deadline, seed, threads, progress)
     n_free = int(np.sum(~problem.frozen & ~problem.sensitive & ~problem.forced))
     chosen = method
     if method == "auto":
@@ -208,16 +217,21 @@ class _Search:
         requirement: Requirement,
         deadline: float,
         seed: int,
+        threads: int,
         progress: Progress | None,
     ) -> None:
         self.problem = problem
         self.requirement = requirement
         self.deadline = deadline
         self.seed = seed
+        self.threads = threads
         self.progress = progress
         self.system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
         self.must = (problem.sensitive | problem.forced)[self.system.cells]
         self.best: Candidate | None = None
+        self.best_rank = 0
+        self.lock = threading.Lock()
+        self.stopped = threading.Event()
         self.interrupted = False
         self.notes: list[str] = []
 
@@ -228,16 +242,32 @@ class _Search:
         """Run the portfolio of strategies for a share of the time; the first one always ends."""
         now = time.monotonic()
         deadline = now + share * max(self.deadline - now, 0.0)
+        strategies = STRATEGIES if n_free <= PORTFOLIO_CELLS else STRATEGIES[:1]
         try:
-            for strategy in STRATEGIES if n_free <= PORTFOLIO_CELLS else STRATEGIES[:1]:
-                if self.best is not None and time.monotonic() > deadline:
-                    break
-                self._run(strategy, deadline)
+            self._run_all(strategies, deadline)
         except KeyboardInterrupt:
             if self.best is None:
                 raise SolverError("Interrupted before any pattern was proved.") from None
             self.interrupted = True
             self.note("interrupted: best proved pattern so far")
+
+    def _run_all(self, strategies: Sequence[Strategy], deadline: float) -> None:
+        if self.threads == 1 or len(strategies) == 1:
+            for rank, strategy in enumerate(strategies):
+                self._run(strategy, rank, deadline)
+            return
+        with ThreadPoolExecutor(self.threads) as executor:
+            runs = [
+                executor.submit(self._run, strategy, rank, deadline)
+                for rank, strategy in enumerate(strategies)
+            ]
+            try:
+                for run in runs:
+                    run.result()
+            except BaseException:
+                # Threads cannot be interrupted: they look at this whenever they report.
+                self.stopped.set()
+                raise
 
     def improve(self, share: float, root_share: float) -> BoundCertificate:
         """Branch and bound from the best candidate, for a share of the time left."""
@@ -306,14 +336,16 @@ class _Search:
         found.certificate.verify()
         return found
 
-    def _run(self, strategy: Strategy, deadline: float) -> None:
+    def _run(self, strategy: Strategy, rank: int, deadline: float) -> None:
+        if self.stopped.is_set() or (self.best is not None and time.monotonic() > deadline):
+            return
         # Half of the time for the pattern itself, so that its improvement gets its share.
         now = time.monotonic()
         half = now + max(deadline - now, 0.0) / 2
         candidate = self._built(strategy, half, None)
-        self._offer(candidate)
+        self._offer(candidate, rank)
         if candidate.is_proved:
-            self._improve(candidate, strategy, deadline)
+            self._improve(candidate, strategy, rank, deadline)
 
     def _built(self, strategy: Strategy, deadline: float, within: Flags | None) -> Candidate:
         return protect_one_by_one(
@@ -326,17 +358,22 @@ class _Search:
             tick=lambda loss, left: self._tick("protecting", loss, left),
         )
 
-    def _improve(self, best: Candidate, strategy: Strategy, deadline: float) -> None:
+    def _improve(self, best: Candidate, strategy: Strategy, rank: int, deadline: float) -> None:
         """Protect again within the pattern, publish single cells again, exchange others."""
+
+        def better(other: Candidate) -> Candidate:
+            self._offer(other, rank)
+            return other if other.is_proved and other.loss < best.loss else best
+
         for turn in range(2):
             if time.monotonic() < deadline:
                 again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 0))
-                best = self._better(best, self._built(again, deadline, best.hidden))
+                best = better(self._built(again, deadline, best.hidden))
         while time.monotonic() < deadline:
             before = best.loss
             if int(best.hidden.sum()) <= CLEANED_CELLS:
-                best = self._better(best, self._changed(clean_up, best, "cleaning up", deadline))
-            best = self._better(best, self._changed(exchange, best, "exchanging", deadline))
+                best = better(self._changed(clean_up, best, "cleaning up", deadline))
+            best = better(self._changed(exchange, best, "exchanging", deadline))
             if best.loss >= before * (1 - 1e-9):
                 break
 
@@ -350,16 +387,18 @@ class _Search:
             tick=lambda loss, left: self._tick(stage, loss, left),
         )
 
-    def _better(self, best: Candidate, other: Candidate) -> Candidate:
-        """Return the better of two, and remember it if it is the best of all."""
-        self._offer(other)
-        return other if other.is_proved and other.loss < best.loss else best
-
-    def _offer(self, candidate: Candidate) -> None:
-        better = self.best is None or candidate.loss < self.best.loss
-        if candidate.is_proved and better:
-            self.best = candidate
+    def _offer(self, candidate: Candidate, rank: int) -> None:
+        """Remember a candidate if it is the best of all; of equals, that of the first strategy."""
+        if not candidate.is_proved:
+            return
+        with self.lock:
+            best = self.best
+            if best is None or (candidate.loss, rank) < (best.loss, self.best_rank):
+                self.best, self.best_rank = candidate, rank
 
     def _tick(self, stage: str, loss: float, left: int) -> None:
+        if self.stopped.is_set():
+            raise KeyboardInterrupt
         if self.progress:
-            self.progress(stage, loss, -np.inf, left)
+            with self.lock:
+                self.progress(stage, loss, -np.inf, left)

@@ -127,12 +127,18 @@ def adjust(
     rows = [row for statistic in statistics for row in statistic.rows(problem, integer=whole)]
     room = room_of(problem, limit=sensitive_limit, integer=whole)
     room = _finite_room(problem, room)
-    model = AdjustmentModel(problem, cost, room, rows)
+    model = AdjustmentModel(
+        problem,
+        cost,
+        room,
+        rows,
+        discrepancy=isinstance(directions, str) and directions == "search",
+    )
     searched = (1 - WHOLE_SHARE if whole else 1.0) * time_limit
     search = DirectionSearch(model, started + searched, progress)
     fixed = _fixed_directions(model, directions)
     if fixed is not None:
-        search.fixed(fixed)
+        search.given(fixed)
     else:
         try:
             search.start()
@@ -233,9 +239,7 @@ def _infeasible(
     """Return the error that fits: proved infeasible, or merely not found."""
     program = model.program
     if fixed is not None:
-        lower, upper = program.lower.copy(), program.upper.copy()
-        lower[model.direction_columns] = upper[model.direction_columns] = fixed
-        program = program.with_bounds(lower, upper)
+        program = model.directed(fixed)
     found = find_infeasibility(program)
     if not found.confirmed and search.bound == np.inf:
         return ModelError(
@@ -445,9 +449,7 @@ def _certificate(
         return DistanceBound(model, search.tree, np.empty(0)), model.loss(search.bound)
     program, solution = model.program, search.root
     if fixed is not None:
-        lower, upper = program.lower.copy(), program.upper.copy()
-        lower[model.direction_columns] = upper[model.direction_columns] = fixed
-        program = program.with_bounds(lower, upper)
-    if solution is None or not len(solution.duals):
+        program = model.directed(fixed)
+    if solution is None:
         solution = LinearSolver(program).solve()
     return DistanceBound(model, None, solution.duals, fixed), model.loss(solution.bound)

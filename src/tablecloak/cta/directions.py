@@ -9,8 +9,9 @@ few sensitive cells, HiGHS (whose claim we do not take over) for many.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from scipy.sparse import csr_array, diags_array
 from tablecloak.cta.formulation import AdjustmentModel
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch import BranchTree, branch_and_bound
+from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, solve
 
 __all__ = ["DirectionSearch", "Found"]
@@ -32,11 +34,25 @@ INTERIOR_ROWS = 5000
 FEW_RELATIONS = 1000
 """Relations up to which HiGHS is asked however many sensitive cells there are."""
 
+REDUNDANT = 0.75
+"""Relations for each cell from which on the simplex method suffers from redundant ones. Below,
+programs with given directions are solved by it from scratch: presolve is worth more than a
+basis."""
+
+RELAXATION_SHARE = 0.6
+"""Share of the time for the relaxation of such a table."""
+
+SIMPLEX_SHARE = 0.5
+"""Share of the time for the simplex method, if directions are given."""
+
 PROOF_CELLS = 60
 """Sensitive cells up to which our own branch and bound is tried before HiGHS."""
 
 FLIPPED = 0.3
 """Share of the promising directions that is turned around at once."""
+
+FLIPPED_ANEW = 0.05
+"""The same where each program starts from scratch, so that few can be tried."""
 
 MISSED_AT_MOST = 1e-9
 """Scaled amount by which a statistic may be missed and count as met."""
@@ -55,6 +71,8 @@ RELAXED_SHARE = 0.15
 
 REPEATED = 50
 """Choices that were tried before, in a row, after which the search gives up."""
+
+_NONE = np.empty(0)
 
 WHOLE_REACH = (4.0, 100.0)
 """How far from the fractional point whole numbers are sought, one after the other."""
@@ -98,20 +116,61 @@ class DirectionSearch:
         self.tree: BranchTree | None = None
         self.root: Solution | None = None
         self.notes: list[str] = []
-        large = model.program.n_rows > INTERIOR_ROWS
-        self._linear = LinearSolver(
-            model.program, interior="always" if large else "never", crossover=not large
+        table = model.problem.table
+        self.is_anew = (
+            model.program.n_rows > INTERIOR_ROWS and table.n_relations < REDUNDANT * table.n_cells
         )
 
-    def fixed(self, directions: Floats, time_limit: float = np.inf) -> Found | None:
-        """Solve with given directions; None if they are infeasible."""
+    @cached_property
+    def _linear(self) -> LinearSolver:
+        large = self.model.program.n_rows > INTERIOR_ROWS and not self.is_anew
+        return LinearSolver(
+            self.model.program, interior="always" if large else "never", crossover=not large
+        )
+
+    def given(self, directions: Floats) -> None:
+        """Solve once with given directions; where that takes long, by the interior point method."""
+        solution = self._anew(directions, self._left(SIMPLEX_SHARE))
+        if solution.status is SolveStatus.UNKNOWN:
+            solver = LinearSolver(
+                self.model.directed(directions), interior="always", crossover=False
+            )
+            solution = solver.solve(max(self._left(1.0), 1.0))
+        self.root = solution
+        if solution.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
+            self._offer(Found(solution.x, solution.value), "directions")
+
+    def _anew(self, directions: Floats, time_limit: float) -> Solution:
+        """Solve with given directions from scratch, without rows that then say nothing."""
+        return LinearSolver(self._light.directed(directions)).solve(time_limit)
+
+    @cached_property
+    def _light(self) -> AdjustmentModel:
+        model = self.model
+        if not model.discrepancy:
+            return model
+        return AdjustmentModel(
+            model.problem, model.weights, model.room, model.preserved, discrepancy=False
+        )
+
+    def _with(self, directions: Floats, time_limit: float) -> Solution:
+        """Solve with given directions."""
+        if self.is_anew:
+            return self._anew(directions, time_limit)
         columns = self.model.direction_columns
         low, high = self._linear.lower[columns].copy(), self._linear.upper[columns].copy()
         self._linear.change_bounds(columns, directions, directions)
         solution = self._linear.solve(time_limit)
         self._linear.change_bounds(columns, low, high)
+        return solution
+
+    def fixed(self, directions: Floats, time_limit: float = np.inf) -> Found | None:
+        """Solve with given directions; None if they are infeasible."""
+        solution = self._with(directions, time_limit)
         if solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
             return None
+        if self.is_anew and self.root is None:
+            self.root = solution
         found = Found(solution.x, solution.value)
         self._offer(found, "directions")
         return found
@@ -119,10 +178,13 @@ class DirectionSearch:
     def start(self) -> None:
         """Try all up, all down, and the rounded relaxation, as far as bounds allow."""
         low, high = self.model.allowed()
-        relaxed = self._linear.solve(max(self.deadline - time.monotonic(), 1.0))
-        self.bound = max(self.bound, relaxed.bound)
-        self.root = relaxed
-        choices = [high, low]
+        if self.is_anew:
+            self.fixed(high)
+        seconds = self._left(RELAXATION_SHARE if self.is_anew else 1.0)
+        relaxed = self._linear.solve(max(seconds, 1.0))
+        self.root = self._best_proof([relaxed, self.root])
+        self.bound = max(self.bound, self.root.bound)
+        choices = [] if self.is_anew and self.best is not None else [high, low]
         if len(relaxed.x) and self.model.program.n_rows <= INTERIOR_ROWS:
             choices.append(np.clip(self.model.directions(relaxed.x), low, high))
         for directions in choices:
@@ -131,6 +193,21 @@ class DirectionSearch:
             self.fixed(directions)
         if self.best is None and self.model.preserved:
             self._start_elastic(0.6)
+
+    def _best_proof(self, solutions: Sequence[Solution | None]) -> Solution:
+        """Return the solution whose multipliers prove most of the whole program.
+
+        What an unfinished program proves may be less than what no multipliers at all prove.
+        """
+        program = self.model.program
+        best = Solution(SolveStatus.UNKNOWN, _NONE, _NONE, np.inf, dual_bound(program, _NONE))
+        for solution in solutions:
+            if solution is None or not len(solution.duals):
+                continue
+            bound = dual_bound(program, solution.duals)
+            if bound > best.bound:
+                best = replace(solution, bound=bound)
+        return best
 
     def _start_elastic(self, share: float) -> None:
         """Let statistics be missed at first, and search directions that do not need it."""
@@ -178,7 +255,8 @@ class DirectionSearch:
         low, high = self.model.allowed()
         directions = self.model.directions(self.best.x)
         value, promise = self._priced(directions)
-        part, noise, programs = FLIPPED, 0.0, 0
+        most = FLIPPED_ANEW if self.is_anew else FLIPPED
+        part, noise, programs = most, 0.0, 0
         tried: set[bytes] = set()
         repeated = 0
         while time.monotonic() < deadline and np.isfinite(value) and repeated < REPEATED:
@@ -193,7 +271,7 @@ class DirectionSearch:
             turned = directions.copy()
             turned[order[:size]] = 1 - turned[order[:size]]
             if size == 1:
-                part, noise = FLIPPED, NOISE
+                part, noise = most, NOISE
             else:
                 part /= 2
             if turned.tobytes() in tried:
@@ -204,7 +282,7 @@ class DirectionSearch:
             found, new_promise = self._priced(turned, max(deadline - time.monotonic(), 0.01))
             if found < value - 1e-9 * abs(value):
                 directions, value, promise = turned, found, new_promise
-                part, repeated = min(2 * part, FLIPPED), 0
+                part, repeated = min(2 * part, most), 0
         self.notes.append(f"directions of {len(columns)} cells turned around {programs} times")
 
     def _relax_some(self, share: float, enough: Callable[[Floats], bool] = lambda _: False) -> None:
@@ -251,14 +329,11 @@ class DirectionSearch:
     def _priced(self, directions: Floats, time_limit: float = np.inf) -> tuple[float, Floats]:
         """Optimal value for given directions, and a lower bound on what turning each changes."""
         columns = self.model.direction_columns
-        low, high = self._linear.lower[columns].copy(), self._linear.upper[columns].copy()
-        self._linear.change_bounds(columns, directions, directions)
-        solution = self._linear.solve(time_limit)
-        self._linear.change_bounds(columns, low, high)
+        solution = self._with(directions, time_limit)
         if not len(solution.x) or not len(solution.duals):
             return np.inf, np.zeros(len(columns))
         self._offer(Found(solution.x, solution.value), "turning directions")
-        program = self.model.program
+        program = (self._light if self.is_anew else self.model).program
         reduced = (program.cost - program.matrix.T @ solution.duals)[columns]
         return solution.value, np.where(directions > 0, -reduced, reduced)
 

@@ -124,6 +124,8 @@ class AdjustmentModel:
         A known objective value: no cell needs to move farther than cap / weight.
     elastic : bool, default=False
         Let statistics be missed at a high price, so that a start is easy to find.
+    discrepancy : bool, default=True
+        Add discrepancy rows; where directions are fixed they say nothing.
 
     Attributes
     ----------
@@ -141,11 +143,13 @@ class AdjustmentModel:
         cap: float = np.inf,
         *,
         elastic: bool = False,
+        discrepancy: bool = True,
     ) -> None:
         self.problem = problem
         self.weights = weights
         self.room = room
         self.preserved = list(rows)
+        self.discrepancy = discrepancy
         movable = (room.up > 0) | (room.down > 0) | problem.sensitive
         self.cells = np.flatnonzero(movable)
         self.sensitive = np.flatnonzero(problem.sensitive)
@@ -203,6 +207,12 @@ class AdjustmentModel:
         up_possible = self.room.up[self.sensitive] >= self.up_level
         return np.where(down_possible, 0.0, 1.0), np.where(up_possible, 1.0, 0.0)
 
+    def directed(self, directions: Floats) -> Program:
+        """Return the program with given directions."""
+        lower, upper = self.program.lower.copy(), self.program.upper.copy()
+        lower[self.direction_columns] = upper[self.direction_columns] = directions
+        return self.program.with_bounds(lower, upper)
+
     # -- the program ----------------------------------------------------------------------
 
     def _raw(self, cap: float) -> Program:
@@ -220,8 +230,9 @@ class AdjustmentModel:
             self._relation_rows(),
             self._direction_rows(up, down),
             self._preserved_rows(),
-            self._discrepancy_rows(),
         ]
+        if self.discrepancy:
+            blocks.append(self._discrepancy_rows())
         swing = self.weights[self.sensitive] * (self.up_level - self.down_level)
         return Program(
             cost=np.concatenate([weight, weight, swing]),
@@ -295,13 +306,11 @@ class AdjustmentModel:
         position[self.sensitive] = np.arange(k)
         low, high = self.allowed()
         rows, deltas = [], []
-        for row in range(relations.shape[0]):
+        count = np.diff(csr_array(relations[:, self.sensitive]).indptr)
+        for row in np.flatnonzero((count > 0) & (count <= ENUMERATED_SIGNS)).tolist():
             part = slice(relations.indptr[row], relations.indptr[row + 1])
             cells, signs = relations.indices[part], relations.data[part]
             inside = position[cells] >= 0
-            count = int(inside.sum())
-            if not 1 <= count <= ENUMERATED_SIGNS:
-                continue
             at = position[cells[inside]]
             delta = _discrepancy(
                 signs[inside], self.up_level[at], self.down_level[at], low[at], high[at]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -129,17 +130,17 @@ class ProtectionProblem:
 
     # -- masks ----------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def sensitive(self) -> Flags:
         """Which cells are sensitive (primary)."""
         return self._has(CellStatus.SENSITIVE)
 
-    @property
+    @cached_property
     def forced(self) -> Flags:
         """Which cells must be suppressed although they are not sensitive."""
         return self._has(CellStatus.FORCED)
 
-    @property
+    @cached_property
     def frozen(self) -> Flags:
         """Which cells must be published as they are."""
         return self._has(CellStatus.FROZEN)
@@ -149,7 +150,7 @@ class ProtectionProblem:
         """Number of sensitive cells."""
         return int(self.sensitive.sum())
 
-    @property
+    @cached_property
     def unit(self) -> float:
         """Median positive protection level: the length by which programs are scaled."""
         levels = np.concatenate(
@@ -164,6 +165,7 @@ class ProtectionProblem:
 
     def _has(self, status: CellStatus) -> Flags:
         flags: Flags = self.status == status.value
+        flags.flags.writeable = False
         return flags
 
     # -- variations -----------------------------------------------------------------------

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Adjustment": "cta.adjustment",
+    "AdjustmentRisk": "cta.risk",
     "Audit": "suppression.audit",
     "CellStatus": "tables.problem",
     "Dimension": "tables.dimensions",
@@ -31,6 +32,7 @@ _HOME = {
     "Request": "tables.sensitivity",
     "Requirement": "suppression.requirement",
     "Slope": "cta.preserve",
+    "SmallCountTable": "cta.small_counts",
     "SolverError": "errors",
     "SuppressionPattern": "suppression.pattern",
     "Table": "tables.table",
@@ -43,6 +45,7 @@ _HOME = {
     "ZeroUnsafe": "tables.sensitivity",
     "RoundedTable": "cta.rounding",
     "adjust": "cta.adjust",
+    "attack_adjustment": "cta.risk",
     "controlled_rounding": "cta.rounding",
     "audit": "release",
     "link": "tables.table",
@@ -51,6 +54,7 @@ _HOME = {
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
     "run_job": "job",
+    "small_count_rounding": "cta.small_counts",
     "suppress": "suppression.suppress",
     "tabulate": "tables.tabulate",
     "write_jj": "tables.formats",
@@ -66,8 +70,12 @@ if TYPE_CHECKING:
     from tablecloak.cta.preserve import Regression as Regression
     from tablecloak.cta.preserve import Slope as Slope
     from tablecloak.cta.preserve import Variance as Variance
+    from tablecloak.cta.risk import AdjustmentRisk as AdjustmentRisk
+    from tablecloak.cta.risk import attack_adjustment as attack_adjustment
     from tablecloak.cta.rounding import RoundedTable as RoundedTable
     from tablecloak.cta.rounding import controlled_rounding as controlled_rounding
+    from tablecloak.cta.small_counts import SmallCountTable as SmallCountTable
+    from tablecloak.cta.small_counts import small_count_rounding as small_count_rounding
     from tablecloak.errors import InputError as InputError
     from tablecloak.errors import ModelError as ModelError
     from tablecloak.errors import SolverError as SolverError

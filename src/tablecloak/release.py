@@ -15,6 +15,7 @@ import pandas as pd
 
 from tablecloak.cta.adjustment import TOLERANCE, Adjustment
 from tablecloak.cta.rounding import RoundedTable
+from tablecloak.cta.small_counts import SmallCountTable
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.suppression.audit import Audit, audit_pattern
 from tablecloak.suppression.intervals import IntervalPattern
@@ -35,6 +36,7 @@ Release = (
     | IntervalPattern
     | Adjustment
     | RoundedTable
+    | SmallCountTable
     | pd.DataFrame
     | str
     | Path
@@ -129,7 +131,8 @@ def audit(
     ----------
     problem : ProtectionProblem
         The original table with its sensitive cells and levels.
-    release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, frame, path or array
+    release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, SmallCountTable, \
+        frame, path or array
         A result of ours; a file or frame as read by `read_release`, or one with the columns
         ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
         values.
@@ -243,7 +246,7 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     keys = list(map(str, problem.table.keys.columns))
     if isinstance(release, IntervalPattern):
         return release.lower, release.upper
-    if isinstance(release, RoundedTable):
+    if isinstance(release, RoundedTable | SmallCountTable):
         return release.intervals()
     if isinstance(release, pd.DataFrame):
         frame, source = release, "release"

@@ -215,6 +215,26 @@ def test_intervals_are_written_and_audit_refuses_them_once_narrowed(cox, tmp_pat
     assert RUN.invoke(app, ["audit", str(cox), str(out)]).exit_code == 1
 
 
+def test_round_leaves_no_small_count(tmp_path):
+    source, path = tmp_path / "counts.jj", tmp_path / "rounded.csv"
+    random = np.random.default_rng(1)
+    leaves = pd.DataFrame(
+        [(r, c) for r in "abcd" for c in "wxyz"], columns=["row", "column"]
+    ).assign(n=random.poisson(3, 16))
+    table = tc.tabulate(leaves, ["row", "column"], "n", decimals=0)
+    zero, n = np.zeros(table.n_cells), table.n_cells
+    problem = tc.ProtectionProblem(
+        table, np.full(n, "s"), zero, zero, zero, zero, np.full(n, 1000.0), np.ones(n)
+    )
+    tc.write_jj(problem, source)
+    done = RUN.invoke(app, ["round", str(source), "-o", str(path), "--base", "3", "--small-counts"])
+    assert done.exit_code == 0, done.output
+    assert "small counts rounded to 0 or 3" in done.output
+    values = pd.read_csv(path)["value"].to_numpy()
+    assert not ((values > 0) & (values < 3)).any()
+    assert not (table.relations @ values).any()
+
+
 def test_round_writes_an_additive_table_of_multiples_only_if_it_protects(cox, tmp_path):
     path = tmp_path / "r.csv"
     narrow = RUN.invoke(app, ["round", str(cox), "-o", str(path), "--base", "5"])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tablecloak.cli.display import errors_as_messages, reporting
+
+if TYPE_CHECKING:
+    from tablecloak.cta.rounding import RoundedTable
+    from tablecloak.cta.small_counts import SmallCountTable
 
 __all__ = ["register"]
 
@@ -230,6 +234,12 @@ def round_(
         int,
         typer.Option(min=1, help="Largest number of multiples to move where one is not enough."),
     ] = 3,
+    small_counts: Annotated[
+        bool,
+        typer.Option(
+            "--small-counts", help="Round counts below the base only, to 0 or to the base."
+        ),
+    ] = False,
     weights: Annotated[Weights, typer.Option(help=WeightsHelp)] = Weights.UNIT,
     time_limit: TimeLimit = 60.0,
 ) -> None:
@@ -240,23 +250,36 @@ def round_(
     computed more precisely than their levels allow. If there are any, nothing is written and the
     exit code is 1: rounding does not look at the levels, so take a larger base.
 
+    With --small-counts, what is audited is that no small count can be told from another.
+
     Example: tablecloak round counts.jj -o rounded.csv --base 5
     """
     from tablecloak.cta.rounding import controlled_rounding
+    from tablecloak.cta.small_counts import small_count_rounding
     from tablecloak.release import audit
     from tablecloak.tables.formats import read_problem, write_frame
 
     with errors_as_messages(), reporting() as reporter:
         problem = read_problem(file)
-        rounded = controlled_rounding(
-            problem,
-            base=base,
-            max_steps=max_steps,
-            weights=weights.value,
-            time_limit=time_limit,
-            progress=reporter,
-        )
-        found = audit(problem, rounded, time_limit=time_limit, progress=reporter)
+        rounded: RoundedTable | SmallCountTable
+        if small_counts:
+            rounded = small_count_rounding(
+                problem,
+                base=base,
+                weights=weights.value,
+                time_limit=time_limit,
+                progress=reporter,
+            )
+        else:
+            rounded = controlled_rounding(
+                problem,
+                base=base,
+                max_steps=max_steps,
+                weights=weights.value,
+                time_limit=time_limit,
+                progress=reporter,
+            )
+        found = audit(rounded.problem, rounded, time_limit=time_limit, progress=reporter)
         if found.is_safe:
             values = rounded.release()[problem.table.name].to_numpy()
             write_frame(problem.table.keys.assign(value=values), output)

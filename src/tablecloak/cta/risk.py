@@ -1,0 +1,216 @@
+"""What an intruder who knows the method makes of an adjusted table.
+
+An adjustment guarantees that no published value lies near the true one, not that the truth
+cannot be guessed: who knows the method, the levels and reasonable bounds can run it backwards.
+The truth lies at least a level away from the published value of each sensitive cell, and the
+rest was moved as little as possible, so that the nearest table with these properties is a
+guess. It is sometimes a good one.
+
+References
+----------
+.. [1] Castro: On assessing the disclosure risk of controlled adjustment methods for statistical
+   tabular data, International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 20
+   (2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.cta.adjust import adjust
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.errors import InputError, suggestion
+from tablecloak.tables.problem import ProtectionProblem, WeightRule
+
+__all__ = ["AdjustmentRisk", "attack_adjustment"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Knowledge = Literal["method", "levels", "directions"]
+
+RECOVERED = 1 - 1e-9
+"""A guess counts as recovered if it is nearer to the truth than this share of the level."""
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustmentRisk:
+    """Guesses of the sensitive cells, beside the truth. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    knows : str
+    guesses : numpy.ndarray of float, shape (n_sensitive,)
+        What the intruder takes for the true values.
+    published : numpy.ndarray of float, shape (n_sensitive,)
+    seconds : float
+    """
+
+    problem: ProtectionProblem
+    knows: str
+    guesses: Floats
+    published: Floats
+    seconds: float
+
+    @property
+    def errors(self) -> Floats:
+        """Return guess minus truth, shape (n_sensitive,)."""
+        return self.guesses - self.problem.table.values[self.problem.sensitive]
+
+    @property
+    def levels(self) -> Floats:
+        """Return the protection level on the side of the guess, shape (n_sensitive,)."""
+        problem, cells = self.problem, self.problem.sensitive
+        above = self.errors > 0
+        return np.where(above, problem.upper_protection[cells], problem.lower_protection[cells])
+
+    @property
+    def recovered(self) -> Flags:
+        """Return which sensitive cells are guessed to within their level."""
+        near: Flags = np.abs(self.errors) < RECOVERED * self.levels
+        return near
+
+    @property
+    def share_recovered(self) -> float:
+        """Share of the sensitive cells that are guessed to within their level."""
+        return float(np.mean(self.recovered)) if len(self.guesses) else 0.0
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each sensitive cell. Secret."""
+        cells = np.flatnonzero(self.problem.sensitive)
+        keys = self.problem.table.keys.iloc[cells].reset_index(drop=True)
+        return keys.assign(
+            true=self.problem.table.values[cells],
+            published=self.published,
+            guess=self.guesses,
+            level=self.levels,
+            recovered=self.recovered,
+        )
+
+    def summary(self) -> str:
+        """Say in one line how the attack went."""
+        n = len(self.guesses)
+        truth = np.abs(self.problem.table.values[self.problem.sensitive])
+        relative = np.abs(self.errors)[truth > 0] / truth[truth > 0]
+        middle = f"{100 * float(np.median(relative)):.3g} %" if len(relative) else "-"
+        return (
+            f"attack on the adjusted table by one who knows the {self.knows}: "
+            f"{int(self.recovered.sum())} of {n} sensitive cells guessed to within their level "
+            f"({100 * self.share_recovered:.1f} %), median error of a guess {middle}; "
+            f"{self.seconds:.1f} s"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def attack_adjustment(
+    adjustment: Adjustment,
+    *,
+    knows: Knowledge = "levels",
+    assumed_level: float = 0.1,
+    lower_bound: npt.ArrayLike | None = None,
+    upper_bound: npt.ArrayLike | None = None,
+    time_limit: float = 60.0,
+) -> AdjustmentRisk:
+    """Run the adjustment backwards from what is published.
+
+    The intruder knows the relations, which cells are sensitive, and that the rest was moved as
+    little as possible. The guess is the table nearest to the published one, with weights made
+    of published values, in which each sensitive cell lies at least its level away.
+
+    Parameters
+    ----------
+    adjustment : Adjustment
+    knows : {"method", "levels", "directions"}, default="levels"
+        What the intruder knows besides:
+
+        - "method": assumes levels, a share of the published values;
+        - "levels": the true levels;
+        - "directions": also which way each sensitive cell was moved, as after
+          ``directions="up"``.
+    assumed_level : float, default=0.1
+        Level that one who knows only the method assumes, as a share of the published value.
+    lower_bound, upper_bound : array_like of float, shape (n_cells,), optional
+        Bounds that the intruder takes to be reasonable; by default those of the problem.
+    time_limit : float, default=60
+        Seconds for the search of the guess.
+
+    Returns
+    -------
+    AdjustmentRisk
+
+    Raises
+    ------
+    InputError
+        If `knows` is not one of the three, or a bound lies on the wrong side of a published value.
+    ModelError
+        If no table fits what the intruder assumes: the attack fails.
+
+    Notes
+    -----
+    This measures one attack; it proves nothing about others.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> adjusted = tc.adjust(tc.examples.cox(), weights="unit")
+    >>> tc.attack_adjustment(adjusted, knows="directions").recovered.all()
+    np.True_
+    """
+    if knows not in ("method", "levels", "directions"):
+        raise InputError(
+            f"`knows` is {knows!r}.{suggestion(str(knows), ['method', 'levels', 'directions'])}"
+        )
+    if not assumed_level > 0:
+        raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
+    problem, published = adjustment.problem, adjustment.values
+    sensitive = problem.sensitive
+    # Where a cell was moved up by its upper level, the truth lies that far below.
+    below, above = problem.upper_protection, problem.lower_protection
+    if knows == "method":
+        below = above = np.where(sensitive, assumed_level * np.abs(published), 0.0)
+    low = problem.lower_bound if lower_bound is None else np.asarray(lower_bound, dtype=np.float64)
+    high = problem.upper_bound if upper_bound is None else np.asarray(upper_bound, dtype=np.float64)
+    noise = 1e-6 * problem.unit
+    low = np.where((low > published) & (low <= published + noise), published, low)
+    high = np.where((high < published) & (high >= published - noise), published, high)
+    backwards = ProtectionProblem(
+        table=replace(
+            problem.table,
+            values=published,
+            right_hand_side=problem.table.right_hand_side,
+            integer=None,
+        ),
+        status=problem.status,
+        lower_protection=below,
+        upper_protection=above,
+        sliding_protection=np.zeros(len(published)),
+        lower_bound=low,
+        upper_bound=high,
+        weights=problem.weights,
+        capacity_down=problem.capacity_up,
+        capacity_up=problem.capacity_down,
+    )
+    directions: npt.ArrayLike = "search"
+    if knows == "directions":
+        directions = np.where(adjustment.changes[sensitive] > 0, -1.0, 1.0)
+    guess = adjust(
+        backwards,
+        weights=WeightRule.RELATIVE,
+        directions=directions,
+        integer=False,
+        time_limit=time_limit,
+    )
+    return AdjustmentRisk(
+        problem=problem,
+        knows=knows,
+        guesses=guess.values[sensitive],
+        published=published[sensitive],
+        seconds=guess.seconds,
+    )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import lsqr
 
-from tablecloak.cta.adjustment import Adjustment, DistanceBound
-from tablecloak.cta.directions import DirectionSearch, Found
+from tablecloak.cta.adjustment import Adjustment, Distance, DistanceBound
+from tablecloak.cta.directions import DirectionSearch
 from tablecloak.cta.formulation import AdjustmentModel, Room, room_of
 from tablecloak.cta.preserve import (
     Preserve,
@@ -21,7 +22,15 @@ from tablecloak.cta.preserve import (
     moments,
     parse,
 )
-from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError, listed
+from tablecloak.cta.squares import SquaresBound, SquaresModel, minimise_squares
+from tablecloak.errors import (
+    InputError,
+    ModelError,
+    SolverError,
+    TablecloakError,
+    listed,
+    suggestion,
+)
 from tablecloak.solve.highs import LinearSolver, find_infeasibility
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 
@@ -41,6 +50,13 @@ VARIANCE_SHIFTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 VARIANCE_WIDTH = 1e-4
 """Width of an interval of slopes that is not halved any more."""
 
+FIRST_SHARE = {"L1": 1.0, "L2": 0.2, "Linf": 0.4}
+"""Share of the time for the first search: for squares it finds directions to start from, for the
+maximum a search for a small sum follows."""
+
+MAXIMUM_SLACK = 1e-9
+"""Share by which the maximum may be missed while the sum is minimised."""
+
 WHOLE_SHARE = 0.15
 """Share of the time kept back for whole numbers, where they are wanted."""
 
@@ -49,6 +65,7 @@ def adjust(
     problem: ProtectionProblem,
     *,
     weights: WeightRule | str | npt.ArrayLike = WeightRule.RELATIVE,
+    distance: Distance = "L1",
     preserve: Sequence[Preserve | str] = (),
     sensitive_limit: float | None = None,
     directions: Directions = "search",
@@ -58,14 +75,21 @@ def adjust(
 ) -> Adjustment:
     """Move sensitive cells to safe values and the rest as little as possible.
 
-    min sum w_i |x_i - a_i| over additive tables x within their bounds, with each sensitive cell
-    at least LPL below or UPL above its true value.
+    min sum w_i |x_i - a_i| (or another distance) over additive tables x within their bounds,
+    with each sensitive cell at least LPL below or UPL above its true value.
 
     Parameters
     ----------
     problem : ProtectionProblem
     weights : WeightRule, str or array, default="relative"
         Cost of changing a cell by one unit; by default 1 / |a_i|.
+    distance : {"L1", "L2", "Linf"}, default="L1"
+        - "L1": sum w_i |z_i| of the changes z = x - a;
+        - "L2": sum w_i z_i^2, which spreads changes over more cells;
+        - "Linf": max w_i |z_i|, and of all tables with that maximum one with a small sum
+          w_i |z_i|, on which the bound says nothing.
+
+        The last two give fractional values.
     preserve : sequence of Preserve or str, default=()
         Statistics to keep, such as ``[Mean("all"), Regression("sensitive")]`` or
         ``["mean:all", "regression"]``.
@@ -108,22 +132,12 @@ def adjust(
     (231350, True)
     """
     started = time.monotonic()
-    whole = _all_whole(problem) if integer is None else bool(integer)
-    if whole and not problem.table.integer:
-        raise InputError("`integer` asks for whole numbers, but the true values are not whole.")
-    if sensitive_limit is not None and not sensitive_limit >= 1:
-        raise InputError(f"`sensitive_limit` must be at least 1. Got {sensitive_limit!r}.")
     cost = _cost(problem, weights)
     statistics = parse(preserve)
     variance = [statistic for statistic in statistics if isinstance(statistic, Variance)]
-    if len(variance) > 1:
-        raise InputError("Only one variance can be preserved; the slope of any number of subsets.")
-    if variance and integer:
-        raise InputError(
-            "A variance cannot be preserved in whole numbers. Leave out `integer`, or preserve "
-            "the slope instead."
-        )
-    whole &= not variance
+    _check(problem, distance, sensitive_limit, integer, variance)
+    whole = _all_whole(problem) if integer is None else bool(integer)
+    whole &= distance == "L1" and not variance
     rows = [row for statistic in statistics for row in statistic.rows(problem, integer=whole)]
     room = room_of(problem, limit=sensitive_limit, integer=whole)
     room = _finite_room(problem, room)
@@ -133,9 +147,10 @@ def adjust(
         room,
         rows,
         discrepancy=isinstance(directions, str) and directions == "search",
+        maximum=distance == "Linf",
     )
-    searched = (1 - WHOLE_SHARE if whole else 1.0) * time_limit
-    search = DirectionSearch(model, started + searched, progress)
+    searched = 1 - WHOLE_SHARE if whole else FIRST_SHARE[distance]
+    search = DirectionSearch(model, started + searched * time_limit, progress)
     fixed = _fixed_directions(model, directions)
     if fixed is not None:
         search.given(fixed)
@@ -154,15 +169,22 @@ def adjust(
             "`time_limit`, or pass integer=False."
         )
     whole = z is not None
+    if z is None and distance == "Linf":
+        z = _least_sum(model, search, fixed, started + time_limit)
     if z is None:
-        z = _refined(model, _snapped(model, search.best))
+        z = _refined(model, _snapped(model, model.changes(search.best.x)))
     if variance:
         z = _with_variance(model, z, variance[0], started + time_limit)
     kept: list[PreservedRow | PreservedVariance] = [
         *rows,
         *(statistic.kept(problem) for statistic in variance),
     ]
-    certificate, bound = _certificate(model, search, fixed)
+    certificate: DistanceBound | SquaresBound
+    if distance == "L2":
+        z, certificate = _least_squares(model, search, fixed, started + time_limit)
+        bound = certificate.verify()
+    else:
+        certificate, bound = _certificate(model, search, fixed)
     result = Adjustment(
         problem=problem,
         values=problem.table.values + z,
@@ -174,9 +196,40 @@ def adjust(
         seconds=time.monotonic() - started,
         integer=whole,
         notes=tuple(search.notes),
+        distance=distance,
     )
     result.verify()
     return result
+
+
+def _check(
+    problem: ProtectionProblem,
+    distance: Distance,
+    sensitive_limit: float | None,
+    integer: bool | None,
+    variance: list[Variance],
+) -> None:
+    """Refuse what does not go together."""
+    known = get_args(Distance)
+    if distance not in known:
+        raise InputError(f"`distance` is {distance!r}.{suggestion(str(distance), known)}")
+    if distance != "L1" and integer:
+        raise InputError("Whole numbers are offered for the distance L1 only.")
+    if integer and not problem.table.integer:
+        raise InputError("`integer` asks for whole numbers, but the true values are not whole.")
+    if sensitive_limit is not None and not sensitive_limit >= 1:
+        raise InputError(f"`sensitive_limit` must be at least 1. Got {sensitive_limit!r}.")
+    if len(variance) > 1:
+        raise InputError("Only one variance can be preserved; the slope of any number of subsets.")
+    if variance and integer:
+        raise InputError(
+            "A variance cannot be preserved in whole numbers. Leave out `integer`, or preserve "
+            "the slope instead."
+        )
+    if variance and distance != "L1":
+        raise InputError(
+            "A variance is preserved with the distance L1 only; the slope with all of them."
+        )
 
 
 def _cost(problem: ProtectionProblem, weights: WeightRule | str | npt.ArrayLike) -> Floats:
@@ -272,12 +325,55 @@ def _infeasible(
     )
 
 
+def _least_sum(
+    model: AdjustmentModel, search: DirectionSearch, fixed: Floats | None, deadline: float
+) -> Floats:
+    """Of all adjustments with the maximum found, one with a small sum."""
+    assert search.best is not None
+    found = model.changes(search.best.x)
+    weights, room = model.weights, model.room
+    largest = (1 + MAXIMUM_SLACK) * float(np.max(weights * np.abs(found), initial=0.0))
+    reach = np.full(len(weights), np.inf)
+    reach[weights > 0] = largest / weights[weights > 0]
+    near = replace(room, up=np.minimum(room.up, reach), down=np.minimum(room.down, reach))
+    second = AdjustmentModel(
+        model.problem, weights, near, model.preserved, discrepancy=fixed is None
+    )
+    again = DirectionSearch(second, max(deadline, time.monotonic() + 1.0))
+    again.given(model.directions(search.best.x))
+    if fixed is None:
+        again.start()
+        again.improve()
+    z = found if again.best is None else second.changes(again.best.x)
+    return _refined(second, _snapped(second, z))
+
+
+def _least_squares(
+    model: AdjustmentModel, search: DirectionSearch, fixed: Floats | None, deadline: float
+) -> tuple[Floats, SquaresBound]:
+    """Least squares, from directions that are best for sums, or all alike."""
+    assert search.best is not None
+    known = float(np.dot(model.weights, model.changes(search.best.x) ** 2))
+    squares = SquaresModel(model.problem, model.weights, model.room, model.preserved, known)
+    low, high = model.allowed()
+    starts = [model.directions(search.best.x), high, low] if fixed is None else [fixed]
+    found = minimise_squares(squares, starts, (low, high), free=fixed is None, deadline=deadline)
+    if found is None:
+        raise SolverError(
+            "The quadratic program was not solved in time. Raise `time_limit`, or take the "
+            "distance L1."
+        )
+    z, certificate, note = found
+    search.notes.append(note)
+    return _refined(model, _snapped(model, z)), certificate
+
+
 def _whole_changes(
     model: AdjustmentModel, search: DirectionSearch, deadline: float
 ) -> Floats | None:
     """Changes in whole numbers for the best directions; None if none were found."""
     assert search.best is not None
-    z = _snapped(model, search.best)
+    z = _snapped(model, model.changes(search.best.x))
     rounded = np.rint(z)
     if _is_whole_solution(model, z, rounded):
         return rounded
@@ -289,9 +385,8 @@ def _whole_changes(
     return np.rint(model.changes(found.x))
 
 
-def _snapped(model: AdjustmentModel, found: Found) -> Floats:
+def _snapped(model: AdjustmentModel, z: Floats) -> Floats:
     """Set changes that are at a level, at the end of their room or at 0 exactly there."""
-    z = model.changes(found.x)
     near = 1e-9 * model.problem.unit + 8 * np.spacing(np.abs(z))
     room = model.room
     for target in (room.up_level, -room.down_level, room.up, -room.down, np.zeros_like(z)):
@@ -402,7 +497,7 @@ def _on_line(
     def solved(rows: list[PreservedRow]) -> Floats | None:
         local = AdjustmentModel(problem, model.weights, model.room, [*model.preserved, *rows])
         found = DirectionSearch(local, deadline).fixed(directions)
-        return None if found is None else _refined(local, _snapped(local, found))
+        return None if found is None else _refined(local, _snapped(local, local.changes(found.x)))
 
     start = solved([])
     if start is None:

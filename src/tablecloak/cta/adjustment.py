@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from tablecloak.cta.preserve import (
     moments,
     select,
 )
+from tablecloak.cta.squares import SquaresBound
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.branch import BranchTree
 from tablecloak.solve.certify import check_claim, dual_bound
@@ -24,6 +26,7 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["Adjustment", "DistanceBound", "Measured"]
 
 Floats = npt.NDArray[np.float64]
+Distance = Literal["L1", "L2", "Linf"]
 
 TOLERANCE = 1e-7
 """Accepted violation of relations and bounds, as a share of the median protection level."""
@@ -73,7 +76,7 @@ class DistanceBound:
     directions: Floats | None = None
 
     def verify(self) -> float:
-        """Return the bound on sum w |z| that the proof supports, by sparse products alone."""
+        """Return the bound on sum (or maximum) of w |z|, by sparse products alone."""
         program = self.model.program
         if self.tree is not None:
             return self.model.loss(self.tree.verify(program))
@@ -98,13 +101,15 @@ class Adjustment:
     room : Room
         How far each cell was allowed to move.
     preserved : tuple of PreservedRow or PreservedVariance
-    bound_certificate : DistanceBound
+    bound_certificate : DistanceBound or SquaresBound
     bound : float
         Proved lower bound on the loss of any adjustment with the same room and statistics.
     seconds : float
     integer : bool
         Whether all values had to be whole numbers.
     notes : tuple of str
+    distance : {"L1", "L2", "Linf"}, default="L1"
+        What was made as small as possible, after the protection levels.
     """
 
     problem: ProtectionProblem
@@ -112,11 +117,12 @@ class Adjustment:
     weights: Floats
     room: Room
     preserved: tuple[PreservedRow | PreservedVariance, ...]
-    bound_certificate: DistanceBound
+    bound_certificate: DistanceBound | SquaresBound
     bound: float
     seconds: float
     integer: bool
     notes: tuple[str, ...] = field(default=())
+    distance: Distance = "L1"
 
     @property
     def changes(self) -> Floats:
@@ -125,8 +131,13 @@ class Adjustment:
 
     @property
     def loss(self) -> float:
-        """Return sum w_i |z_i|."""
-        return float(np.dot(self.weights, np.abs(self.changes)))
+        """Return sum w_i |z_i|; for L2 sum w_i z_i^2, for Linf max w_i |z_i|."""
+        z = np.abs(self.changes)
+        if self.distance == "L2":
+            return float(np.dot(self.weights, z**2))
+        if self.distance == "Linf":
+            return float(np.max(self.weights * z, initial=0.0))
+        return float(np.dot(self.weights, z))
 
     @property
     def gap(self) -> float:
@@ -175,6 +186,10 @@ class Adjustment:
         if preserved > 1e-6:
             raise VerificationError(f"A preserved statistic is off by {preserved:g}.")
         check_claim(self.bound, self.bound_certificate.verify())
+        if self.bound > self.loss * (1 + 1e-6) + 1e-9:
+            raise VerificationError(
+                f"The bound {self.bound:g} exceeds the loss {self.loss:g} of a table that exists."
+            )
         return Measured(
             relations, float(bounds.max(initial=0)), float(short.max(initial=0)), preserved, exact
         )

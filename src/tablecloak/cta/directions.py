@@ -23,7 +23,7 @@ from tablecloak.solve.branch import BranchTree, branch_and_bound
 from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, solve
 
-__all__ = ["DirectionSearch", "Found"]
+__all__ = ["DirectionSearch", "Found", "turn_around"]
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, float, float, int], None]
@@ -150,7 +150,12 @@ class DirectionSearch:
         if not model.discrepancy:
             return model
         return AdjustmentModel(
-            model.problem, model.weights, model.room, model.preserved, discrepancy=False
+            model.problem,
+            model.weights,
+            model.room,
+            model.preserved,
+            discrepancy=False,
+            maximum=model.maximum,
         )
 
     def _with(self, directions: Floats, time_limit: float) -> Solution:
@@ -240,50 +245,18 @@ class DirectionSearch:
             self._prove(0.8)
 
     def _flip(self, share: float) -> None:
-        """Turn directions around where the multipliers of the linear program promise a gain.
-
-        The optimal value is convex in the directions, so that the reduced cost of a direction
-        bounds from below what turning it can bring; without a promise the directions are
-        optimal. The most promising share is turned at once, less after each failure; once even
-        single ones fail, random choices among the promising ones follow.
-        """
+        """Turn directions around where the multipliers of the linear program promise a gain."""
         if self.best is None:
             return
-        deadline = time.monotonic() + self._left(share)
-        random = np.random.default_rng(0)
-        columns = self.model.direction_columns
-        low, high = self.model.allowed()
-        directions = self.model.directions(self.best.x)
-        value, promise = self._priced(directions)
-        most = FLIPPED_ANEW if self.is_anew else FLIPPED
-        part, noise, programs = most, 0.0, 0
-        tried: set[bytes] = set()
-        repeated = 0
-        while time.monotonic() < deadline and np.isfinite(value) and repeated < REPEATED:
-            free = np.where(directions > 0, low < 0.5, high > 0.5)
-            gain = np.where(free, promise, 0.0)
-            candidates = np.flatnonzero(gain < -1e-9 * max(1.0, abs(value)))
-            if not len(candidates):
-                break
-            drawn = gain[candidates] * np.exp(random.normal(0, 1, len(candidates)) * noise)
-            order = candidates[np.argsort(drawn, kind="stable")]
-            size = max(1, int(part * len(order)))
-            turned = directions.copy()
-            turned[order[:size]] = 1 - turned[order[:size]]
-            if size == 1:
-                part, noise = most, NOISE
-            else:
-                part /= 2
-            if turned.tobytes() in tried:
-                repeated += 1
-                continue
-            tried.add(turned.tobytes())
-            programs += 1
-            found, new_promise = self._priced(turned, max(deadline - time.monotonic(), 0.01))
-            if found < value - 1e-9 * abs(value):
-                directions, value, promise = turned, found, new_promise
-                part, repeated = min(2 * part, most), 0
-        self.notes.append(f"directions of {len(columns)} cells turned around {programs} times")
+        programs = turn_around(
+            self._priced,
+            self.model.directions(self.best.x),
+            self.model.allowed(),
+            deadline=time.monotonic() + self._left(share),
+            most=FLIPPED_ANEW if self.is_anew else FLIPPED,
+        )
+        n = len(self.model.direction_columns)
+        self.notes.append(f"directions of {n} cells turned around {programs} times")
 
     def _relax_some(self, share: float, enough: Callable[[Floats], bool] = lambda _: False) -> None:
         """Leave some directions free at a time and all others as they are (fix and relax).
@@ -425,3 +398,65 @@ class DirectionSearch:
             return None
         x = solution.x / scaling.column
         return Found(x, program.objective(x))
+
+
+def turn_around(
+    priced: Callable[[Floats, float], tuple[float, Floats]],
+    directions: Floats,
+    allowed: tuple[Floats, Floats],
+    *,
+    deadline: float,
+    most: float = FLIPPED,
+) -> int:
+    """Turn directions around where that promises a gain; return how many programs were solved.
+
+    The optimal value is convex in the directions, so that the reduced cost of a direction
+    bounds from below what turning it can bring; without a promise the directions are optimal.
+    The most promising share is turned at once, less after each failure; once even single ones
+    fail, random choices among the promising ones follow.
+
+    Parameters
+    ----------
+    priced : callable
+        Given directions and a time limit: their optimal value, and a lower bound on what turning
+        each changes.
+    directions : numpy.ndarray of float
+        1 up, 0 down, to start from.
+    allowed : tuple of numpy.ndarray
+        Smallest and largest direction of each cell.
+    deadline : float
+        Moment of `time.monotonic`.
+    most : float, default=0.3
+        Share of the promising directions that is turned around at once.
+    """
+    random = np.random.default_rng(0)
+    low, high = allowed
+    value, promise = priced(directions, np.inf)
+    part, noise, programs = most, 0.0, 0
+    tried: set[bytes] = set()
+    repeated = 0
+    while time.monotonic() < deadline and np.isfinite(value) and repeated < REPEATED:
+        free = np.where(directions > 0, low < 0.5, high > 0.5)
+        gain = np.where(free, promise, 0.0)
+        candidates = np.flatnonzero(gain < -1e-9 * max(1.0, abs(value)))
+        if not len(candidates):
+            break
+        drawn = gain[candidates] * np.exp(random.normal(0, 1, len(candidates)) * noise)
+        order = candidates[np.argsort(drawn, kind="stable")]
+        size = max(1, int(part * len(order)))
+        turned = directions.copy()
+        turned[order[:size]] = 1 - turned[order[:size]]
+        if size == 1:
+            part, noise = most, NOISE
+        else:
+            part /= 2
+        if turned.tobytes() in tried:
+            repeated += 1
+            continue
+        tried.add(turned.tobytes())
+        programs += 1
+        found, new_promise = priced(turned, max(deadline - time.monotonic(), 0.01))
+        if found < value - 1e-9 * abs(value):
+            directions, value, promise = turned, found, new_promise
+            part, repeated = min(2 * part, most), 0
+    return programs

@@ -126,6 +126,8 @@ class AdjustmentModel:
         Let statistics be missed at a high price, so that a start is easy to find.
     discrepancy : bool, default=True
         Add discrepancy rows; where directions are fixed they say nothing.
+    maximum : bool, default=False
+        Minimise max w_i |z_i| instead of the sum.
 
     Attributes
     ----------
@@ -144,12 +146,14 @@ class AdjustmentModel:
         *,
         elastic: bool = False,
         discrepancy: bool = True,
+        maximum: bool = False,
     ) -> None:
         self.problem = problem
         self.weights = weights
         self.room = room
         self.preserved = list(rows)
         self.discrepancy = discrepancy
+        self.maximum = maximum
         movable = (room.up > 0) | (room.down > 0) | problem.sensitive
         self.cells = np.flatnonzero(movable)
         self.sensitive = np.flatnonzero(problem.sensitive)
@@ -158,9 +162,12 @@ class AdjustmentModel:
             room.up_level[self.sensitive],
             room.down_level[self.sensitive],
         )
-        self.offset = float(np.dot(weights[self.sensitive], self.down_level))
+        levels = float(np.dot(weights[self.sensitive], self.down_level))
+        self.offset = 0.0 if maximum else levels
         raw = self._raw(cap)
         self.direction_columns = 2 * len(self.cells) + np.arange(len(self.sensitive))
+        if maximum:
+            raw = self._largest(raw)
         if elastic:
             raw = self._elastic(raw)
         lengths = np.ones(raw.n_columns, dtype=bool)
@@ -194,7 +201,7 @@ class AdjustmentModel:
         return self.scaling.scaled_point(raw)
 
     def loss(self, scaled_value: float) -> float:
-        """Return sum w |z| from an objective or bound of the scaled program."""
+        """Return sum (or maximum) of w |z| from an objective or bound of the scaled program."""
         return scaled_value * self.scaling.objective + self.offset
 
     def scaled_loss(self, loss: float) -> float:
@@ -242,6 +249,33 @@ class AdjustmentModel:
             lower=np.concatenate([np.zeros(2 * n), y_low]),
             upper=np.concatenate([up, down, y_high]),
             integral=np.arange(2 * n + k) >= 2 * n,
+        )
+
+    def _largest(self, raw: Program) -> Program:
+        """Add a column for the largest w |z|, in median weights, and a row for each cell."""
+        n, k = len(self.cells), len(self.sensitive)
+        weight = self.weights[self.cells]
+        positive = weight[weight > 0]
+        middle = float(np.median(positive)) if len(positive) else 1.0
+        size = np.maximum(weight, middle)
+        own = diags_array(weight / size)
+        at = self.sensitive_column
+        share = weight[at] / size[at]
+        swing = csr_array((share * (self.up_level - self.down_level), (at, np.arange(k))), (n, k))
+        bound = csr_array((-middle / size)[:, None])
+        rows = hstack([own, own, swing, bound], format="csr")
+        most = np.zeros(n)
+        most[at] = -share * self.down_level
+        reach = np.maximum(self.room.up, self.room.down)[self.cells]
+        above = csr_array(hstack([raw.matrix, csr_array((raw.n_rows, 1))], format="csr"))
+        return Program(
+            cost=np.append(np.zeros(raw.n_columns), middle),
+            matrix=csr_array(vstack([above, rows], format="csr")),
+            row_lower=np.concatenate([raw.row_lower, np.full(n, -np.inf)]),
+            row_upper=np.concatenate([raw.row_upper, most]),
+            lower=np.append(raw.lower, 0.0),
+            upper=np.append(raw.upper, 1.01 * float(np.max(weight * reach, initial=0.0)) / middle),
+            integral=np.append(raw.integral, False),
         )
 
     def _elastic(self, raw: Program) -> Program:

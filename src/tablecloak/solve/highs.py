@@ -28,6 +28,7 @@ __all__ = [
     "SolveStatus",
     "find_infeasibility",
     "solve",
+    "solve_quadratic",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -270,6 +271,9 @@ class LinearSolver:
             self._highs.setOptionValue(name, setting)
 
 
+QUADRATIC_TOLERANCES = (FEASIBILITY_TOLERANCE, 1e-7)
+"""Tolerances of the active-set method, tried one after the other."""
+
 Interior = Literal["never", "first", "always"]
 _INTERIOR: dict[str, Any] = {"presolve": "on", "solver": "ipx"}
 _FALLBACKS: tuple[dict[str, Any], ...] = (
@@ -332,6 +336,54 @@ def solve(
         return Solution(SolveStatus.UNKNOWN, np.empty(0), np.empty(0), np.inf, info.mip_dual_bound)
     kept = SolveStatus.OPTIMAL if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
     return Solution(kept, x, np.empty(0), program.objective(x), float(info.mip_dual_bound))
+
+
+def solve_quadratic(
+    program: Program, curvature: Floats, time_limit: float = np.inf
+) -> tuple[Floats, Floats]:
+    """Minimise c.x + 1/2 sum q_i x_i^2 over the points of a linear program.
+
+    Parameters
+    ----------
+    program : Program
+        Scaled.
+    curvature : numpy.ndarray of float, shape (n_columns,)
+        q, all >= 0.
+    time_limit : float, default=inf
+        Seconds of wall time.
+
+    Returns
+    -------
+    x, duals : numpy.ndarray of float
+        Both empty if no feasible point was found. How good they are is for the caller to
+        prove: the active-set method of HiGHS may stop early.
+    """
+    deadline = time.monotonic() + time_limit
+    hessian = _module().HighsHessian()
+    curved = curvature > 0
+    hessian.dim_ = program.n_columns
+    hessian.format_ = _module().HessianFormat.kTriangular
+    hessian.start_ = np.concatenate([[0], np.cumsum(curved)]).astype(np.int32)
+    hessian.index_ = np.flatnonzero(curved).astype(np.int32)
+    hessian.value_ = curvature[curved].astype(np.float64)
+    for tolerance in QUADRATIC_TOLERANCES:
+        highs = _new_highs()
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            highs.setOptionValue(name, tolerance)
+        _pass(highs, program)
+        if highs.passHessian(hessian) == _module().HighsStatus.kError:
+            raise SolverError("HiGHS refused the quadratic program.")
+        try:
+            _run(highs, deadline)
+        except SolverError:
+            # It breaks off on some feasible programs, at some tolerances.
+            continue
+        raw = highs.getSolution()
+        x = np.array(raw.col_value, dtype=np.float64)
+        if raw.value_valid and violation(program, x).worst <= ACCEPTED_VIOLATION:
+            duals = np.array(raw.row_dual, dtype=np.float64)
+            return np.clip(x, program.lower, program.upper), duals
+    return np.empty(0), np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)

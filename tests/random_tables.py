@@ -1,0 +1,33 @@
+"""Small random tables for tests of adjustment."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+import tablecloak as tc
+
+
+def random_problem(seed: int, shape=(3, 4), n_sensitive: int = 3) -> tc.ProtectionProblem:
+    random = np.random.default_rng(seed)
+    codes = [[f"{axis}{code}" for code in range(size)] for axis, size in enumerate(shape)]
+    frame = pd.DataFrame(
+        list(itertools.product(*codes)), columns=[f"d{axis}" for axis in range(len(shape))]
+    ).assign(v=lambda f: random.integers(5, 200, len(f)).astype(float))
+    table = tc.tabulate(frame, list(frame.columns[:-1]), "v")
+    sensitive = np.zeros(table.n_cells, dtype=bool)
+    leaves = np.flatnonzero((table.keys != "Total").all(axis=1))
+    sensitive[random.choice(leaves, n_sensitive, replace=False)] = True
+    level = np.where(sensitive, np.ceil(table.values * 0.2), 0)
+    return tc.ProtectionProblem(
+        table=table,
+        status=np.where(sensitive, "u", "s"),
+        lower_protection=level,
+        upper_protection=np.where(sensitive, level + random.integers(0, 5, len(level)), 0),
+        sliding_protection=np.zeros(table.n_cells),
+        lower_bound=np.zeros(table.n_cells),
+        upper_bound=np.full(table.n_cells, 1000.0 * len(leaves)),
+        weights=np.ones(table.n_cells),
+    )

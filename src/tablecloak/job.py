@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tablecloak.cta.adjust import adjust
@@ -215,8 +216,14 @@ class AdjustmentSpec(_Part):
     """``[adjustment]``."""
 
     weights: Literal["value", "unit", "log", "relative"] = "relative"
+    cost: str | None = None
+    distance: Literal["L1", "L2", "Linf"] = "L1"
     preserve: list[str] = []
     sensitive_limit: float | None = Field(None, ge=1)
+    capacity: float | None = Field(None, ge=0)
+    capacity_percent: float | None = Field(None, ge=0)
+    measurement_error: str | None = None
+    repair: bool = False
     integer: bool | None = None
     time_limit: float = Field(60.0, gt=0)
 
@@ -363,11 +370,13 @@ def run_job(
     if job.adjustment is not None:
         chosen = job.adjustment
         adjusted = adjust(
-            problem,
-            weights=chosen.weights,
+            _with_capacities(job, problem, chosen),
+            weights=chosen.weights if chosen.cost is None else _sums(job, chosen.cost),
             preserve=chosen.preserve,
+            distance=chosen.distance,
             sensitive_limit=chosen.sensitive_limit,
-            integer=problem.table.integer if chosen.integer is None else chosen.integer,
+            integer=_whole(problem, chosen),
+            repair=chosen.repair,
             time_limit=chosen.time_limit,
             progress=progress,
         )
@@ -382,6 +391,12 @@ def run_job(
     if out is not None:
         _write(job, result, Path(out))
     return result
+
+
+def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool:
+    if chosen.integer is not None:
+        return chosen.integer
+    return bool(problem.table.integer) and chosen.distance == "L1"
 
 
 # -- reading ------------------------------------------------------------------------------
@@ -505,8 +520,24 @@ def _table(job: Job, dimensions: dict[str, Dimension], value: str | None) -> Tab
 
 def _with_costs(job: Job, problem: ProtectionProblem, column: str) -> ProtectionProblem:
     """Return the problem with the sums of a column as weights."""
-    sums = _table(job, _dimensions(job), column).values
-    return problem.with_changes(weights=np.abs(sums))
+    return problem.with_changes(weights=_sums(job, column))
+
+
+def _with_capacities(
+    job: Job, problem: ProtectionProblem, chosen: AdjustmentSpec
+) -> ProtectionProblem:
+    """Return the problem with the tightest of the limits on changes of other cells."""
+    if chosen.capacity is None and chosen.capacity_percent is None and not chosen.measurement_error:
+        return problem
+    limit = np.full(problem.table.n_cells, np.inf if chosen.capacity is None else chosen.capacity)
+    if chosen.measurement_error:
+        limit = np.minimum(limit, _sums(job, chosen.measurement_error))
+    return problem.with_capacity(limit, percent=chosen.capacity_percent)
+
+
+def _sums(job: Job, column: str) -> npt.NDArray[np.float64]:
+    """Return the absolute sum of a column in each cell."""
+    return np.abs(_table(job, _dimensions(job), column).values)
 
 
 def _largest_needed(job: Job) -> int:

@@ -202,6 +202,68 @@ def test_job_with_insiders_own_costs_and_last_periods_pattern(tmp_path):
     assert result.pattern.problem.weights[cell] == pytest.approx(staff["B", "x"])
 
 
+def test_job_adjusts_within_measurement_errors_at_costs_of_its_own(tmp_path):
+    random = np.random.default_rng(5)
+    n = 80
+    frame = pd.DataFrame(
+        {
+            "r": random.choice(list("ABCD"), n),
+            "b": random.choice(list("xyz"), n),
+            "firm": range(n),
+            "v": random.lognormal(3, 1.5, n).round(),
+            "error": random.uniform(5, 20, n).round(),
+            "staff": random.integers(1, 50, n),
+        }
+    )
+    frame.to_csv(tmp_path / "firms.csv", index=False)
+    (tmp_path / "job.toml").write_text(
+        """
+        [data]
+        file = "firms.csv"
+        value = "v"
+        contributor = "firm"
+        [dimensions.r]
+        [dimensions.b]
+        [[rules]]
+        rule = "p-percent"
+        p = 15
+        [adjustment]
+        distance = "L2"
+        cost = "staff"
+        measurement_error = "error"
+        capacity_percent = 60
+        time_limit = 5
+        """
+    )
+    result = tc.run_job(tmp_path / "job.toml")
+    assert result.is_safe
+    table, other = result.problem.table, ~result.problem.sensitive
+    errors = frame.groupby(["r", "b"]).error.sum()
+    cell = table.cell(r="A", b="x")
+    limit = min(errors["A", "x"], 0.6 * table.values[cell])
+    assert result.adjustment.problem.capacity_up[cell] == pytest.approx(limit)
+    changes = np.abs(result.adjustment.changes)
+    assert (changes <= result.adjustment.problem.capacity_up + 1e-6)[other].all()
+    staff = frame.groupby(["r", "b"]).staff.sum()
+    assert result.adjustment.weights[cell] == staff["A", "x"]
+    assert result.adjustment.distance == "L2"
+
+
+def test_adjust_repairs_what_is_impossible_and_says_so(tmp_path):
+    problem = tc.examples.cox_rounded()
+    fixed = problem.with_capacity(0.0)
+    tc.write_problem(fixed, tmp_path / "fixed.parquet")
+    output = tmp_path / "adjusted.csv"
+    command = ["adjust", str(tmp_path / "fixed.parquet"), "-o", str(output), "--no-integer"]
+    refused = RUN.invoke(app, command)
+    assert refused.exit_code != 0
+    assert "What would have to give way" in " ".join(refused.output.split())
+    assert not output.exists()
+    done = RUN.invoke(app, [*command, "--repair", "--distance", "Linf"])
+    assert done.exit_code == 0, done.output
+    assert "note: relaxed" in " ".join(done.output.split())
+
+
 def test_intervals_are_written_and_audit_refuses_them_once_narrowed(cox, tmp_path):
     out = tmp_path / "intervals.csv"
     done = RUN.invoke(app, ["intervals", str(cox), "-o", str(out), "--seed", "5"])

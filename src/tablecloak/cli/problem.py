@@ -35,6 +35,14 @@ class MethodName(StrEnum):
     EXACT = "exact"
 
 
+class DistanceName(StrEnum):
+    """Distances of an adjustment."""
+
+    L1 = "L1"
+    L2 = "L2"
+    LINF = "Linf"
+
+
 class InsiderName(StrEnum):
     """Who may know more than everybody."""
 
@@ -187,10 +195,17 @@ def adjust(
             help="Statistic to keep: mean, slope, regression or variance, also as mean:all. Repeat."
         ),
     ] = None,
+    distance: Annotated[
+        DistanceName, typer.Option(help="Sum of changes, of their squares, or the largest.")
+    ] = DistanceName.L1,
     sensitive_limit: Annotated[
         float | None,
         typer.Option(help="Largest change of a sensitive cell, as a multiple of its level."),
     ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Lower the fewest levels if there is no adjustment."),
+    ] = False,
     integer: Annotated[
         bool | None,
         typer.Option("--integer/--no-integer", help="Whole numbers; by default if all input is."),
@@ -216,7 +231,9 @@ def adjust(
             problem,
             weights=weights.value,
             preserve=preserve or (),
+            distance=distance.value,
             sensitive_limit=sensitive_limit,
+            repair=repair,
             integer=integer,
             time_limit=time_limit,
             progress=reporter,
@@ -224,6 +241,8 @@ def adjust(
         values = adjusted.release()[problem.table.name].to_numpy()
         write_frame(problem.table.keys.assign(value=values), output)
     typer.echo(adjusted.summary())
+    if repair and adjusted.notes:
+        typer.echo(f"note: {adjusted.notes[-1]}")
 
 
 def round_(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -22,6 +22,7 @@ from tablecloak.cta.preserve import (
     moments,
     parse,
 )
+from tablecloak.cta.repair import Repair, find_repair
 from tablecloak.cta.squares import SquaresBound, SquaresModel, minimise_squares
 from tablecloak.errors import (
     InputError,
@@ -57,6 +58,12 @@ maximum a search for a small sum follows."""
 MAXIMUM_SLACK = 1e-9
 """Share by which the maximum may be missed while the sum is minimised."""
 
+NAMED_CELLS = 5000
+"""Cells up to which an error names the fewest levels and capacities that stand in the way."""
+
+NAMING_SECONDS = 5.0
+"""Seconds for that."""
+
 WHOLE_SHARE = 0.15
 """Share of the time kept back for whole numbers, where they are wanted."""
 
@@ -70,6 +77,7 @@ def adjust(
     sensitive_limit: float | None = None,
     directions: Directions = "search",
     integer: bool | None = None,
+    repair: bool = False,
     time_limit: float = 60.0,
     progress: Progress | None = None,
 ) -> Adjustment:
@@ -102,6 +110,10 @@ def adjust(
     integer : bool, optional
         Whether the adjusted values must be whole numbers. By default they are where true
         values, levels and bounds are whole, unless no such table is found.
+    repair : bool, default=False
+        Where no adjustment exists, lower as few levels and raise as few capacities as possible,
+        by as little as possible, and say so in the notes. Cells with lowered levels are *less*
+        protected than asked for: an audit against the given problem names them.
     time_limit : float, default=60
         Seconds after which the search ends with the best adjustment found.
     progress : callable, optional
@@ -120,7 +132,8 @@ def adjust(
         For unknown statistics, weights or directions.
     ModelError
         If there is no such table: confirmed by an elastic program, which names the cells that
-        stand in the way.
+        stand in the way; for small tables also the fewest levels and capacities that would have
+        to give way.
     SolverError
         If none was found in time.
 
@@ -132,25 +145,73 @@ def adjust(
     (231350, True)
     """
     started = time.monotonic()
-    cost = _cost(problem, weights)
-    statistics = parse(preserve)
+    chosen = _Choices(weights, distance, preserve, sensitive_limit, directions, integer, progress)
+    if repair and not _are_free(directions):
+        raise InputError("`repair` chooses directions itself: leave out `directions`.")
+    try:
+        return _adjust(problem, chosen, time_limit)
+    except ModelError as error:
+        small = problem.table.n_cells <= NAMED_CELLS
+        if not repair and not (small and _are_free(directions)):
+            raise
+        left = max(started + time_limit - time.monotonic(), 1.0)
+        try:
+            found = _repair(problem, chosen, left / 2 if repair else min(left, NAMING_SECONDS))
+        except TablecloakError as other:
+            raise (other if repair else error) from None
+        if not repair:
+            raise ModelError(
+                f"{error} What would have to give way: {found.summary()}. With repair=True that "
+                f"is done.",
+                cells=error.cells,
+            ) from None
+    left = max(started + time_limit - time.monotonic(), 1.0)
+    result = _adjust(found.repaired(), chosen, left)
+    return replace(result, notes=(*result.notes, found.summary()))
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """What the caller of `adjust` asked for."""
+
+    weights: WeightRule | str | npt.ArrayLike
+    distance: Distance
+    preserve: Sequence[Preserve | str]
+    sensitive_limit: float | None
+    directions: Directions
+    integer: bool | None
+    progress: Progress | None
+
+
+def _repair(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> Repair:
+    whole = _all_whole(problem) if chosen.integer is None else chosen.integer
+    rows = [row for kept in parse(chosen.preserve) for row in kept.rows(problem, integer=whole)]
+    room = room_of(problem, limit=chosen.sensitive_limit, integer=False, strict=False)
+    return find_repair(problem, _finite_room(problem, room), rows, time_limit=time_limit)
+
+
+def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> Adjustment:
+    distance, integer, directions = chosen.distance, chosen.integer, chosen.directions
+    started = time.monotonic()
+    cost = _cost(problem, chosen.weights)
+    statistics = parse(chosen.preserve)
     variance = [statistic for statistic in statistics if isinstance(statistic, Variance)]
-    _check(problem, distance, sensitive_limit, integer, variance)
+    _check(problem, distance, chosen.sensitive_limit, integer, variance)
     whole = _all_whole(problem) if integer is None else bool(integer)
     whole &= distance == "L1" and not variance
     rows = [row for statistic in statistics for row in statistic.rows(problem, integer=whole)]
-    room = room_of(problem, limit=sensitive_limit, integer=whole)
+    room = room_of(problem, limit=chosen.sensitive_limit, integer=whole)
     room = _finite_room(problem, room)
     model = AdjustmentModel(
         problem,
         cost,
         room,
         rows,
-        discrepancy=isinstance(directions, str) and directions == "search",
+        discrepancy=_are_free(directions),
         maximum=distance == "Linf",
     )
     searched = 1 - WHOLE_SHARE if whole else FIRST_SHARE[distance]
-    search = DirectionSearch(model, started + searched * time_limit, progress)
+    search = DirectionSearch(model, started + searched * time_limit, chosen.progress)
     fixed = _fixed_directions(model, directions)
     if fixed is not None:
         search.given(fixed)
@@ -200,6 +261,10 @@ def adjust(
     )
     result.verify()
     return result
+
+
+def _are_free(directions: Directions) -> bool:
+    return isinstance(directions, str) and directions == "search"
 
 
 def _check(

@@ -67,7 +67,9 @@ class Room:
     down_level: Floats
 
 
-def room_of(problem: ProtectionProblem, *, limit: float | None, integer: bool) -> Room:
+def room_of(
+    problem: ProtectionProblem, *, limit: float | None, integer: bool, strict: bool = True
+) -> Room:
     """Combine bounds, capacities and limits.
 
     Parameters
@@ -78,6 +80,8 @@ def room_of(problem: ProtectionProblem, *, limit: float | None, integer: bool) -
         it to the external bounds.
     integer : bool
         Whether changes must be whole numbers: levels are rounded up, rooms down.
+    strict : bool, default=True
+        Whether every sensitive cell must be able to move far enough one way.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def room_of(problem: ProtectionProblem, *, limit: float | None, integer: bool) -
         up, down = np.floor(up + 1e-9), np.floor(down + 1e-9)
     up, down = np.where(problem.frozen, 0.0, up), np.where(problem.frozen, 0.0, down)
     stuck = np.flatnonzero(sensitive & (up < up_level) & (down < down_level))
-    if len(stuck):
+    if strict and len(stuck):
         raise ModelError(
             f"{len(stuck)} sensitive cells can move neither up nor down as far as their protection "
             f"levels ask: {listed(problem.table.labels(stuck[:5]))}. Widen their external bounds "

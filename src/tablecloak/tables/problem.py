@@ -186,6 +186,34 @@ class ProtectionProblem:
         """Return the same problem with weights by a rule."""
         return self.with_changes(weights=WeightRule(rule).of(self))
 
+    def with_capacity(
+        self,
+        absolute: npt.ArrayLike | None = None,
+        *,
+        percent: npt.ArrayLike | None = None,
+    ) -> ProtectionProblem:
+        """Return the same problem with limits on how far an adjustment moves other cells.
+
+        Parameters
+        ----------
+        absolute : float or array_like of float, shape (n_cells,), optional
+            Largest change both ways, such as the measurement error of each cell.
+        percent : float or array_like of float, shape (n_cells,), optional
+            Largest change in per cent of the true value. With both the smaller one counts.
+
+        Raises
+        ------
+        InputError
+            If a limit is negative or not a number.
+        """
+        limit = np.full(self.table.n_cells, np.inf)
+        if absolute is not None:
+            limit = np.minimum(limit, np.asarray(absolute, dtype=np.float64))
+        if percent is not None:
+            share = np.asarray(percent, dtype=np.float64) / 100
+            limit = np.minimum(limit, share * np.abs(self.table.values))
+        return self.with_changes(capacity_down=limit, capacity_up=limit)
+
     # -- what it says ---------------------------------------------------------------------
 
     def summary(self) -> str:

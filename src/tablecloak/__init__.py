@@ -16,6 +16,7 @@ _HOME = {
     "AdjustmentRisk": "cta.risk",
     "Audit": "suppression.audit",
     "CellStatus": "tables.problem",
+    "Covariance": "cta.preserve",
     "Dimension": "tables.dimensions",
     "Dominance": "tables.sensitivity",
     "Hierarchy": "tables.hierarchy",
@@ -45,9 +46,11 @@ _HOME = {
     "ZeroUnsafe": "tables.sensitivity",
     "RoundedTable": "cta.rounding",
     "adjust": "cta.adjust",
+    "adjust_together": "cta.together",
     "attack_adjustment": "cta.risk",
     "controlled_rounding": "cta.rounding",
     "audit": "release",
+    "each": "cta.preserve",
     "link": "tables.table",
     "protect": "tables.sensitivity",
     "publish_intervals": "suppression.intervals",
@@ -66,16 +69,19 @@ if TYPE_CHECKING:
     from tablecloak import examples as examples
     from tablecloak.cta.adjust import adjust as adjust
     from tablecloak.cta.adjustment import Adjustment as Adjustment
+    from tablecloak.cta.preserve import Covariance as Covariance
     from tablecloak.cta.preserve import Mean as Mean
     from tablecloak.cta.preserve import Regression as Regression
     from tablecloak.cta.preserve import Slope as Slope
     from tablecloak.cta.preserve import Variance as Variance
+    from tablecloak.cta.preserve import each as each
     from tablecloak.cta.risk import AdjustmentRisk as AdjustmentRisk
     from tablecloak.cta.risk import attack_adjustment as attack_adjustment
     from tablecloak.cta.rounding import RoundedTable as RoundedTable
     from tablecloak.cta.rounding import controlled_rounding as controlled_rounding
     from tablecloak.cta.small_counts import SmallCountTable as SmallCountTable
     from tablecloak.cta.small_counts import small_count_rounding as small_count_rounding
+    from tablecloak.cta.together import adjust_together as adjust_together
     from tablecloak.errors import InputError as InputError
     from tablecloak.errors import ModelError as ModelError
     from tablecloak.errors import SolverError as SolverError

@@ -153,6 +153,34 @@ def test_distance_of_distributions_is_that_of_kolmogorov_and_smirnov():
     assert adjusted.moments().distribution_distance == pytest.approx(expected)
 
 
+def test_mean_of_every_row_stays():
+    problem = random_problem(3, (3, 4), 3)
+    adjusted = tc.adjust(problem, preserve=["mean:each d0"], integer=False)
+    for code in problem.table.keys.d0.unique():
+        row = (problem.table.keys.d0 == code).to_numpy()
+        assert adjusted.changes[row].sum() == pytest.approx(0, abs=1e-6)
+    assert len(tc.each(problem, "d0", tc.Mean, within="sensitive")) == len(
+        set(problem.table.keys.d0[problem.sensitive])
+    )
+    with pytest.raises(tc.InputError, match="`dimension` is 'd2'"):
+        tc.adjust(problem, preserve=["mean:each d2"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_covariance_of_two_variables_stays_when_both_are_adjusted(seed):
+    one = random_problem(seed, (4, 4), 3)
+    other = random_problem(seed + 50, (4, 4), 3)
+    x, v = tc.adjust_together([one, other], preserve=["slope:all"], integer=False)
+    a, b = one.table.values, other.table.values
+    assert np.abs(v.changes).sum() > 0
+    assert np.abs(x.changes).sum() > 0
+    before, after = np.cov(a, b)[0, 1], np.cov(x.values, v.values)[0, 1]
+    assert after == pytest.approx(before, rel=1e-7)
+    shorter = random_problem(1, (3, 4), 2)
+    with pytest.raises(tc.InputError, match="Table 2 does not have the cells"):
+        tc.adjust_together([one, shorter])
+
+
 def test_mean_over_one_region_stays():
     problem = random_problem(3)
     subset = {"d0": "01"}

@@ -185,7 +185,9 @@ class _Choices:
 
 def _repair(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> Repair:
     whole = _all_whole(problem) if chosen.integer is None else chosen.integer
-    rows = [row for kept in parse(chosen.preserve) for row in kept.rows(problem, integer=whole)]
+    rows = [
+        row for kept in parse(chosen.preserve, problem) for row in kept.rows(problem, integer=whole)
+    ]
     room = room_of(problem, limit=chosen.sensitive_limit, integer=False, strict=False)
     return find_repair(problem, _finite_room(problem, room), rows, time_limit=time_limit)
 
@@ -194,7 +196,7 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
     distance, integer, directions = chosen.distance, chosen.integer, chosen.directions
     started = time.monotonic()
     cost = _cost(problem, chosen.weights)
-    statistics = parse(chosen.preserve)
+    statistics = parse(chosen.preserve, problem)
     variance = [statistic for statistic in statistics if isinstance(statistic, Variance)]
     _check(problem, distance, chosen.sensitive_limit, integer, variance)
     whole = _all_whole(problem) if integer is None else bool(integer)

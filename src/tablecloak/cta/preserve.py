@@ -13,7 +13,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from tablecloak.errors import InputError, ModelError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = [
+    "Covariance",
     "Mean",
     "Moments",
     "Preserve",
@@ -32,12 +33,16 @@ __all__ = [
     "Regression",
     "Slope",
     "Variance",
+    "each",
     "moments",
     "parse",
 ]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+EACH = "each "
+"""Before the name of a dimension: one statistic for each of its codes."""
+
 Subset = str | Mapping[str, Any] | npt.ArrayLike
 """``"sensitive"``, ``"all"``, codes such as ``{"region": "North"}``, a mask, or cell indices."""
 
@@ -162,6 +167,50 @@ class Slope(Preserve):
 
 
 @dataclass(frozen=True)
+class Covariance(Preserve):
+    """The covariance with another variable of the same cells stays: Cov(x, v) = Cov(a, b).
+
+    Parameters
+    ----------
+    subset, tolerance
+        As for the others; the tolerance is a share of the product of standard deviations.
+    other : array_like of float, shape (n_cells,)
+        True values b of the other variable, in the order of the cells.
+    published : array_like of float, shape (n_cells,), optional
+        Its published values v, such as an adjustment of it; by default the true ones.
+    """
+
+    other: Any = None
+    published: Any = None
+
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        """Return one row with coefficients v_i - mean(v), scaled to at most 1.
+
+        Raises
+        ------
+        InputError
+            If the other variable has not one number for each cell.
+        ModelError
+            If its values are all equal.
+        """
+        cells = select(problem, self.subset)
+        values = problem.table.values
+        true = known = _of_all_cells(problem, self.other, "other")
+        if self.published is not None:
+            known = _of_all_cells(problem, self.published, "published")
+        a, b, v = values[cells], true[cells], known[cells]
+        centred = np.where(cells, known - v.mean(), 0.0)
+        largest = float(np.abs(centred).max())
+        if largest == 0:
+            raise ModelError("Covariance: all published values of the other variable are equal.")
+        wanted = float(np.sum((a - a.mean()) * (b - b.mean())))
+        target = (wanted - float(np.sum((a - a.mean()) * (v - v.mean())))) / largest
+        accepted = self.tolerance * len(a) * float(np.std(a) * np.std(b)) / largest
+        slack = max(accepted, 0.5 if integer else 0.0)
+        return [PreservedRow("covariance", centred / largest, slack, target)]
+
+
+@dataclass(frozen=True)
 class Regression(Preserve):
     """Slope 1 and intercept 0: the regression of adjusted on original values is the identity."""
 
@@ -255,10 +304,61 @@ def moments(original: Floats, adjusted: Floats) -> Moments:
     return Moments(shift, cov / var_a, float(correlation), var_x / var_a, distance)
 
 
-def parse(given: Sequence[Preserve | str]) -> list[Preserve]:
-    """Accept statistics or their names: ``mean``, ``slope``, ``regression``, ``variance``, each
-    over a subset after a colon, as in ``mean:all``; without one, over the sensitive cells.
-    """  # noqa: D205
+def each(
+    problem: ProtectionProblem,
+    dimension: str,
+    statistic: Callable[[Flags], Preserve],
+    *,
+    within: Subset = "all",
+) -> list[Preserve]:
+    """Return one statistic for each code of a dimension: row-wise or group-wise versions.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    dimension : str
+        Such as "region": one statistic over the cells of each region.
+    statistic : callable
+        Makes a statistic from a mask, such as ``Mean`` or ``Regression``.
+    within : str, mapping, or array, default="all"
+        Cells that count at all, such as ``"sensitive"``; codes without any are left out.
+
+    Raises
+    ------
+    InputError
+        If there is no such dimension.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> len(tc.each(tc.examples.cox(), "row", tc.Mean))
+    5
+    """
+    keys = problem.table.keys
+    if dimension not in keys.columns:
+        known = map(str, keys.columns)
+        raise InputError(f"`dimension` is {dimension!r}.{suggestion(str(dimension), known)}")
+    mask = select(problem, within)
+    codes = keys[dimension].to_numpy()
+    parts = [mask & (codes == code) for code in dict.fromkeys(codes[mask].tolist())]
+    return [statistic(part) for part in parts]
+
+
+def _of_all_cells(problem: ProtectionProblem, given: Any, name: str) -> Floats:
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape != problem.table.values.shape or not np.all(np.isfinite(values)):
+        raise InputError(f"`{name}` must hold one finite number for each cell of the table.")
+    return values
+
+
+def parse(
+    given: Sequence[Preserve | str], problem: ProtectionProblem | None = None
+) -> list[Preserve]:
+    """Accept statistics or their names: ``mean``, ``slope``, ``regression``, ``variance``.
+
+    Each over a subset after a colon, as in ``mean:all``; without one, over the sensitive cells.
+    ``mean:each region`` is one mean for each code of the dimension region.
+    """
     known = {"mean": Mean, "slope": Slope, "regression": Regression, "variance": Variance}
     parsed: list[Preserve] = []
     for entry in given:
@@ -268,6 +368,9 @@ def parse(given: Sequence[Preserve | str]) -> list[Preserve]:
         name, _, subset = str(entry).partition(":")
         if name not in known:
             raise InputError(f"`preserve` names {name!r}.{suggestion(name, known)}")
+        if subset.startswith(EACH) and problem is not None:
+            parsed.extend(each(problem, subset.removeprefix(EACH), known[name]))
+            continue
         parsed.append(known[name](subset or "sensitive"))
     return parsed
 

@@ -17,6 +17,7 @@ _HOME = {
     "Audit": "suppression.audit",
     "CellStatus": "tables.problem",
     "Covariance": "cta.preserve",
+    "CoveringIntervals": "cta.covering",
     "Dimension": "tables.dimensions",
     "Dominance": "tables.sensitivity",
     "Hierarchy": "tables.hierarchy",
@@ -52,7 +53,9 @@ _HOME = {
     "audit": "release",
     "each": "cta.preserve",
     "link": "tables.table",
+    "covering_intervals": "cta.covering",
     "protect": "tables.sensitivity",
+    "protected_intervals": "release",
     "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
@@ -69,6 +72,8 @@ if TYPE_CHECKING:
     from tablecloak import examples as examples
     from tablecloak.cta.adjust import adjust as adjust
     from tablecloak.cta.adjustment import Adjustment as Adjustment
+    from tablecloak.cta.covering import CoveringIntervals as CoveringIntervals
+    from tablecloak.cta.covering import covering_intervals as covering_intervals
     from tablecloak.cta.preserve import Covariance as Covariance
     from tablecloak.cta.preserve import Mean as Mean
     from tablecloak.cta.preserve import Regression as Regression
@@ -90,6 +95,7 @@ if TYPE_CHECKING:
     from tablecloak.errors import VerificationError as VerificationError
     from tablecloak.job import run_job as run_job
     from tablecloak.release import audit as audit
+    from tablecloak.release import protected_intervals as protected_intervals
     from tablecloak.suppression.audit import Audit as Audit
     from tablecloak.suppression.audit import Verdict as Verdict
     from tablecloak.suppression.intervals import IntervalPattern as IntervalPattern

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.cta.adjustment import TOLERANCE, Adjustment
+from tablecloak.cta.covering import CoveringIntervals, covering_intervals
 from tablecloak.cta.rounding import RoundedTable
 from tablecloak.cta.small_counts import SmallCountTable
-from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.suppression.audit import Audit, audit_pattern
+from tablecloak.errors import InputError, SolverError, listed, suggestion
+from tablecloak.suppression.audit import Audit, Verdict, audit_pattern
 from tablecloak.suppression.intervals import IntervalPattern
 from tablecloak.suppression.intruder import Intruder
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -26,7 +27,7 @@ from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sensitivity import Rule
 
-__all__ = ["AdjustedAudit", "audit", "read_release"]
+__all__ = ["AdjustedAudit", "audit", "protected_intervals", "read_release"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -34,6 +35,7 @@ Progress = Callable[[str, float, float, int], None]
 Release = (
     SuppressionPattern
     | IntervalPattern
+    | CoveringIntervals
     | Adjustment
     | RoundedTable
     | SmallCountTable
@@ -187,6 +189,59 @@ def audit(
     )
 
 
+def protected_intervals(
+    adjustment: Adjustment, *, time_limit: float = 60.0, progress: Progress | None = None
+) -> CoveringIntervals:
+    """Publish intervals that hold true and adjusted values, wide enough to protect.
+
+    Parameters
+    ----------
+    adjustment : Adjustment
+    time_limit : float, default=60
+        Seconds.
+    progress : callable, optional
+        As for `audit`.
+
+    Returns
+    -------
+    CoveringIntervals
+        The audit finds every sensitive cell protected on both sides.
+
+    Raises
+    ------
+    SolverError
+        If they do not protect in time.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> adjusted = tc.adjust(tc.examples.cox())
+    >>> found = tc.protected_intervals(adjusted)
+    >>> tc.audit(adjusted.problem, found).is_safe
+    True
+    """
+    deadline = time.monotonic() + time_limit
+    problem = adjustment.problem
+    found = covering_intervals(adjustment)
+    relations = abs(problem.table.relations).astype(bool).astype(np.float64)
+    while time.monotonic() < deadline:
+        left = deadline - time.monotonic()
+        audited = audit(problem, found, time_limit=left, progress=progress)
+        assert isinstance(audited, Audit)
+        if audited.is_safe:
+            found.verify()
+            return found
+        failed = np.array([verdict is not Verdict.PROTECTED for verdict in audited.verdicts])
+        weak = np.zeros(problem.table.n_cells)
+        weak[np.flatnonzero(problem.sensitive)[failed]] = 1.0
+        # All cells that share a relation with one that is not protected become coarser.
+        found = found.widen(relations.T @ (relations @ weak) > 0)
+    raise SolverError(
+        "No intervals that protect every sensitive cell were found in time. Raise `time_limit`, or "
+        "publish what `tablecloak.publish_intervals` finds."
+    )
+
+
 def read_release(
     problem: ProtectionProblem, release: pd.DataFrame | str | Path
 ) -> tuple[Flags | None, Floats | None]:
@@ -244,7 +299,7 @@ def read_release(
 def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Floats] | None:
     """Return the ends of published intervals; None if the release is something else."""
     keys = list(map(str, problem.table.keys.columns))
-    if isinstance(release, IntervalPattern):
+    if isinstance(release, IntervalPattern | CoveringIntervals):
         return release.lower, release.upper
     if isinstance(release, RoundedTable | SmallCountTable):
         return release.intervals()

@@ -1,0 +1,156 @@
+"""Intervals that hold both the true and the adjusted value of every cell.
+
+Instead of adjusted values an office may publish where they lie: in steps of 1, 2, 5, 10 and so on,
+each cell in the narrowest step that holds the true value, the adjusted one and, for a sensitive
+cell, both levels, with room besides. Steps start at multiples of their width, so that their ends
+do not tell where in them the truth lies. What users get is true, if coarse; whether it protects
+is for the audit, and where it does not, the cells around are coarsened until it does.
+
+References
+----------
+.. [1] Giessing, Hundepool, Castro: Rounding methods for protecting EU-aggregates, Joint
+   UNECE/Eurostat work session on statistical data confidentiality, 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.cta.adjustment import TOLERANCE, Adjustment
+from tablecloak.errors import VerificationError, listed
+
+__all__ = ["CoveringIntervals", "covering_intervals"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+ROOM = 2.0
+"""Width of a step, as a multiple of what it must hold. Who knows that it holds both levels can cut
+them off at the ends; with twice the width at least as much as both levels is left."""
+
+STEPS = (1.0, 2.0, 5.0)
+"""Widths, times powers of ten."""
+
+
+@dataclass(frozen=True, eq=False)
+class CoveringIntervals:
+    """Published intervals, one for each cell; equal ends where nothing was changed.
+
+    Parameters
+    ----------
+    adjustment : Adjustment
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+    """
+
+    adjustment: Adjustment
+    lower: Floats
+    upper: Floats
+
+    def verify(self) -> None:
+        """Check that every interval holds the true and the adjusted value, and both levels.
+
+        Raises
+        ------
+        VerificationError
+            Names the cells.
+        """
+        problem, x = self.adjustment.problem, self.adjustment.values
+        a, sensitive = problem.table.values, problem.sensitive
+        below = np.minimum(a - np.where(sensitive, problem.lower_protection, 0.0), x)
+        above = np.maximum(a + np.where(sensitive, problem.upper_protection, 0.0), x)
+        tolerance = TOLERANCE * problem.unit
+        allowed = np.maximum(below, np.minimum(problem.lower_bound, a))
+        bad = np.flatnonzero(
+            (self.lower > allowed + tolerance)
+            | (self.upper < np.minimum(above, np.maximum(problem.upper_bound, a)) - tolerance)
+        )
+        if len(bad):
+            raise VerificationError(
+                f"{len(bad)} intervals do not hold what they must: "
+                f"{listed(problem.table.labels(bad[:5]))}.",
+                cells=bad,
+            )
+
+    def widen(self, cells: Flags) -> CoveringIntervals:
+        """Return intervals of which some are one step wider, and hold the old ones."""
+        low, high = self.lower.copy(), self.upper.copy()
+        at = np.flatnonzero(cells & ~self.adjustment.problem.frozen)
+        width = np.maximum(high[at] - low[at], self.adjustment.problem.unit / 10)
+        low[at], high[at] = _steps(low[at], high[at], 1.5 * width)
+        return CoveringIntervals(self.adjustment, low, high)
+
+    def release(self) -> pd.DataFrame:
+        """Return what may be published: codes and the ends of the intervals."""
+        return self.adjustment.problem.table.keys.assign(lower=self.lower, upper=self.upper)
+
+    def summary(self) -> str:
+        """Say in one line how much is published exactly, and how wide the rest is."""
+        width = self.upper - self.lower
+        wide = width > 0
+        a = np.abs(self.adjustment.problem.table.values)
+        relative = width[wide & (a > 0)] / a[wide & (a > 0)]
+        middle = f"{100 * float(np.median(relative)):.3g} %" if len(relative) else "-"
+        return (
+            f"intervals around true and adjusted values: {int(np.sum(~wide))} of {len(width)} "
+            f"cells exact, median width of the others {middle} of the value"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def covering_intervals(adjustment: Adjustment) -> CoveringIntervals:
+    """Return the narrowest steps that hold true and adjusted values.
+
+    Parameters
+    ----------
+    adjustment : Adjustment
+
+    Returns
+    -------
+    CoveringIntervals
+        Verified. Whether they protect is for ``tablecloak.audit(problem, intervals)``, and
+        `tablecloak.protected_intervals` widens them until they do.
+
+    Notes
+    -----
+    The audit takes the intervals for all that is known. One who knows the method as well can cut
+    off a level at both ends; what is left is at least as wide as both levels together, but may
+    have the truth at its end.
+    """
+    problem, x = adjustment.problem, adjustment.values
+    a, sensitive = problem.table.values, problem.sensitive
+    low = np.minimum(a - np.where(sensitive, problem.lower_protection, 0.0), x)
+    high = np.maximum(a + np.where(sensitive, problem.upper_protection, 0.0), x)
+    moved = (np.abs(adjustment.changes) > TOLERANCE * problem.unit) | sensitive
+    lower, upper = a.copy(), a.copy()
+    lower[moved], upper[moved] = _steps(low[moved], high[moved], ROOM * (high - low)[moved])
+    found = CoveringIntervals(adjustment, lower, upper)
+    found.verify()
+    return found
+
+
+def _steps(low: Floats, high: Floats, least: Floats) -> tuple[Floats, Floats]:
+    """Narrowest steps of at least some width that hold given intervals."""
+    least = np.maximum(least, np.maximum(high - low, 1e-12))
+    decade = 10.0 ** np.floor(np.log10(least))
+    start, end = np.full_like(low, np.nan), np.full_like(low, np.nan)
+    for power in range(18):
+        for step in STEPS:
+            open_ = np.isnan(start)
+            if not np.any(open_):
+                return start, end
+            width = step * decade[open_] * 10.0**power
+            first = np.floor(low[open_] / width) * width
+            fits = (width >= least[open_]) & (first + width >= high[open_])
+            at = np.flatnonzero(open_)[fits]
+            start[at], end[at] = first[fits], (first + width)[fits]
+    # Around 0 no step holds both signs: two do.
+    open_ = np.flatnonzero(np.isnan(start))
+    end[open_] = _steps(np.zeros(len(open_)), np.maximum(-low, high)[open_], least[open_] / 2)[1]
+    start[open_] = -end[open_]
+    return start, end

@@ -1,0 +1,66 @@
+"""Intervals around true and adjusted values: what they hold, and that they protect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from random_tables import random_problem
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_intervals_hold_both_values_and_survive_the_attack(seed):
+    problem = random_problem(seed, (4, 4), 3)
+    adjusted = tc.adjust(problem, integer=False, time_limit=10)
+    found = tc.protected_intervals(adjusted)
+    a, x = problem.table.values, adjusted.values
+    for values in (a, x):
+        assert np.all((found.lower <= values + 1e-5) & (values <= found.upper + 1e-5))
+    assert tc.audit(problem, found).is_safe
+    assert tc.audit(problem, found.release()).is_safe
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_cuts_both_levels_off_is_left_with_as_much_as_both_together(seed):
+    problem = random_problem(seed, (4, 4), 3)
+    found = tc.covering_intervals(tc.adjust(problem, integer=False, time_limit=10))
+    cells = problem.sensitive
+    levels = (problem.lower_protection + problem.upper_protection)[cells]
+    left = (found.upper - found.lower)[cells] - levels
+    assert np.all(left >= levels * (1 - 1e-9))
+
+
+def test_ends_are_multiples_of_the_width_so_that_they_tell_no_more():
+    adjusted = tc.adjust(tc.examples.cox())
+    found = tc.covering_intervals(adjusted)
+    wide = found.upper > found.lower
+    width = (found.upper - found.lower)[wide]
+    assert np.allclose(np.rint(found.lower[wide] / width), found.lower[wide] / width)
+    leading = width / 10 ** np.floor(np.log10(width) + 1e-12)
+    assert set(np.rint(leading)) <= {1.0, 2.0, 5.0}
+    unmoved = (np.abs(adjusted.changes) < 1e-9) & ~adjusted.problem.sensitive
+    assert np.array_equal(wide, ~unmoved)
+
+
+def test_intervals_around_zero_hold_both_signs():
+    problem = random_problem(2, (3, 3), 2)
+    cell = int(np.flatnonzero(problem.sensitive)[0])
+    shifted = problem.with_changes(
+        lower_bound=np.full(problem.table.n_cells, -1000.0),
+        lower_protection=np.where(problem.sensitive, 1.5 * problem.table.values[cell], 0),
+    )
+    found = tc.covering_intervals(tc.adjust(shifted, integer=False, time_limit=5))
+    assert found.lower[cell] < 0 < found.upper[cell]
+    assert found.lower[cell] == -found.upper[cell]
+
+
+def test_narrowed_intervals_are_refused():
+    found = tc.covering_intervals(tc.adjust(tc.examples.cox()))
+    cell = int(np.flatnonzero(found.adjustment.problem.sensitive)[0])
+    upper = found.upper.copy()
+    upper[cell] = found.adjustment.problem.table.values[cell]
+    with pytest.raises(tc.VerificationError, match="do not hold what they must"):
+        replace(found, upper=upper).verify()

@@ -1,0 +1,1 @@
+"""Microdata: swapping, PRAM, noise, neighbourhood sampling, secure regression."""

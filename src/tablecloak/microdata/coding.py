@@ -1,0 +1,129 @@
+"""Categorical attributes as whole numbers, and the cells of their cross-classification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+
+__all__ = ["CodedRecords"]
+
+Integers = npt.NDArray[np.int64]
+
+MOST_CELLS = 50_000_000
+"""Cells of a cross-classification up to which all of them are counted, empty ones included."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRecords:
+    """Codes of some attributes.
+
+    Parameters
+    ----------
+    names : tuple of str
+    codes : tuple of numpy.ndarray of int, each of shape (n_records,)
+        From 0; the smallest type that holds them.
+    categories : tuple of numpy.ndarray
+        What each code stands for, in sorted order.
+    """
+
+    names: tuple[str, ...]
+    codes: tuple[npt.NDArray[np.integer], ...]
+    categories: tuple[npt.NDArray[np.object_], ...]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, columns: Sequence[str] | None = None) -> CodedRecords:
+        """Code the categories of some columns, by default all.
+
+        Raises
+        ------
+        InputError
+            If a column is not there, or a value is missing; names column and row.
+        """
+        names = tuple(map(str, frame.columns if columns is None else columns))
+        known = list(map(str, frame.columns))
+        codes, categories = [], []
+        for name in names:
+            if name not in known:
+                raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
+            column = frame[name]
+            missing = np.flatnonzero(column.isna().to_numpy())
+            if len(missing):
+                raise InputError(
+                    f"Column {name!r} has {len(missing)} missing values, the first in row "
+                    f"{frame.index[missing[0]]!r}. Give them a category of their own, such as "
+                    f"'missing', or drop these records."
+                )
+            found, values = pd.factorize(column, sort=True)
+            small = np.min_scalar_type(max(len(values) - 1, 1))
+            codes.append(found.astype(small))
+            categories.append(np.asarray(values, dtype=object))
+        return cls(names, tuple(codes), tuple(categories))
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.codes[0]) if self.codes else 0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of categories of each attribute."""
+        return tuple(len(values) for values in self.categories)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """By how much the number of a cell grows with each code; the last attribute runs first."""
+        product, strides = 1, []
+        for size in reversed(self.sizes):
+            strides.append(product)
+            product *= size
+        return tuple(reversed(strides))
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the full cross-classification."""
+        product = 1
+        for size in self.sizes:
+            product *= size
+        return product
+
+    def part(self, names: Sequence[str], records: Integers | None = None) -> Integers:
+        """Return what some attributes add to the number of the cell of each record."""
+        chosen = slice(None) if records is None else records
+        total = np.zeros(self.n_records if records is None else len(records), dtype=np.int64)
+        for name in names:
+            at = self.position(name)
+            total += self.codes[at][chosen].astype(np.int64) * self.strides[at]
+        return total
+
+    def cells(self) -> Integers:
+        """Return the number of the cell of each record.
+
+        Raises
+        ------
+        InputError
+            If there are too many cells to count.
+        """
+        if self.n_cells > MOST_CELLS:
+            raise InputError(
+                f"{len(self.names)} attributes have {self.n_cells:,} cells; at most "
+                f"{MOST_CELLS:,} are counted. Name fewer columns, or group categories."
+            )
+        return self.part(self.names)
+
+    def position(self, name: str) -> int:
+        """Return the position of an attribute.
+
+        Raises
+        ------
+        InputError
+            If it is not one of them.
+        """
+        if name not in self.names:
+            raise InputError(f"There is no attribute {name!r}.{suggestion(name, self.names)}")
+        return self.names.index(name)

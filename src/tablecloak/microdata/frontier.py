@@ -1,0 +1,79 @@
+"""Which releases are worth considering: the risk-utility frontier and the constrained optimum.
+
+References
+----------
+.. [1] Karr, Sanil: Data swapping as a decision problem, 2004, relations (4) and (5).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import InputError
+
+__all__ = ["best_below", "frontier"]
+
+Integers = npt.NDArray[np.int64]
+
+
+def frontier(risk: npt.ArrayLike, utility: npt.ArrayLike) -> Integers:
+    """Return the points that no other is at least as good as in both and better in one.
+
+    Parameters
+    ----------
+    risk, utility : array_like of float, shape (n,)
+        Low risk and high utility are good.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        Positions in increasing order. Points that are equal in both are all kept.
+    """
+    r, u = _checked(risk, utility)
+    order = np.lexsort((-u, r))
+    kept: list[int] = []
+    best, at = -np.inf, 0
+    while at < len(order):
+        end = at
+        while end < len(order) and r[order[end]] == r[order[at]]:
+            end += 1
+        top = u[order[at]]
+        if top > best:
+            kept.extend(int(point) for point in order[at:end] if u[point] == top)
+            best = float(top)
+        at = end
+    return np.array(sorted(kept), dtype=np.int64)
+
+
+def best_below(risk: npt.ArrayLike, utility: npt.ArrayLike, limit: float) -> Integers:
+    """Return the points with the highest utility among those whose risk is tolerable.
+
+    Parameters
+    ----------
+    risk, utility : array_like of float, shape (n,)
+    limit : float
+        Largest tolerable risk.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        All ties; empty if no point is tolerable.
+    """
+    r, u = _checked(risk, utility)
+    tolerable = np.flatnonzero(r <= limit)
+    if not len(tolerable):
+        return tolerable
+    found: Integers = tolerable[u[tolerable] == u[tolerable].max()]
+    return found
+
+
+def _checked(
+    risk: npt.ArrayLike, utility: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    r, u = np.asarray(risk, dtype=np.float64), np.asarray(utility, dtype=np.float64)
+    if r.ndim != 1 or r.shape != u.shape:
+        raise InputError("`risk` and `utility` must be two lists of the same length.")
+    if np.any(np.isnan(r) | np.isnan(u)):
+        raise InputError("A risk or a utility is not a number; leave out such points first.")
+    return r, u

@@ -1,0 +1,334 @@
+"""Swapping: hand-computed and published values, exact invariants, and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tablecloak as tc
+from tablecloak.microdata.frontier import best_below, frontier
+from tablecloak.microdata.loglinear import LogLinearModel, choose_model
+from tablecloak.microdata.swapping import DataSwapping, sweep
+
+CODES = ["000", "000", "000", "010", "011", "100", "101", "111", "111", "200", "210", "211"]
+
+
+@pytest.fixture
+def twelve() -> pd.DataFrame:
+    return pd.DataFrame([list(code) for code in CODES], columns=["A", "B", "C"])
+
+
+@pytest.fixture(scope="session")
+def czech(instances) -> pd.DataFrame:
+    return pd.read_csv(instances / "microdata" / "czech_autoworkers.csv.gz", dtype=str)
+
+
+@pytest.fixture(scope="session")
+def cps(instances) -> pd.DataFrame:
+    return pd.read_csv(instances / "microdata" / "cps8d.csv.gz", dtype=str)
+
+
+def mirrored(n: int, m: int) -> np.ndarray:
+    """Pairs (i, n - 1 - i)."""
+    return np.column_stack([np.arange(m), n - 1 - np.arange(m)])
+
+
+HAND = {
+    "K1": ([], ["A"], 9 / 12, 0.0, 0.0, 0.0),
+    "K2": ([(0, 6)], ["A"], 1.0, 0.3077196634, 1 / 6, 0.0436040120),
+    "K3": ([(3, 9), (4, 7)], ["A"], 5 / 8, 0.3057347465, 1 / 6, -0.3029695783),
+    "K4": ([(0, 11), (5, 8)], ["A", "B"], 1.0, 0.4385458518, 1 / 3, 0.0436040120),
+    "K5": ([(0, 1)], ["C"], 0.9, 0.0, 0.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_hand_example(twelve, name):
+    pairs, attributes, risk, hellinger, variation, entropy = HAND[name]
+    release = DataSwapping(attributes, rate=0.5).swap(twelve, pairs)
+    assert release.before.tolist() == [3, 0, 1, 1, 1, 1, 0, 2, 1, 0, 1, 1]
+    report = release.report
+    assert report.risk == pytest.approx(risk)
+    assert report.hellinger == pytest.approx(hellinger, abs=1e-10)
+    assert report.total_variation == pytest.approx(variation)
+    assert report.entropy_change == pytest.approx(entropy, abs=1e-10)
+
+
+def test_hand_example_has_the_stated_utilities_of_models(twelve):
+    releases = {
+        name: DataSwapping(attributes, rate=0.5).swap(twelve, pairs)
+        for name, (pairs, attributes, *_) in HAND.items()
+    }
+    names = ("A", "B", "C")
+    before = releases["K1"].before.reshape(3, 2, 2).astype(float)
+    independent = LogLinearModel.of(names)
+    assert independent.likelihood(before) == pytest.approx(-29.39876128)
+    for release in releases.values():
+        assert release.model_utility(independent) == pytest.approx(0, abs=1e-9)
+    one = LogLinearModel.of(names, ["AB", "C"])
+    assert one.likelihood(before) == pytest.approx(-29.12818468)
+    assert releases["K3"].model_utility(one) == pytest.approx(np.log(3))
+    assert releases["K3"].model_utility(one, refit=True) == pytest.approx(4 * np.log(2))
+    assert releases["K4"].model_utility(one) == pytest.approx(0, abs=1e-9)
+    two = LogLinearModel.of(names, ["AB", "BC"])
+    assert two.likelihood(before) == pytest.approx(-27.50031775)
+    assert releases["K3"].model_utility(two) == pytest.approx(1.0986122887)
+    assert releases["K4"].model_utility(two) == pytest.approx(-2 * np.log(10))
+    assert releases["K4"].model_utility(two, refit=True) == pytest.approx(-1.4555158302)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "risk", "hellinger", "variation", "entropy", "altered"),
+    [
+        (["smoke"], 3 / 1657, 0.106717838047, 0.031504617056, -0.019266791670, 114),
+        (["mental", "phys"], 3 / 1657, 0.231229597789, 0.087452471483, -0.125614876592, 162),
+    ],
+)
+def test_czech_autoworkers(czech, attributes, risk, hellinger, variation, entropy, altered):
+    report = DataSwapping(attributes, 0.1).swap(czech, mirrored(1841, 92)).report
+    assert report.risk_before == 5 / 1841
+    assert report.risk == risk
+    assert report.hellinger == pytest.approx(hellinger, abs=1e-12)
+    assert report.total_variation == pytest.approx(variation, abs=1e-12)
+    assert report.entropy_change == pytest.approx(entropy, abs=1e-12)
+    assert report.n_altered == altered
+
+
+def test_models_of_czech_autoworkers(czech):
+    plain = czech.set_axis(list("ABCDEF"), axis=1)
+    releases = [
+        DataSwapping(list(attributes), 0.1).swap(plain, mirrored(1841, 92))
+        for attributes in ("A", "BC")
+    ]
+    before = releases[0].before.reshape([2] * 6).astype(float)
+    decomposable = LogLinearModel.of("ABCDEF", ["BF", "ABCE", "ADE"])
+    other = LogLinearModel.of("ABCDEF", ["AC", "BC"])
+    assert LogLinearModel.of("ABCDEF").likelihood(before) == pytest.approx(-7065.11212564)
+    assert decomposable.likelihood(before) == pytest.approx(-6665.42771087)
+    assert other.likelihood(before) == pytest.approx(-6708.38574490)
+    found = [
+        (release.model_utility(decomposable), release.model_utility(decomposable, refit=True))
+        for release in releases
+    ]
+    assert np.allclose(found, [(-4.58314035, -0.46351736), (-3.05405191, 69.09677331)], atol=1e-7)
+    found = [releases[0].model_utility(other), releases[0].model_utility(other, refit=True)]
+    assert np.allclose(found, [-3.92816630, -3.64569356], atol=1e-7)
+    chosen = choose_model("ABCDEF", before)
+    assert ("B", "C") in chosen.generators
+
+
+@pytest.mark.parametrize(
+    ("attributes", "risk", "hellinger", "variation", "entropy", "altered"),
+    [
+        (["age"], 611 / 43958, 0.055814150846, 0.024220957373, 0.035908747493, 2278),
+        (["edu", "income"], 593 / 43958, 0.062978631817, 0.032922484747, 0.042516165458, 4016),
+    ],
+)
+def test_cps(cps, attributes, risk, hellinger, variation, entropy, altered):
+    release = DataSwapping(attributes, 0.1).swap(cps, mirrored(48842, 2442))
+    report = release.report
+    assert report.risk_before == 730 / 48842
+    assert report.risk == risk
+    assert report.hellinger == pytest.approx(hellinger, abs=1e-12)
+    assert report.total_variation == pytest.approx(variation, abs=1e-12)
+    assert report.entropy_change == pytest.approx(entropy, abs=1e-12)
+    assert report.n_altered == altered
+    counts = release.before
+    assert [(counts > 0).sum(), (counts == 1).sum(), (counts == 2).sum()] == [1675, 354, 188]
+
+
+def test_models_of_cps(cps):
+    release = DataSwapping(["edu", "income"], 0.1).swap(cps, mirrored(48842, 2442))
+    names = tuple(cps.columns)
+    before = release.before.reshape(release.records.sizes).astype(float)
+    assert LogLinearModel.of(names).likelihood(before) == pytest.approx(-322189.15531713)
+    model = LogLinearModel.of(names, [("age", "edu"), ("edu", "income")])
+    assert model.likelihood(before) == pytest.approx(-317576.29948776)
+    assert release.model_utility(model) == pytest.approx(-382.91215979)
+    assert release.model_utility(model, refit=True) == pytest.approx(-333.67398249)
+
+
+BANDS = {
+    "K30": (["age"], 0.01, "none", (0.014817, 0.000110), (0.01620, 0.00142), (0.00411, 0.00038)),
+    "K31": (["age"], 0.01, "all", (0.014621, 0.000136), (0.02421, 0.00156), (0.00877, 0.00058)),
+    "K32": (["age"], 0.1, "none", (0.014106, 0.000298), (0.05555, 0.00129), (0.03725, 0.00139)),
+    "K33": (["age"], 0.1, "all", (0.013015, 0.000334), (0.08828, 0.00144), (0.07265, 0.00131)),
+    "K35": (["race"], 0.1, "all", (0.012895, 0.000376), (0.06307, 0.00137), (0.01354, 0.00054)),
+    "K36": (
+        ["age", "edu"],
+        0.1,
+        "none",
+        (0.013847, 0.000322),
+        (0.06096, 0.00144),
+        (0.05092, 0.00143),
+    ),
+    "K37": (
+        ["edu", "hours"],
+        0.02,
+        "all",
+        (0.014541, 0.000187),
+        (0.02655, 0.00149),
+        (0.01525, 0.00090),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BANDS)
+def test_random_swaps_lie_in_their_bands(cps, name):
+    attributes, rate, change, *bands = BANDS[name]
+    method = DataSwapping(attributes, rate, must_change=change)
+    for seed in range(3):
+        report = method.protect(cps, seed=seed).report
+        values = report.risk, report.hellinger, report.entropy_change
+        for value, (mean, deviation) in zip(values, bands, strict=True):
+            assert abs(value - mean) <= 4 * deviation
+
+
+@pytest.mark.parametrize(
+    ("name", "highest"),
+    [("race", 0.28991), ("income", 0.47856), ("age", 0.60112), ("empl", 0.61160),
+     ("sex", 0.66304), ("marital", 0.94361)],
+)  # fmt: skip
+def test_highest_rate_at_which_every_swapped_value_can_change(cps, name, highest):
+    n = len(cps)
+    share = cps[name].value_counts().max()
+    assert 2 * (n - share) / n == pytest.approx(highest, abs=5e-6)
+    pairs = n - share
+    DataSwapping([name], 2 * pairs / n, must_change="all").protect(cps, seed=1)
+    with pytest.raises(tc.ModelError, match=f"at most {pairs} are possible: too many records agr"):
+        DataSwapping([name], 2 * (pairs + 1) / n, must_change="all").protect(cps)
+
+
+def test_expected_table_of_unconstrained_swaps(cps):
+    """E n'_c = (1 - rho) n_c + rho (n_u n_v - n_c) / (n - 1)."""
+    n, m = len(cps), 2442
+    rate = 2 * m / n
+    cell = cps.groupby(list(cps.columns)).size()
+    wanted = [
+        (("25-55", "Private", "HS", "Married", "White", "Male", "40", "<=50K"), 1273, 1254.1834),
+        (("25-55", "Private", "HS", "Other", "White", "Male", "40", "<=50K"), 992, 997.4360),
+        (("25-55", "Private", "HS", "Other", "White", "Female", "40", "<=50K"), 860, 862.7588),
+    ]
+    for key, count, expected in wanted:
+        assert cell[key] == count
+        rest = int((cps.iloc[:, 1:] == list(key[1:])).all(axis=1).sum())
+        own = int((cps.age == key[0]).sum())
+        value = (1 - rate) * count + rate * (rest * own - count) / (n - 1)
+        assert value == pytest.approx(expected, abs=1e-4)
+    method = DataSwapping(["age"], rate)
+    first = np.array([method.protect(cps, seed=seed).after for seed in range(40)])
+    at = np.argmax(first[0] == first[0].max())
+    spread = first[:, at].std() / np.sqrt(40)
+    assert abs(first[:, at].mean() - 1254.1834) < 5 * spread
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["none", "some", "all"]),
+    st.sampled_from([[], ["g"]]),
+)
+def test_swaps_keep_margins_and_obey_their_constraints(seed, change, equal):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {name: random.integers(0, 4, 60) for name in "abc"} | {"g": random.integers(0, 2, 60)}
+    )
+    method = DataSwapping(["a", "b"], 0.3, must_change=change, equal_on=equal)
+    release = method.protect(frame, seed=seed)
+    swapped = release.frame
+    assert release.report.n_swapped == 18
+    for names in (["a", "b"], ["c", "g"]):
+        one, other = (f.groupby(names).size() for f in (frame, swapped))
+        assert one.equals(other)
+    i, j = release.pairs.T
+    differs = frame[["a", "b"]].to_numpy()[i] != frame[["a", "b"]].to_numpy()[j]
+    assert change != "all" or differs.all()
+    assert change != "some" or differs.any(axis=1).all()
+    assert not equal or (frame.g.to_numpy()[i] == frame.g.to_numpy()[j]).all()
+    counted = swapped.groupby(list("abcg")).size().to_numpy()
+    assert np.array_equal(np.sort(counted), np.sort(release.after[release.after > 0]))
+
+
+POINTS = {
+    "a": (0.30, -0.10),
+    "b": (0.20, -0.15),
+    "c": (0.20, -0.12),
+    "d": (0.10, -0.30),
+    "e": (0.25, -0.12),
+    "f": (0.05, -0.30),
+    "g": (0.30, -0.10),
+    "h": (0.40, -0.09),
+}
+
+
+def test_frontier_keeps_ties_and_nothing_that_is_beaten():
+    risk, utility = np.array(list(POINTS.values())).T
+    assert "".join(np.array(list(POINTS))[frontier(risk, utility)]) == "acfgh"
+    for limit, expected in ((0.04, ""), (0.05, "f"), (0.20, "c"), (0.30, "ag"), (0.50, "h")):
+        assert "".join(np.array(list(POINTS))[best_below(risk, utility, limit)]) == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))
+def test_frontier_equals_its_definition(points):
+    risk, utility = np.array(points, dtype=float).T
+    expected = [
+        i
+        for i in range(len(points))
+        if not any(
+            risk[j] <= risk[i]
+            and utility[j] >= utility[i]
+            and (risk[j] < risk[i] or utility[j] > utility[i])
+            for j in range(len(points))
+        )
+    ]
+    assert frontier(risk, utility).tolist() == expected
+
+
+def test_sweep_does_not_depend_on_the_order_of_replicates(czech):
+    candidates = [
+        DataSwapping([name], rate) for name in ("smoke", "family") for rate in (0.02, 0.1)
+    ]
+    found = sweep(czech, candidates, replicates=5, seed=3)
+    assert found.table.equals(sweep(czech, candidates, replicates=5, seed=3).table)
+    assert found.table.frontier.any()
+    assert (found.table.near_frontier | ~found.table.frontier).all()
+    assert (found.table.risk_error > 0).all()
+    assert found.best(1.0).distortion.iloc[0] == found.table.distortion.min()
+    assert not len(found.best(-1.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"attributes": "A"}, "must be a list"),
+        ({"rate": 1.5}, "between 0 and 1"),
+        ({"must_change": "most"}, "'none', 'some' or 'all'"),
+        ({"equal_on": ["A"]}, "are swapped"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change, message):
+    with pytest.raises(tc.InputError, match=message):
+        DataSwapping(**({"attributes": ["A"], "rate": 0.1} | change))
+
+
+def test_bad_records_are_named(twelve):
+    broken = twelve.copy()
+    broken.loc[4, "B"] = None
+    with pytest.raises(tc.InputError, match="'B' has 1 missing values, the first in row 4"):
+        DataSwapping(["A"], 0.5).protect(broken)
+    with pytest.raises(tc.InputError, match="There is no column 'D'"):
+        DataSwapping(["D"], 0.5).protect(twelve)
+    with pytest.raises(tc.InputError, match="one pair only"):
+        DataSwapping(["A"], 0.5).swap(twelve, [(0, 1), (1, 2)])
+    constant = twelve.assign(A="x")
+    with pytest.raises(tc.ModelError, match="at most 0 are possible"):
+        DataSwapping(["A"], 0.5, must_change="all").protect(constant)
+
+
+def test_risk_is_undefined_when_every_record_is_swapped(twelve):
+    report = DataSwapping(["A"], 1.0).protect(twelve).report
+    assert np.isnan(report.risk)
+    assert report.rate == 1

@@ -1,0 +1,298 @@
+"""PRAM: the guarantee in closed form, exact probabilities, and invariance."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tablecloak as tc
+from tablecloak.microdata.pram import (
+    ClassicalPRAM,
+    GuaranteedPRAM,
+    correct_match_probability,
+    invariant_matrix,
+    retention,
+    unbiased_frequencies,
+)
+from tablecloak.microdata.swapping import DataSwapping
+
+
+@pytest.mark.parametrize(
+    ("xi", "theta"),
+    [
+        (3 / 7, 0.666666666667),
+        (0.45, 0.652090777878),
+        (0.5, 0.618033988750),
+        (0.6, 0.548583770355),
+        (2 / 3, 0.5),
+        (0.7, 0.474546482928),
+        (0.75, 0.434258545911),
+        (0.8, 0.390388203202),
+        (0.85, 0.341015279980),
+        (0.9, 0.282375696128),
+        (0.95, 0.204604325984),
+        (0.99, 0.095580095178),
+    ],
+)
+def test_theta_of_the_guarantee(xi, theta):
+    assert retention(xi) == pytest.approx(theta, abs=1e-12)
+    # psi(1, theta) = 1 / (1 + theta^2 / (1 - theta)) is the bound that theta meets.
+    assert 1 / (1 + theta**2 / (1 - theta)) == pytest.approx(xi, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("theta", "bound"),
+    [(0.25, 0.923076923077), (0.40, 0.789473684211), (0.3, 0.886075949367), (2 / 3, 3 / 7)],
+)
+def test_bound_of_a_given_theta(theta, bound):
+    assert 1 / (1 + theta**2 / (1 - theta)) == pytest.approx(bound, abs=1e-12)
+
+
+EXACT = {
+    "P20": ((1, 1), retention(0.75), [0.6292484919, 0.5], 0.44290242, 0.24567806),
+    "P21": ((1, 1), 0.4, [0.6923076923, 0.5], 0.48, 0.24),
+    "P22": (
+        (1, 2, 3),
+        retention(0.75),
+        [0.7317242886, 0.4367547203, 0.3110863383, 0.2414653316],
+        0.45611095,
+        0.27545041,
+    ),
+    "P24": (
+        (1, 1, 1, 1, 1),
+        0.4,
+        [0.7714285714, 0.45, 0.3176470588, 0.2454545455],
+        0.49141200,
+        0.26244000,
+    ),
+    "P25": (
+        (1, 4, 10, 25),
+        retention(0.75),
+        [0.7463888030, 0.4301455136, 0.3020730941, 0.2327347120],
+        0.45834421,
+        0.28012021,
+    ),
+    "P27": (
+        (2, 3, 5),
+        retention(0.75),
+        [0.4699526050, 0.4465677155, 0.3162305659, 0.2424996661],
+        0.40335787,
+        0.03014014,
+    ),
+    "P28": (
+        (2, 3, 5),
+        0.4,
+        [0.4749116608, 0.4545749194, 0.3190209000, 0.2437571384],
+        0.41226047,
+        0.02651713,
+    ),
+}
+
+
+def released_in(counts, cell, theta) -> np.ndarray:
+    """Distribution of the number of records released in a cell, by convolution."""
+    k, found = len(counts), np.ones(1)
+    for i, count in enumerate(counts):
+        p = 1 - theta / count if i == cell else theta / ((k - 1) * count)
+        for _ in range(count):
+            found = np.convolve(found, [1 - p, p])
+    return found
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_probability_of_a_correct_match(name):
+    counts, theta, values, correct, empty = EXACT[name]
+    found = correct_match_probability(counts, 0, theta, sum(counts))
+    assert np.allclose(found[: len(values)], values, atol=1e-10)
+    chances = released_in(counts, 0, theta)
+    assert chances[0] == pytest.approx(empty, abs=1e-8)
+    assert chances[1:] @ found == pytest.approx(correct, abs=1e-8)
+
+
+def test_worst_case_over_many_tables_stays_below_the_guarantee():
+    for xi, expected in ((0.75, 0.7469474941), (0.9, 0.8990498039)):
+        theta = retention(xi)
+        worst = max(
+            np.nanmax(correct_match_probability(counts, j, theta, 4))
+            for k in (2, 3, 4)
+            for counts in itertools.product((1, 2, 3, 5, 9), repeat=k)
+            for j in range(k)
+        )
+        assert worst == pytest.approx(expected, abs=1e-10)
+    counts = (1, 9, 9, 9)
+    assert correct_match_probability(counts, 0, retention(0.75), 1)[0] == pytest.approx(
+        0.7469474941, abs=1e-10
+    )
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(1, 30), min_size=3, max_size=8),
+    st.sampled_from([3 / 7, 0.45, 0.5, 0.6, 0.75, 0.9]),
+)
+def test_guarantee_holds_for_random_tables(counts, xi):
+    theta = retention(xi)
+    for j in range(len(counts)):
+        found = correct_match_probability(counts, j, theta, min(6, sum(counts)))
+        assert np.nanmax(found) <= xi + 1e-12
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=8), st.floats(0.1, 0.66))
+def test_expected_counts_stay(counts, theta):
+    """P T = T, exactly."""
+    k, t = len(counts), np.array(counts, dtype=float)
+    matrix = np.tile(theta / ((k - 1) * t), (k, 1))
+    np.fill_diagonal(matrix, 1 - theta / t)
+    assert np.allclose(matrix.sum(axis=0), 1)
+    assert np.allclose(matrix @ t, t)
+
+
+def test_two_cells_fail_below_one_half():
+    for theta in (0.5, 0.6, 0.66):
+        assert correct_match_probability((1, 1), 0, theta, 2)[1] == pytest.approx(0.5)
+    frame = pd.DataFrame({"key": ["a", "b"]})
+    with pytest.raises(tc.ModelError, match="with 2 non-empty cells"):
+        GuaranteedPRAM(["key"], xi=0.45).protect(frame)
+    GuaranteedPRAM(["key"], xi=0.5).protect(frame)
+
+
+@pytest.fixture(scope="session")
+def cps(instances) -> pd.DataFrame:
+    return pd.read_csv(instances / "microdata" / "cps8d.csv.gz", dtype=str)
+
+
+@pytest.mark.parametrize(
+    ("xi", "one", "two"),
+    [
+        (
+            0.75,
+            [0.74998303, 0.42857865, 0.30000979, 0.23077872],
+            [0.47159744, 0.44884243, 0.31474056, 0.24044317],
+        ),
+        (0.8, [0.79998698, 0.44445072, 0.30770025, 0.23530164], None),
+        (0.9, [0.89999470, 0.47368794, 0.32143268, 0.24324697], None),
+    ],
+)
+def test_exact_probabilities_on_cps(cps, xi, one, two):
+    counts = np.sort(cps.groupby(list(cps.columns)).size().to_numpy())
+    assert len(counts) == 1675
+    found = correct_match_probability(counts, 0, retention(xi), 4)
+    assert np.allclose(found, one, atol=1e-8)
+    if two:
+        at = int(np.flatnonzero(counts == 2)[0])
+        assert np.allclose(correct_match_probability(counts, at, retention(xi), 4), two, atol=1e-8)
+
+
+@pytest.mark.parametrize(("xi", "moves"), [(0.75, 727.383), (0.8, 653.900), (0.9, 472.979)])
+def test_moves_on_cps(cps, xi, moves):
+    releases = [GuaranteedPRAM(list(cps.columns), xi).protect(cps, seed=seed) for seed in range(4)]
+    for release in releases:
+        assert release.report["expected moves"] == pytest.approx(moves, abs=1e-3)
+        assert abs(release.report["moves"] - moves) < 4 * 25
+        assert release.report["moves"] == release.moved.sum()
+    counted = [frame.groupby(list(cps.columns)).size() for frame in (cps, releases[0].frame)]
+    before, after = counted[0].align(counted[1], fill_value=0)
+    hellinger = np.sqrt(np.sum((np.sqrt(before) - np.sqrt(after)) ** 2) / 2 / len(cps))
+    if xi == 0.75:
+        assert abs(hellinger - 0.04262) < 4 * 0.00118
+
+
+def test_simulated_matches_on_cps_meet_the_exact_probability(cps):
+    keys = list(cps.columns)
+    cell = cps.groupby(keys).ngroup().to_numpy()
+    size = np.bincount(cell)
+    right = tried = 0
+    for seed in range(6):
+        release = GuaranteedPRAM(keys, 0.75).protect(cps, seed=100 + seed)
+        both = pd.concat([cps, release.frame]).groupby(keys).ngroup().to_numpy()
+        old, new = both[: len(cps)], both[len(cps) :]
+        released = np.bincount(new, minlength=both.max() + 1)
+        single = (size[cell] == 1) & (released[old] == 1)
+        tried += int(single.sum())
+        right += int((single & (old == new)).sum())
+    error = np.sqrt(0.75 * 0.25 / tried)
+    assert abs(right / tried - 0.749983) < 4 * error
+
+
+def test_blocks_are_never_left(cps):
+    release = GuaranteedPRAM(["edu", "race"], 0.75, blocks=["sex", "age"]).protect(cps, seed=2)
+    for names in (["sex", "age"], ["marital"]):
+        assert release.frame[names].equals(cps[names])
+    moved = (release.frame[["edu", "race"]] != cps[["edu", "race"]]).any(axis=1).to_numpy()
+    assert np.array_equal(moved, release.moved)
+    assert moved.sum() > 0
+
+
+def test_blocks_without_a_guarantee_are_named():
+    frame = pd.DataFrame({"region": ["n", "n", "n", "s"], "key": ["a", "b", "b", "a"]})
+    with pytest.raises(tc.ModelError, match="In 1 blocks .* {'region': 's'}, with 1 non-empty"):
+        GuaranteedPRAM(["key"], blocks=["region"]).protect(frame)
+    # Two records in one cell: a random pick is right with probability 1/2 <= xi.
+    safe = pd.concat([frame, frame.tail(1)])
+    assert not GuaranteedPRAM(["key"], blocks=["region"]).protect(safe).moved[3:].any()
+
+
+@pytest.mark.parametrize("xi", [0.4, 1.0, -1])
+def test_guarantees_out_of_reach_are_refused(xi):
+    with pytest.raises(tc.InputError, match="between 3/7 and 1"):
+        GuaranteedPRAM(["key"], xi=xi)
+
+
+def test_invariant_matrix_of_given_diagonal():
+    p, d = np.array([0.5, 0.3, 0.2]), np.array([0.9, 0.8, 0.7])
+    matrix = np.repeat(((1 - d) / 2)[:, None], 3, axis=1)
+    np.fill_diagonal(matrix, d)
+    found = invariant_matrix(matrix, p, alpha=0.5)
+    expected = [
+        [0.9023826, 0.05065573, 0.04696168],
+        [0.08442621, 0.83605721, 0.07951658],
+        [0.1174042, 0.11927487, 0.76332093],
+    ]
+    assert np.allclose(found, expected, atol=1e-7)
+    assert np.allclose(p @ found, p)
+    whole = invariant_matrix(matrix, p, alpha=1.0)
+    assert np.allclose(np.diag(whole), [0.80476519, 0.67211443, 0.52664187], atol=1e-8)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000), st.integers(2, 6))
+def test_invariant_matrices_keep_frequencies_and_estimates_invert_them(seed, size):
+    random = np.random.default_rng(seed)
+    matrix = random.dirichlet(np.ones(size), size) * 0.4 + 0.6 * np.eye(size)
+    p = random.dirichlet(np.ones(size))
+    assert np.allclose(p @ invariant_matrix(matrix, p, alpha=0.7), p)
+    assert np.allclose(unbiased_frequencies(p @ matrix, matrix), p)
+
+
+def test_classical_pram_draws_by_its_matrix():
+    frame = pd.DataFrame({"job": np.repeat(["a", "b", "c"], 20_000)})
+    matrix = np.array([[0.8, 0.1, 0.1], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]])
+    release = ClassicalPRAM("job", matrix).protect(frame, seed=1)
+    drawn = pd.crosstab(frame.job, release.frame.job, normalize="index").to_numpy()
+    assert np.abs(drawn - matrix).max() < 4 * np.sqrt(0.25 / 20_000)
+    assert drawn[1].tolist() == [0, 1, 0]
+    invariant = ClassicalPRAM("job", matrix, invariant=True, alpha=0.5)
+    applied = invariant.released_matrix([1, 1, 1])
+    assert np.allclose(np.ones(3) @ applied, 1)
+    assert invariant.protect(frame, seed=2).report["smallest diagonal asked for"] == 0.4
+
+
+def test_bad_matrices_are_refused():
+    frame = pd.DataFrame({"job": ["a", "b", "c"]})
+    with pytest.raises(tc.InputError, match=r"each \*row\* must sum to 1"):
+        ClassicalPRAM("job", np.full((3, 3), 0.5)).protect(frame)
+    with pytest.raises(tc.InputError, match="has 3 categories"):
+        ClassicalPRAM("job", np.eye(2)).protect(frame)
+    with pytest.raises(tc.ModelError, match="cannot be inverted"):
+        unbiased_frequencies([1, 1], [[0.5, 0.5], [0.5, 0.5]])
+
+
+def test_pram_moves_as_much_as_swapping_sex_at_a_tenth(cps):
+    release = DataSwapping(["sex"], 0.1).protect(cps, seed=1)
+    assert abs(release.report.hellinger - 0.043) < 0.006

@@ -60,10 +60,10 @@ def test_figure_of_the_slopes(noise, r2, plain, corrected):
 
 @pytest.mark.parametrize(("r2", "variance"), [(0.3, 0.0108751627), (0.5, 0.0049897805)])
 def test_variance_of_the_attenuated_slope(r2, variance):
-    """MSE = variance + bias^2, with the bias 1 / (1 + l) - 1; correlations fall by its root."""
+    """MSE = variance + bias^2, with the bias 1 / (1 + l) - 1."""
     mse = 1 / float(nz.slope_utility(0.15, r2, 200))
     assert mse - (0.15 / 1.15) ** 2 == pytest.approx(variance, abs=1e-9)
-    assert 1 / 1.15 == pytest.approx(0.8695652174, abs=1e-10)
+    assert pytest.approx(0.8695652174, abs=1e-10) == 1 / 1.15
     assert nz.risk(0.15, 1.0) == pytest.approx(6.6666666667)
 
 

@@ -1,0 +1,195 @@
+"""Secure sums and regressions: exact values, what messages tell, and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kstest
+
+import tablecloak as tc
+from tablecloak.microdata.secure_regression import (
+    Agency,
+    FixedPoint,
+    Ring,
+    secure_regression,
+    secure_sum,
+)
+
+MILLION = FixedPoint(modulus=10**6, fraction_bits=0)
+VALUES = (1234, 499999, -777, 42)
+
+
+def test_messages_of_the_worked_example_and_its_overflow():
+    """The true sum 500,498 passes M/2: signed decoding would return -499,502."""
+    modulus, passed, messages = 10**6, 739201, []
+    for value in VALUES:
+        passed = (passed + value) % modulus
+        messages.append(passed)
+    assert messages == [740435, 240434, 239657, 239699]
+    assert (239699 - 739201) % modulus == 500498
+    assert MILLION.decode(500498) == -499502
+    with pytest.raises(tc.InputError, match="could pass the limit of the modulus"):
+        secure_sum(VALUES, arithmetic=MILLION)
+
+
+def test_messages_are_those_of_the_protocol():
+    sent = []
+    values = (1234, 99999, -777, 42)
+    found = secure_sum(
+        values,
+        arithmetic=MILLION,
+        draw=lambda modulus: 739201,
+        listener=lambda sender, receiver, numbers: sent.append((sender, receiver, *numbers)),
+    )
+    assert found == sum(values)
+    assert [message[2] for message in sent] == [740435, 840434, 839657, 839699]
+    assert sent[-1][:2] == ("agency 4", "agency 1")
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(-(10**9), 10**9), min_size=3, max_size=8),
+    st.integers(1, 4),
+)
+def test_secure_sum_equals_the_sum(values, shares):
+    exact = [value / 64 for value in values]
+    assert secure_sum(exact, shares=shares) == sum(exact)
+
+
+@pytest.mark.parametrize("shares", [1, 3])
+def test_messages_are_uniform_whatever_the_values(shares):
+    seen = []
+    for _ in range(400):
+        secure_sum(
+            (5, 7, 11, 13),
+            shares=shares,
+            listener=lambda sender, receiver, numbers: seen.append((sender, numbers[0])),
+        )
+    modulus = FixedPoint().modulus
+    for name in ("agency 1", "agency 2", "agency 3"):
+        share = [number / modulus for sender, number in seen if sender == name]
+        assert kstest(share, "uniform").pvalue > 1e-4
+
+
+def test_two_agencies_are_refused():
+    with pytest.raises(tc.InputError, match="At least 3 are needed"):
+        secure_sum([1, 2])
+
+
+@pytest.fixture(scope="session")
+def engineers(instances):
+    frame = pd.read_csv(instances / "prgeng.csv.gz")
+    frame = frame[frame.occ.between(100, 109)]
+    x = np.column_stack(
+        [frame.age, frame.sex, frame.wkswrkd, frame.educ == 14, frame.educ == 16]
+    ).astype(float)
+    return x, frame.wageinc.to_numpy(dtype=float)
+
+
+NAMES = ("age", "sex", "wkswrkd", "ms", "phd")
+
+
+def split(data, k):
+    x, y = data
+    return [(x[part], y[part]) for part in np.array_split(np.arange(len(y)), k)]
+
+
+@pytest.mark.parametrize("k", [3, 4, 10])
+def test_regression_of_the_engineers(engineers, k):
+    found = secure_regression(split(engineers, k), NAMES)
+    expected = [-10228.170772, 469.060204, -9338.737604, 1302.517788, 14976.486680, 20527.513548]
+    assert np.allclose(found.coefficients, expected, rtol=0, atol=1e-6)
+    errors = [1812.344855, 30.059385, 737.056475, 22.369026, 814.919212, 1908.630622]
+    assert np.allclose(found.standard_errors, errors, rtol=0, atol=1e-6)
+    assert found.n == 16411
+    assert found.sigma == pytest.approx(41988.345352, abs=1e-6)
+    assert found.r2 == pytest.approx(0.21719903, abs=1e-8)
+    assert found.adjusted_r2 == pytest.approx(0.21696045, abs=1e-8)
+    x, y = engineers
+    pooled = np.linalg.lstsq(np.column_stack([np.ones(len(y)), x]), y, rcond=None)[0]
+    assert np.allclose(found.coefficients, pooled, rtol=1e-12)
+
+
+def test_moments_of_the_engineers(engineers):
+    x, y = engineers
+    full = np.column_stack([np.ones(len(y)), x])
+    diagonal = np.diag(full.T @ full)
+    assert np.allclose(diagonal, [16411, 26843493.4, 29908, 36710785, 3383, 508], atol=0.05)
+    assert y @ y == 92937872966300
+
+
+def test_fewer_bits_cost_digits(engineers):
+    coarse = FixedPoint(fraction_bits=16)
+    found = secure_regression(split(engineers, 4), NAMES, arithmetic=coarse)
+    exact = secure_regression(split(engineers, 4), NAMES)
+    error = np.max(np.abs(found.coefficients / exact.coefficients - 1))
+    assert 1e-12 < error < 1e-8
+
+
+def test_logistic_regression_equals_that_of_pooled_records():
+    random = np.random.default_rng(1)
+    x = random.normal(size=(3000, 2))
+    y = (random.random(3000) < 1 / (1 + np.exp(-(0.5 + x @ [1.0, -2.0])))).astype(float)
+    parts = split((x, y), 3)
+    found = secure_regression(parts, ["a", "b"], logistic=True)
+    full, beta = np.column_stack([np.ones(3000), x]), np.zeros(3)
+    for _ in range(30):
+        chance = 1 / (1 + np.exp(-full @ beta))
+        information = full.T @ (full * (chance * (1 - chance))[:, None])
+        beta = beta + np.linalg.solve(information, full.T @ (y - chance))
+    assert np.allclose(found.coefficients, beta, rtol=1e-7)
+    assert np.allclose(found.standard_errors, np.sqrt(np.diag(np.linalg.inv(information))))
+    assert np.abs(found.coefficients - [0.5, 1, -2]).max() < 0.4
+    separated = [(a, (a[:, 0] > 0).astype(float)) for a, _ in parts]
+    with pytest.raises(tc.ModelError, match="separate"):
+        secure_regression(separated, ["a", "b"], logistic=True)
+
+
+def test_columns_on_very_different_scales_are_scaled_first():
+    random = np.random.default_rng(2)
+    x = np.column_stack([random.normal(5000, 1, 900), random.normal(0, 0.01, 900)])
+    y = 3 + 2 * x[:, 0] - 7 * x[:, 1] + random.normal(0, 0.1, 900)
+    found = secure_regression(split((x, y), 3), ["a", "b"])
+    pooled = np.linalg.lstsq(np.column_stack([np.ones(900), x]), y, rcond=None)[0]
+    assert np.allclose(found.coefficients[1:], pooled[1:], rtol=1e-6)
+
+
+def test_failures_reveal_nothing():
+    secret = "7123.25"
+
+    def broken(question, argument):
+        raise ValueError(f"cannot read {secret}")
+
+    def good(question, argument):
+        return [1.0]
+
+    sent = []
+    ring = Ring(
+        [Agency("one", good), Agency("two", broken), Agency("three", good)],
+        listener=lambda *message: sent.append(message),
+    )
+    with pytest.raises(tc.SolverError, match="'two' did not answer") as caught:
+        ring.sums("value")
+    assert secret not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert not sent
+    longer = Ring([Agency("one", good), Agency("two", good), Agency("three", lambda q, a: [1, 2])])
+    with pytest.raises(tc.SolverError, match="2 numbers instead of 1"):
+        longer.sums("value")
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_sent():
+    sent = []
+    with pytest.raises(tc.InputError, match="Nothing was sent"):
+        secure_sum([1e30, 1, 1], listener=lambda *message: sent.append(message))
+    assert not sent
+    with pytest.raises(tc.InputError, match="would come out wrong"):
+        Ring([Agency(n, lambda q, a: [1]) for n in "abc"], MILLION, largest=2e5)
+    with pytest.raises(tc.InputError, match="missing or infinite"):
+        secure_regression([(np.array([[np.nan]]), [1.0])] * 3, ["a"])
+    collinear = [(np.ones((5, 1)), np.arange(5.0))] * 3
+    with pytest.raises(tc.ModelError, match="linearly dependent"):
+        secure_regression(collinear, ["a"])

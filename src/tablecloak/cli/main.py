@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tablecloak import __version__
-from tablecloak.cli import audit, convert, problem, protect
+from tablecloak.cli import audit, convert, microdata, problem, protect
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,6 +41,7 @@ protect.register(app)
 problem.register(app)
 audit.register(app)
 convert.register(app)
+microdata.register(app)
 
 if __name__ == "__main__":
     app()

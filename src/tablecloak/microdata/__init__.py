@@ -1,1 +1,52 @@
-"""Microdata: swapping, PRAM, noise, neighbourhood sampling, secure regression."""
+"""Microdata: swapping, PRAM, noise, neighbourhood sampling, secure regression.
+
+Each method is an object with its parameters; ``protect(frame, seed=...)`` returns a release with
+the protected frame and a report.
+"""
+
+from tablecloak.microdata.frontier import best_below, frontier
+from tablecloak.microdata.loglinear import LogLinearModel, choose_model
+from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling, NeighbourRelease
+from tablecloak.microdata.noise import CovarianceNoise, NoiseRelease
+from tablecloak.microdata.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
+from tablecloak.microdata.secure_regression import (
+    Agency,
+    FixedPoint,
+    Ring,
+    SecureRegression,
+    secure_regression,
+    secure_sum,
+)
+from tablecloak.microdata.swapping import (
+    DataSwapping,
+    SwapCandidates,
+    SwapRelease,
+    SwapReport,
+    sweep,
+)
+
+__all__ = [
+    "Agency",
+    "ClassicalPRAM",
+    "CovarianceNoise",
+    "DataSwapping",
+    "FixedPoint",
+    "GuaranteedPRAM",
+    "LegacySampler",
+    "LogLinearModel",
+    "NeighbourRelease",
+    "NeighbourhoodSampling",
+    "NoiseRelease",
+    "PRAMRelease",
+    "Ring",
+    "SecureRegression",
+    "SwapCandidates",
+    "SwapRelease",
+    "SwapReport",
+    "best_below",
+    "choose_model",
+    "frontier",
+    "secure_regression",
+    "secure_sum",
+    "sweep",
+]

@@ -207,7 +207,9 @@ class CovarianceNoise:
         if not self.noise >= 0:
             raise InputError(f"`noise` must be a number >= 0. Got {self.noise!r}.")
 
-    def protect(self, frame: pd.DataFrame, *, seed: int | np.random.Generator = 0) -> NoiseRelease:
+    def protect(
+        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
+    ) -> NoiseRelease:
         """Add the noise.
 
         Raises

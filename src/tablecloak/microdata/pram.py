@@ -187,13 +187,16 @@ class GuaranteedPRAM:
             raise InputError("A key cannot be a block attribute: it would never change.")
         retention(self.xi)
 
-    def protect(self, frame: pd.DataFrame, *, seed: int | np.random.Generator = 0) -> PRAMRelease:
+    def protect(
+        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
+    ) -> PRAMRelease:
         """Move records.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-        seed : int or numpy.random.Generator, default=0
+        seed : int or numpy.random.Generator, optional
+            Whoever knows it can undo the release; by default drawn anew.
 
         Raises
         ------
@@ -293,7 +296,9 @@ class ClassicalPRAM:
             return matrix
         return invariant_matrix(matrix, frequencies, alpha=self.alpha)
 
-    def protect(self, frame: pd.DataFrame, *, seed: int | np.random.Generator = 0) -> PRAMRelease:
+    def protect(
+        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
+    ) -> PRAMRelease:
         """Draw released values.
 
         Raises

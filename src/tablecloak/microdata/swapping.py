@@ -202,14 +202,17 @@ class DataSwapping:
         """Return m = round(rate n / 2), but no more than fit."""
         return min(round(self.rate * n_records / 2), n_records // 2)
 
-    def protect(self, frame: pd.DataFrame, *, seed: int | np.random.Generator = 0) -> SwapRelease:
+    def protect(
+        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
+    ) -> SwapRelease:
         """Draw pairs and swap.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             One row for each record.
-        seed : int or numpy.random.Generator, default=0
+        seed : int or numpy.random.Generator, optional
+            Whoever knows it can undo the release; by default drawn anew.
 
         Raises
         ------

@@ -1,0 +1,197 @@
+"""``swap``, ``pram``, ``noise`` and ``neighbours``: records in, protected records out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablecloak.cli.display import errors_as_messages
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["register"]
+
+Records = Annotated[Path, typer.Argument(help="Records: CSV or Parquet, one row each.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="CSV or Parquet file of protected records to write.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="Keep it secret: whoever knows it can undo the release. Default: drawn anew."
+    ),
+]
+
+
+class Change(StrEnum):
+    """What must differ within a pair."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    for command in (swap, pram, noise, neighbours):
+        app.command()(command)
+
+
+def _as_text(path: Path) -> pd.DataFrame:
+    """Read all columns as text, so that what is not changed is written as it was."""
+    from tablecloak.tables.formats import read_frame
+
+    frame = read_frame(path)
+    return read_frame(path, tuple(map(str, frame.columns)))
+
+
+def swap(
+    file: Records,
+    output: Output,
+    attribute: Annotated[list[str], typer.Option(help="Attribute to swap; repeat.")],
+    rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of records in pairs.")],
+    must_change: Annotated[
+        Change, typer.Option(help="Which swapped attributes must differ within a pair.")
+    ] = Change.NONE,
+    equal_on: Annotated[
+        list[str] | None, typer.Option(help="Attribute in which a pair must agree; repeat.")
+    ] = None,
+    differ_on: Annotated[
+        list[str] | None, typer.Option(help="Attribute in which a pair must differ; repeat.")
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="Attribute by which risk and distortion are measured; default all."),
+    ] = None,
+    seed: Seed = None,
+) -> None:
+    """Exchange attributes within random pairs of records (data swapping).
+
+    Prints risk (share of unswapped records in cells of 1 or 2) and distortion.
+
+    Example: tablecloak swap people.csv -o swapped.csv --attribute age --rate 0.05
+    --equal-on region
+    """
+    from tablecloak.microdata import DataSwapping
+    from tablecloak.tables.formats import write_frame
+
+    with errors_as_messages():
+        method = DataSwapping(
+            attribute,
+            rate,
+            must_change=must_change.value,
+            equal_on=equal_on or (),
+            differ_on=differ_on or (),
+            keys=key or None,
+        )
+        release = method.protect(_as_text(file), seed=seed)
+        write_frame(release.frame, output)
+    typer.echo(release.report.summary())
+
+
+def pram(
+    file: Records,
+    output: Output,
+    key: Annotated[list[str], typer.Option(help="Attribute that an intruder knows; repeat.")],
+    xi: Annotated[
+        float, typer.Option(help="Largest probability of a correct match, from 3/7 to 1.")
+    ] = 0.75,
+    block: Annotated[
+        list[str] | None, typer.Option(help="Attribute within which records move; repeat.")
+    ] = None,
+    seed: Seed = None,
+) -> None:
+    """Move records between cells of the keys, so that no match is right too often (PRAM).
+
+    Example: tablecloak pram people.csv -o released.csv --key age --key sex --xi 0.75
+    """
+    from tablecloak.microdata import GuaranteedPRAM
+    from tablecloak.tables.formats import write_frame
+
+    with errors_as_messages():
+        method = GuaranteedPRAM(key, xi, blocks=block or ())
+        release = method.protect(_as_text(file), seed=seed)
+        write_frame(release.frame, output)
+    typer.echo(f"PRAM: {release.summary()}")
+
+
+def noise(
+    file: Records,
+    output: Output,
+    column: Annotated[list[str], typer.Option(help="Sensitive numeric column; repeat.")],
+    share: Annotated[
+        float, typer.Option(min=0.0, help="Variance of the noise as a share of that of the data.")
+    ],
+    seed: Seed = None,
+) -> None:
+    """Add normal noise with the covariance of the sensitive columns.
+
+    Publish the share: users need it to correct variances and slopes.
+
+    Example: tablecloak noise people.csv -o masked.csv --column wage --column bonus --share 0.15
+    """
+    from tablecloak.microdata import CovarianceNoise
+    from tablecloak.tables.formats import read_frame, write_frame
+
+    with errors_as_messages():
+        release = CovarianceNoise(column, share).protect(read_frame(file), seed=seed)
+        write_frame(release.frame, output)
+    typer.echo(
+        f"noise: {len(release.frame)} records, {len(column)} columns, variances grow by "
+        f"{100 * share:.4g} %"
+    )
+
+
+def neighbours(
+    file: Records,
+    output: Output,
+    eps: Annotated[float, typer.Option(help="Radius, in standard deviations.")],
+    column: Annotated[
+        list[str] | None, typer.Option(help="Column to mask, by default all; repeat.")
+    ] = None,
+    weight: Annotated[
+        list[str] | None, typer.Option(help="Weight in the distance, as sex=0.2; repeat.")
+    ] = None,
+    together: Annotated[
+        list[str] | None, typer.Option(help="Columns drawn together, as ms,phd; repeat.")
+    ] = None,
+    proportion: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of the records to mask.")
+    ] = 1.0,
+    nearest: Annotated[
+        int,
+        typer.Option(min=0, help="Nearest records for those without neighbours; 0: missing."),
+    ] = 1,
+    seed: Seed = None,
+) -> None:
+    """Replace each value by that of a random similar record (neighbourhood sampling).
+
+    Example: tablecloak neighbours staff.csv -o masked.csv --eps 0.6 --weight sex=0.2
+    """
+    from tablecloak.errors import InputError
+    from tablecloak.microdata import NeighbourhoodSampling
+    from tablecloak.tables.formats import read_frame, write_frame
+
+    with errors_as_messages():
+        weights = {}
+        for entry in weight or []:
+            name, _, value = entry.rpartition("=")
+            try:
+                weights[name] = float(value)
+            except ValueError:
+                raise InputError(f"--weight {entry!r} must look like sex=0.2.") from None
+        method = NeighbourhoodSampling(
+            eps,
+            columns=column or None,
+            weights=weights,
+            proportion=proportion,
+            groups=[entry.split(",") for entry in together or []],
+            nearest=nearest,
+        )
+        release = method.protect(read_frame(file), seed=seed)
+        write_frame(release.frame, output)
+    typer.echo(release.summary())

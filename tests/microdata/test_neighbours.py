@@ -1,0 +1,185 @@
+"""Neighbourhood sampling: published releases to the last digit, and what must always hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tablecloak as tc
+from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling
+
+COLUMNS = ["age", "sex", "wkswrkd", "ms", "phd", "wageinc"]
+
+
+@pytest.fixture(scope="session")
+def employees(instances) -> pd.DataFrame:
+    frame = pd.read_csv(instances / "microdata" / "prgeng_p1.csv.gz").set_index("row")
+    return frame[COLUMNS].astype(float)
+
+
+def published(eps: float, weight: float, nearest: int = 0) -> NeighbourhoodSampling:
+    weights = dict.fromkeys(("sex", "ms", "phd"), weight)
+    return NeighbourhoodSampling(eps, weights=weights, nearest=nearest)
+
+
+def fitted(release):
+    return release.regression("wageinc", COLUMNS[:-1])
+
+
+def test_legacy_sampler_draws_the_published_sample(instances, employees):
+    frame = pd.read_csv(instances / "prgeng.csv.gz")
+    rows = frame[frame.occ.between(100, 109)]["row"].to_numpy()
+    assert len(rows) == 16411
+    left, sampler, drawn = rows.copy(), LegacySampler(99999), []
+    for at, u in enumerate(sampler.uniforms(5000)):
+        j = int((len(rows) - at) * u)
+        drawn.append(left[j])
+        left[j] = left[len(rows) - at - 1]
+    assert drawn == employees.index.tolist()
+
+
+EXACT = {
+    "N4": (0.6, 0.2, 37, (246.8224, 206, 715), (466.1, -8423.2, 1270.7, 18593.9, 22161.4)),
+    "N6": (0.3, 0.05, 137, (90.4876, 76, 276), (493.9, -8998.7, 1313.2, 18059.7, 23502.9)),
+    "N7": (0.3, 0.2, 329, (42.1204, 26, 179), (524.5, -10457.3, 1282.5, 17291.3, 27088.8)),
+    "N8": (0.2, 0.05, 374, (32.5024, 25, 112), (536.4, -9552.0, 1296.0, 18720.9, 22997.9)),
+    "N9": (0.2, 0.2, 626, (17.8504, 11, 80), (561.5, -11404.7, 1259.2, 18614.0, 26571.6)),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_published_releases_are_met_to_the_last_digit(employees, name):
+    eps, weight, empty, (mean, median, most), coefficients = EXACT[name]
+    release = published(eps, weight).protect(employees, seed=LegacySampler(999999))
+    assert release.frame.isna().any(axis=1).sum() == empty
+    assert release.neighbours.mean() == pytest.approx(mean, abs=1e-4)
+    assert np.median(release.neighbours) == median
+    assert release.neighbours.max() == most
+    found = fitted(release).coefficient_masked.to_numpy()[1:]
+    assert np.allclose(found, coefficients, atol=0.05)
+
+
+def test_original_coefficients(employees):
+    release = published(0.6, 0.2).protect(employees, seed=1)
+    table = fitted(release)
+    expected = [-9553.7029, 447.1604, -9591.6654, 1286.3762, 17333.0401, 21291.3431]
+    assert np.allclose(table.coefficient_original, expected, atol=1e-4)
+    errors = [3182.30, 52.49, 1288.92, 39.50, 1407.42, 3522.38]
+    assert np.allclose(table.standard_error_original, errors, atol=0.005)
+
+
+def test_the_followed_worker(employees, instances):
+    release = published(0.6, 0.2).protect(employees, seed=LegacySampler(999999))
+    row = release.follow([7997]).xs("masked", level="version").iloc[0]
+    assert row.tolist() == pytest.approx([31.9746, 1, 52, 0, 1, 100000], abs=5e-5)
+    young = release.frame.query("sex == 2 and phd == 1 and age < 31")
+    assert young.index.tolist() == [12522]
+    assert young.iloc[0].age == pytest.approx(30.5725, abs=5e-5)
+    reference = pd.read_csv(instances / "microdata" / "prgeng_p1_masked_eps06_w02.csv.gz")
+    for column in COLUMNS:
+        assert np.allclose(release.frame[column], reference[column], atol=1e-6, equal_nan=True)
+
+
+BANDS = {
+    "N20": (0.3, 0.05, (471.4, 551.3), (-10945.9, -6336.4), (1287.5, 1327.8)),
+    "N22": (0.3, 0.2, (501.8, 556.4), (-10788.4, -9847.3), (1274.9, 1294.3)),
+    "N24": (0.6, 0.2, (451.1, 545.7), (-11645.5, -7621.2), (1250.8, 1301.0)),
+}
+
+
+@pytest.mark.parametrize("name", BANDS)
+def test_random_releases_lie_in_their_bands(employees, name):
+    eps, weight, *bands = BANDS[name]
+    found = np.array(
+        [
+            fitted(published(eps, weight).protect(employees, seed=seed)).coefficient_masked[1:4]
+            for seed in range(4)
+        ]
+    )
+    # Bands hold 99 % of single runs; the mean of four lies well inside.
+    for values, (low, high) in zip(found.T, bands, strict=True):
+        assert low <= values.mean() <= high
+
+
+def test_nearest_records_instead_of_missing_ones_remove_most_of_the_bias(employees):
+    dropped, kept = (
+        np.mean(
+            [
+                fitted(published(0.2, 0.05, nearest).protect(employees, seed=seed)).relative_change[
+                    "age"
+                ]
+                for seed in range(6)
+            ]
+        )
+        for nearest in (0, 1)
+    )
+    assert dropped == pytest.approx(0.207, abs=0.03)
+    assert kept == pytest.approx(0.024, abs=0.03)
+    release = published(0.2, 0.05, 1).protect(employees, seed=1)
+    assert release.fallback.sum() == 374
+    assert not release.frame.isna().any().any()
+    assert set(release.frame.index[release.fallback]) <= set(release.at_risk().index)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.floats(0.2, 1.5), st.integers(1, 3))
+def test_every_masked_value_comes_from_a_neighbour(seed, eps, nearest):
+    random = np.random.default_rng(seed)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "x": random.normal(size=n),
+            "y": random.normal(size=n),
+            "kind": random.choice(list("abc"), n),
+        }
+    )
+    method = NeighbourhoodSampling(
+        eps, proportion=0.7, groups=[["x", "kind"]], nearest=nearest, weights={"kind": 0.3}
+    )
+    release = method.protect(frame, seed=seed)
+    points = method._points(frame, list(frame.columns))
+    distance = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    np.fill_diagonal(distance, np.inf)
+    masked = release.neighbours >= 0
+    assert masked.sum() == int(0.7 * n)
+    assert release.frame[~masked].equals(frame[~masked])
+    for at in np.flatnonzero(masked):
+        assert release.neighbours[at] == (distance[at] < eps).sum()
+        allowed = set(np.flatnonzero(distance[at] < eps))
+        if release.fallback[at]:
+            allowed = set(np.argsort(distance[at], kind="stable")[:nearest])
+        assert set(release.donors[at]) <= allowed
+        # The group is drawn together: donors have the order of its first columns.
+        donor = release.donors[at, 0]
+        assert release.frame.loc[at, "kind"] == frame.loc[donor, "kind"]
+        assert release.frame.loc[at, "x"] == frame.loc[donor, "x"]
+
+
+def test_radius_of_its_own_for_each_record():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 10.0], "y": [0.0, 1.0, 2.0, 10.0]})
+    release = NeighbourhoodSampling([9, 9, 9, 0.01]).protect(frame, seed=1)
+    assert release.neighbours.tolist() == [3, 3, 3, 0]
+    assert release.fallback.tolist() == [False, False, False, True]
+    assert release.frame.x[3] == 2.0
+
+
+def test_bad_input_is_named():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 2.0], "k": [1.0, 1.0, 1.0]})
+    with pytest.raises(tc.InputError, match="'k' is constant"):
+        NeighbourhoodSampling(0.5).protect(frame)
+    with pytest.raises(tc.InputError, match="no column 'z' to mask"):
+        NeighbourhoodSampling(0.5, columns=["z"]).protect(frame)
+    broken = pd.DataFrame({"x": [0.0, np.nan, 2.0]})
+    with pytest.raises(tc.InputError, match="'x' has 1 missing values, the first in row 1"):
+        NeighbourhoodSampling(0.5).protect(broken)
+    with pytest.raises(tc.InputError, match="must be positive"):
+        NeighbourhoodSampling(0.0)
+    with pytest.raises(tc.InputError, match="one group only"):
+        NeighbourhoodSampling(1.0, columns=["x"], groups=[["x"], ["x"]]).protect(frame)
+    with pytest.raises(tc.InputError, match="no records"):
+        NeighbourhoodSampling(1.0, columns=["x"]).protect(frame).follow([9])
+    lonely = NeighbourhoodSampling(1e-6, columns=["x"]).protect(frame)
+    assert "take a larger one" in lonely.summary()

@@ -116,6 +116,17 @@ class CodedRecords:
             )
         return self.part(self.names)
 
+    def combined(self, names: Sequence[str]) -> Integers:
+        """Number the combinations of some attributes that occur, in their sorted order."""
+        label = np.zeros(self.n_records, dtype=np.int64)
+        used = 1
+        for name in names:
+            at = self.position(name)
+            label = label * self.sizes[at] + self.codes[at]
+            # Numbers stay small, however many attributes there are.
+            label, used = _compressed(label, used * self.sizes[at])
+        return label
+
     def position(self, name: str) -> int:
         """Return the position of an attribute.
 
@@ -127,3 +138,12 @@ class CodedRecords:
         if name not in self.names:
             raise InputError(f"There is no attribute {name!r}.{suggestion(name, self.names)}")
         return self.names.index(name)
+
+
+def _compressed(label: Integers, limit: int) -> tuple[Integers, int]:
+    """Number the labels below a limit that occur, without sorting where the limit is small."""
+    if limit > MOST_CELLS:
+        found, inverse = np.unique(label, return_inverse=True)
+        return inverse.ravel().astype(np.int64), len(found)
+    number = np.cumsum(np.bincount(label, minlength=1) > 0) - 1
+    return number[label], int(number[-1]) + 1

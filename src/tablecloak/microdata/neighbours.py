@@ -262,24 +262,27 @@ class NeighbourhoodSampling:
         eps = np.broadcast_to(np.asarray(self.eps, dtype=np.float64), (n,))
         order = sampler.permutation(n)[: int(n * self.proportion)]
         tree = KDTree(points)
+        if not isinstance(seed, LegacySampler):
+            # Records that lie together are looked up together; R goes through them as drawn.
+            place = np.empty(n, dtype=np.int64)
+            place[tree.indices] = np.arange(n)
+            order = order[np.argsort(place[order])]
         counts = np.full(n, -1, dtype=np.int64)
         fallback = np.zeros(n, dtype=bool)
         donors = np.full((n, len(groups)), -1, dtype=np.int64)
         for start in range(0, len(order), CHUNK):
             part = order[start : start + CHUNK]
-            lists = self._lists(tree, points, part, eps[part])
-            counts[part] = [len(found) for found in lists]
-            few = [at for at, found in enumerate(lists) if len(found) < self.nearest]
-            for at in few:
-                lists[at] = self._closest(tree, points, int(part[at]))
-                fallback[part[at]] = True
-            size = np.array([len(found) for found in lists], dtype=np.int64)
+            flat, size = self._near(tree, points, part, eps[part])
+            counts[part] = size
+            few = np.flatnonzero(size < self.nearest)
+            if len(few):
+                fallback[part[few]] = True
+                flat, size = self._with_nearest(tree, points, part, flat, size, few)
             some = np.flatnonzero(size)
             u = sampler.uniforms(len(some) * len(groups)).reshape(len(some), len(groups))
-            chosen = np.minimum((u * size[some][:, None]).astype(np.int64), size[some][:, None] - 1)
-            flat = np.concatenate([lists[at] for at in some]) if len(some) else np.empty(0, int)
-            offset = np.concatenate([[0], np.cumsum(size[some])[:-1]]) if len(some) else size[some]
-            donors[part[some]] = flat[chosen + offset[:, None]]
+            own = size[some][:, None]
+            chosen = np.minimum((u * own).astype(np.int64), own - 1)
+            donors[part[some]] = flat[chosen + (np.cumsum(size) - size)[some][:, None]]
         return self._released(frame, names, groups, order, counts, fallback, donors)
 
     def _names(self, frame: pd.DataFrame) -> list[str]:
@@ -326,21 +329,40 @@ class NeighbourhoodSampling:
         every = [*together, *([name] for name in rest)]
         return sorted(every, key=lambda group: names.index(group[0]))
 
-    def _lists(self, tree: KDTree, points: Floats, part: Integers, eps: Floats) -> list[Integers]:
-        """Neighbours of some records in increasing order: strictly nearer than eps, not itself."""
-        found = []
-        near = tree.query_ball_point(points[part], eps, return_sorted=True)
-        for at, own, radius in zip(near, part.tolist(), eps.tolist(), strict=True):
-            cells = np.array(at, dtype=np.int64)
-            distance = np.sqrt(np.sum((points[cells] - points[own]) ** 2, axis=1))
-            found.append(cells[(distance < radius) & (cells != own)])
-        return found
+    def _near(
+        self, tree: KDTree, points: Floats, part: Integers, eps: Floats
+    ) -> tuple[Integers, Integers]:
+        """Neighbours of some records, one after the other in increasing order, and how many."""
+        found = KDTree(points[part]).sparse_distance_matrix(
+            tree, float(eps.max()), output_type="ndarray"
+        )
+        at, cells = found["i"].astype(np.int64), found["j"].astype(np.int64)
+        kept = (found["v"] < eps[at]) & (cells != part[at])
+        at, cells = at[kept], cells[kept]
+        order = np.argsort(at * len(points) + cells)
+        return cells[order], np.bincount(at, minlength=len(part))
 
-    def _closest(self, tree: KDTree, points: Floats, own: int) -> Integers:
+    def _with_nearest(
+        self,
+        tree: KDTree,
+        points: Floats,
+        part: Integers,
+        flat: Integers,
+        size: Integers,
+        few: Integers,
+    ) -> tuple[Integers, Integers]:
+        """Replace the neighbours of records that have too few by the nearest records."""
         number = min(self.nearest + 1, len(points))
-        cells = np.atleast_1d(tree.query(points[own], number)[1]).astype(np.int64)
-        found: Integers = cells[cells != own][: self.nearest]
-        return found
+        near = np.asarray(tree.query(points[part[few]], number)[1]).reshape(len(few), number)
+        others = near != part[few][:, None]
+        # Of records at the same place the record itself may not be among the nearest.
+        others &= np.cumsum(others, axis=1) <= self.nearest
+        owner = np.repeat(np.arange(len(part)), size)
+        kept = ~np.isin(owner, few)
+        owners = np.concatenate([owner[kept], np.repeat(few, others.sum(axis=1))])
+        cells = np.concatenate([flat[kept], near[others]])
+        order = np.argsort(owners, kind="stable")
+        return cells[order].astype(np.int64), np.bincount(owners, minlength=len(part))
 
     def _released(
         self,

@@ -209,11 +209,12 @@ class GuaranteedPRAM:
         random = np.random.default_rng(seed)
         records = CodedRecords.of(frame, [*self.keys, *self.blocks])
         theta = retention(self.xi)
-        block = _combined(records, self.blocks)
-        joint = _combined(records, [*self.blocks, *self.keys])
+        block = records.combined(self.blocks)
+        joint = records.combined([*self.blocks, *self.keys])
         # Joint cells are numbered block by block, so that those of a block are consecutive.
         counts = np.bincount(joint)
-        first_record = np.unique(joint, return_index=True)[1]
+        first_record = np.empty(len(counts), dtype=np.int64)
+        first_record[joint[::-1]] = np.arange(len(joint))[::-1]
         cell_block = block[first_record]
         k = np.bincount(cell_block)
         start = np.concatenate([[0], np.cumsum(k)[:-1]])
@@ -405,14 +406,3 @@ def _stochastic(matrix: npt.ArrayLike) -> Floats:
             "sum to 1: row i is the distribution of the released value of category i."
         )
     return found
-
-
-def _combined(records: CodedRecords, names: Sequence[str]) -> Integers:
-    """Number combinations of attributes that occur, in their sorted order."""
-    label = np.zeros(records.n_records, dtype=np.int64)
-    for name in names:
-        at = records.position(name)
-        label = label * records.sizes[at] + records.codes[at]
-        # Numbers stay small, however many attributes there are.
-        label = np.unique(label, return_inverse=True)[1].ravel().astype(np.int64)
-    return label

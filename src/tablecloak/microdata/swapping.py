@@ -417,20 +417,17 @@ def _limit(
     most: int, reason: str, stratum: Integers, codes: Integers, sizes: Integers, name: str
 ) -> tuple[int, str]:
     """In each stratum at most half of the records, and at most those without the largest share."""
-    joint, count = np.unique(np.column_stack([stratum, codes]), axis=0, return_counts=True)
+    count = np.bincount(stratum * (int(codes.max(initial=0)) + 1) + codes)
+    within = np.arange(len(count)) // (int(codes.max(initial=0)) + 1)
     largest = np.zeros(len(sizes), dtype=np.int64)
-    np.maximum.at(largest, joint[:, 0], count)
+    np.maximum.at(largest, within, count)
     possible = int(np.sum(np.minimum(sizes // 2, sizes - largest)))
     return (possible, f"records agree in {name}") if possible < most else (most, reason)
 
 
 def _codes(records: CodedRecords, names: Sequence[str]) -> Integers | None:
     """One number for each combination of some attributes; None without any."""
-    if not len(names):
-        return None
-    parts = [records.codes[records.position(name)].astype(np.int64) for name in names]
-    found: Integers = np.unique(np.column_stack(parts), axis=0, return_inverse=True)[1].ravel()
-    return found.astype(np.int64)
+    return records.combined(names) if len(names) else None
 
 
 class _Table:

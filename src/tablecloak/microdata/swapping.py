@@ -328,7 +328,9 @@ class DataSwapping:
         if stratum is None:
             size = min(len(unused) // 2, missing)
             return random.choice(unused, 2 * size, replace=False).reshape(-1, 2)
-        shuffled = random.permutation(unused)
+        # Two in each stratum more than wanted, since one of each may stay alone.
+        size = min(len(unused), 2 * missing + 2 * int(stratum.max(initial=0)) + 2)
+        shuffled = random.choice(unused, size, replace=False)
         ordered = shuffled[np.argsort(stratum[shuffled], kind="stable")]
         label = stratum[ordered]
         start = np.flatnonzero(np.concatenate([[True], label[1:] != label[:-1]]))
@@ -417,7 +419,7 @@ def _limit(
     most: int, reason: str, stratum: Integers, codes: Integers, sizes: Integers, name: str
 ) -> tuple[int, str]:
     """In each stratum at most half of the records, and at most those without the largest share."""
-    count = np.bincount(stratum * (int(codes.max(initial=0)) + 1) + codes)
+    count = np.bincount(stratum.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes)
     within = np.arange(len(count)) // (int(codes.max(initial=0)) + 1)
     largest = np.zeros(len(sizes), dtype=np.int64)
     np.maximum.at(largest, within, count)
@@ -427,7 +429,11 @@ def _limit(
 
 def _codes(records: CodedRecords, names: Sequence[str]) -> Integers | None:
     """One number for each combination of some attributes; None without any."""
-    return records.combined(names) if len(names) else None
+    if not len(names):
+        return None
+    found = records.combined(names)
+    # Small types are sorted without comparisons.
+    return found.astype(np.min_scalar_type(int(found.max(initial=0))))
 
 
 class _Table:

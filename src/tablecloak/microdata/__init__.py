@@ -6,6 +6,16 @@ the protected frame and a report.
 
 from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
+from tablecloak.microdata.measures import (
+    KeyRisk,
+    information_loss,
+    interval_disclosure,
+    key_risk,
+    propensity,
+    record_linkage,
+    special_uniques,
+)
+from tablecloak.microdata.microaggregation import Microaggregation, MicroaggregationRelease
 from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling, NeighbourRelease
 from tablecloak.microdata.noise import CovarianceNoise, NoiseRelease
 from tablecloak.microdata.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
@@ -32,8 +42,11 @@ __all__ = [
     "DataSwapping",
     "FixedPoint",
     "GuaranteedPRAM",
+    "KeyRisk",
     "LegacySampler",
     "LogLinearModel",
+    "Microaggregation",
+    "MicroaggregationRelease",
     "NeighbourRelease",
     "NeighbourhoodSampling",
     "NoiseRelease",
@@ -46,7 +59,13 @@ __all__ = [
     "best_below",
     "choose_model",
     "frontier",
+    "information_loss",
+    "interval_disclosure",
+    "key_risk",
+    "propensity",
+    "record_linkage",
     "secure_regression",
     "secure_sum",
+    "special_uniques",
     "sweep",
 ]

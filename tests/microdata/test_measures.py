@@ -1,0 +1,126 @@
+"""Risk and utility measures: values of the reference package, and definitions by brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tablecloak as tc
+from tablecloak.microdata import (
+    Microaggregation,
+    information_loss,
+    interval_disclosure,
+    key_risk,
+    propensity,
+    record_linkage,
+    special_uniques,
+)
+
+FRANC = ["Key1", "Key2", "Key3", "Key4"]
+HOUSEHOLD = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
+INCOME = ["AGI", "FEDTAX", "PTOTVAL", "INTVAL"]
+
+
+def read(instances, name) -> pd.DataFrame:
+    return pd.read_csv(instances / "microdata" / f"{name}.csv.gz")
+
+
+def test_eight_records(instances):
+    frame = read(instances, "francdat")
+    found = key_risk(frame, FRANC, weight="w")
+    assert found.sample.tolist() == [2, 2, 2, 1, 1, 1, 1, 2]
+    assert found.population.tolist() == [110, 84.5, 84.5, 17, 541, 8, 5, 110]
+    expected = [
+        0.01714426160, 0.02204232618, 0.02204232618, 0.17707583400,
+        0.01165448015, 0.29706307738, 0.40235947811, 0.01714426160,
+    ]  # fmt: skip
+    assert np.allclose(found.individual, expected, atol=1e-11)
+    assert special_uniques(frame, FRANC).tolist() == [0, 0, 0, 8, 6, 4, 8, 0]
+
+
+def test_household_survey(instances):
+    frame = read(instances, "testdata")
+    found = key_risk(frame, HOUSEHOLD, weight="sampling_weight")
+    assert [found.violations(k) for k in (2, 3, 5)] == [157, 281, 458]
+    assert (found.sample == 2).sum() == 124
+    assert found.expected == pytest.approx(10.7783, abs=1e-4)
+    assert found.share == pytest.approx(0.00235334, abs=1e-8)
+    scores = special_uniques(frame, HOUSEHOLD)
+    assert scores.max() == 720
+    assert (scores > 0).sum() == 157
+
+
+@pytest.mark.parametrize(
+    ("k", "loss", "difference", "disclosed"),
+    [
+        (3, 0.01441144, 219.9216, 0.1518519),
+        (5, 0.02689145, 295.1866, 0.0666667),
+        (10, 0.05181962, 402.5827, 0.0324074),
+    ],
+)
+def test_microaggregation_of_incomes(instances, k, loss, difference, disclosed):
+    frame = read(instances, "CASCrefmicrodata")
+    release = Microaggregation(INCOME, k).protect(frame)
+    assert release.loss == pytest.approx(loss, abs=1e-8)
+    assert information_loss(frame, release.frame, INCOME) == pytest.approx(difference, abs=1e-4)
+    found = interval_disclosure(frame, release.frame, INCOME)
+    assert found == pytest.approx(disclosed, abs=1e-7)
+    sizes = np.bincount(release.groups)
+    assert k <= sizes.min() <= sizes.max() < 2 * k
+    assert np.allclose(release.frame[INCOME].mean(), frame[INCOME].mean())
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000))
+def test_special_uniques_equal_their_definition(seed):
+    random = np.random.default_rng(seed)
+    keys = list("abcd")
+    frame = pd.DataFrame(random.integers(0, 3, (12, 4)), columns=keys)
+    expected = np.zeros(12, dtype=int)
+    for row in range(12):
+        alone = [
+            set(subset)
+            for size in range(1, 5)
+            for subset in itertools.combinations(keys, size)
+            if (frame[list(subset)] == frame.loc[row, list(subset)]).all(axis=1).sum() == 1
+        ]
+        for subset in alone:
+            if not any(other < subset for other in alone):
+                points = {1: 6, 2: 2, 3: 1, 4: 1}[len(subset)]
+                expected[row] += points
+    assert special_uniques(frame, keys).tolist() == expected.tolist()
+
+
+def test_measures_of_an_unchanged_and_of_a_shuffled_file():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.normal(size=(400, 2)), columns=["a", "b"])
+    assert information_loss(frame, frame, ["a", "b"]) == 0
+    assert interval_disclosure(frame, frame, ["a", "b"]) == 1
+    assert record_linkage(frame, frame, ["a", "b"]) == 1
+    assert propensity(frame, frame, ["a", "b"]) == pytest.approx(0, abs=1e-12)
+    shuffled = frame.sample(frac=1, random_state=1).reset_index(drop=True)
+    assert record_linkage(frame, shuffled, ["a", "b"]) < 0.02
+    assert propensity(frame, frame + 3, ["a", "b"]) > 0.15
+    double = pd.concat([frame, frame], ignore_index=True)
+    assert record_linkage(double, double, ["a", "b"]) == pytest.approx(0.5)
+
+
+def test_bad_input_is_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 2.0], "w": [1.0, 0.5, 3.0], "c": [1.0, 1.0, 1.0]})
+    with pytest.raises(tc.InputError, match="weight in row 1 is not"):
+        key_risk(frame, ["a"], weight="w")
+    with pytest.raises(tc.InputError, match="3 and 2 records"):
+        information_loss(frame, frame.head(2), ["a"])
+    with pytest.raises(tc.InputError, match=r"\['c'\] are constant"):
+        information_loss(frame, frame, ["a", "c"])
+    with pytest.raises(tc.InputError, match="'c' is constant"):
+        Microaggregation(["c"], 2).protect(frame)
+    with pytest.raises(tc.InputError, match="fewer than k"):
+        Microaggregation(["a"], 5).protect(frame)
+    with pytest.raises(tc.InputError, match="at most 16"):
+        special_uniques(frame, ["a"] * 17)

@@ -19,6 +19,7 @@ from tablecloak.microdata.microaggregation import Microaggregation, Microaggrega
 from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling, NeighbourRelease
 from tablecloak.microdata.noise import CovarianceNoise, NoiseRelease
 from tablecloak.microdata.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
+from tablecloak.microdata.risk_utility import RiskUtilityMap, risk_utility_map
 from tablecloak.microdata.secure_regression import (
     Agency,
     FixedPoint,
@@ -52,6 +53,7 @@ __all__ = [
     "NoiseRelease",
     "PRAMRelease",
     "Ring",
+    "RiskUtilityMap",
     "SecureRegression",
     "SwapCandidates",
     "SwapRelease",
@@ -64,6 +66,7 @@ __all__ = [
     "key_risk",
     "propensity",
     "record_linkage",
+    "risk_utility_map",
     "secure_regression",
     "secure_sum",
     "special_uniques",

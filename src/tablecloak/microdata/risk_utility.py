@@ -1,0 +1,166 @@
+"""One risk-utility map for all methods, by simulation.
+
+Each method protects the same records several times with seeds of its own; a risk and a utility
+that the caller chooses are measured on each release. Points are means with standard errors, for
+at low rates single releases differ by chance more than methods do.
+
+References
+----------
+.. [1] Duncan, Keller-McNulty, Stokes: Database security and confidentiality: examining
+   disclosure risk vs. data utility through the R-U confidentiality map, 2004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.frontier import best_below, frontier
+from tablecloak.storage import replacing
+
+__all__ = ["RiskUtilityMap", "risk_utility_map"]
+
+Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
+"""Given the original records and the released ones."""
+
+
+class Method(Protocol):
+    """Anything with parameters that protects records."""
+
+    def protect(self, frame: pd.DataFrame, *, seed: Any) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class RiskUtilityMap:
+    """Mean risk and utility of each method.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Indexed by the names of the methods: ``risk``, ``utility``, their standard errors, and
+        whether the point is on the frontier of the means.
+    """
+
+    table: pd.DataFrame
+
+    def best(self, risk_limit: float) -> list[str]:
+        """Return the methods with the highest utility whose risk is tolerable, with ties."""
+        rows = best_below(self.table["risk"], self.table["utility"], risk_limit)
+        return [str(name) for name in self.table.index[rows]]
+
+    def verdict(self, risk_limit: float) -> str:
+        """Say in plain words which method to take, and why."""
+        found = self.best(risk_limit)
+        if not found:
+            at = int(np.argmin(self.table["risk"]))
+            return (
+                f"No method keeps the risk at or below {risk_limit:g}; the least is "
+                f"{self.table['risk'].iloc[at]:.4g}, by {list(self.table.index)[at]}."
+            )
+        row = self.table.loc[found[0]]
+        others = self.table[self.table["risk"] > risk_limit]
+        return (
+            f"Take {' or '.join(found)}: of the {len(self.table) - len(others)} methods with a "
+            f"risk of at most {risk_limit:g} it has the highest utility, {row['utility']:.4g} "
+            f"(risk {row['risk']:.4g})."
+        )
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the map, with two standard errors each way; the frontier is connected.
+
+        Raises
+        ------
+        InputError
+            If matplotlib is not installed.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise InputError(
+                "Plots need matplotlib: install tablecloak with its extra `plots`."
+            ) from None
+        figure = Figure(figsize=(7, 5), layout="constrained")
+        axes = figure.subplots()
+        table = self.table
+        axes.errorbar(
+            table["risk"],
+            table["utility"],
+            xerr=2 * table["risk_error"].fillna(0),
+            yerr=2 * table["utility_error"].fillna(0),
+            fmt="o",
+            color="#457b9d",
+            elinewidth=0.8,
+        )
+        on = table[table["frontier"]].sort_values("risk")
+        axes.plot(on["risk"], on["utility"], color="#d62828", linewidth=1, label="frontier")
+        for name, row in table.iterrows():
+            axes.annotate(
+                str(name),
+                (row["risk"], row["utility"]),
+                textcoords="offset points",
+                xytext=(5, 4),
+                fontsize=8,
+            )
+        axes.set_xlabel("risk")
+        axes.set_ylabel("utility")
+        axes.legend()
+        if path is not None:
+            with replacing(path, secret=True) as temporary:
+                figure.savefig(temporary, format=Path(path).suffix.lstrip(".") or "png", dpi=150)
+        return figure
+
+
+def risk_utility_map(
+    frame: pd.DataFrame,
+    methods: Mapping[str, Method],
+    *,
+    risk: Measure,
+    utility: Measure,
+    replicates: int = 20,
+    seed: int = 0,
+) -> RiskUtilityMap:
+    """Measure several methods, or one with several parameters, on the same records.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    methods : mapping of str to method
+        Swapping, PRAM, noise, neighbourhood sampling: whatever has ``protect(frame, seed=...)``
+        and returns a release with ``frame``.
+    risk, utility : callable
+        Given original and released records, return a number; low risk and high utility are good.
+        For example ``lambda a, b: record_linkage(a, b, ["wage"])``.
+    replicates : int, default=20
+    seed : int, default=0
+        Each method and replicate has random numbers of its own, so that results do not depend on
+        the order. Releases made here are for comparison only: do not publish one of them.
+
+    Raises
+    ------
+    InputError
+        If there is no method or no replicate, or a measure is not a number.
+    """
+    if not methods or replicates < 1:
+        raise InputError("At least one method and one replicate are needed.")
+    rows = []
+    for number, (name, method) in enumerate(methods.items()):
+        found = np.empty((replicates, 2))
+        for replicate in range(replicates):
+            random = np.random.default_rng([seed, number, replicate])
+            released = method.protect(frame, seed=random).frame
+            found[replicate] = risk(frame, released), utility(frame, released)
+        if np.any(np.isnan(found)):
+            raise InputError(f"A risk or utility of {name!r} is not a number.")
+        error = found.std(axis=0, ddof=1) / np.sqrt(replicates) if replicates > 1 else [np.nan] * 2
+        rows.append([*found.mean(axis=0), *error])
+    columns = ["risk", "utility", "risk_error", "utility_error"]
+    table = pd.DataFrame(rows, columns=columns, index=pd.Index(list(methods), name="method"))
+    on = frontier(table["risk"], table["utility"])
+    table["frontier"] = np.isin(np.arange(len(table)), on)
+    return RiskUtilityMap(table)

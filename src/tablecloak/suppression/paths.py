@@ -16,6 +16,8 @@ References
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
@@ -44,7 +46,6 @@ class Paths:
     """
 
     def __init__(self, system: System, tail: Integers, head: Integers, n_nodes: int) -> None:
-        self.system = system
         self.tail, self.head = tail, head
         cells = np.flatnonzero(tail >= 0)
         source = np.concatenate([tail[cells], head[cells]])
@@ -56,9 +57,19 @@ class Paths:
         self.keys = source[order] * n_nodes + target[order]
         starts = np.searchsorted(source[order], np.arange(n_nodes + 1))
         self.n_nodes = n_nodes
+        self.indices, self.starts = target[order].astype(np.int32), starts.astype(np.int32)
+        self._set_room(system)
+
+    def _set_room(self, system: System) -> None:
+        self.system = system
         self.room = np.where(self.sign > 0, system.high[self.cells], -system.low[self.cells])
         self.both = np.minimum(system.high, -system.low)[self.cells]
-        self.indices, self.starts = target[order].astype(np.int32), starts.astype(np.int32)
+
+    def seen_by(self, system: System) -> Paths:
+        """Return the network for somebody who knows other bounds of the same cells."""
+        other = copy.copy(self)
+        other._set_room(system)
+        return other
 
     @classmethod
     def of(cls, system: System) -> Paths | None:

@@ -342,7 +342,7 @@ class Builder:
         """Return a builder for somebody who knows other bounds of the same cells."""
         other = copy.copy(self)
         other.system, other.kept = system, {}
-        other.paths = Paths.of(system)
+        other.paths = None if self.paths is None else self.paths.seen_by(system)
         return other
 
     def path(

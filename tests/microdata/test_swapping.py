@@ -300,6 +300,22 @@ def test_sweep_does_not_depend_on_the_order_of_replicates(czech):
     assert not len(found.best(-1.0))
 
 
+def test_single_replicates_of_many_candidates(cps):
+    """108 candidates: ranges of risk and distortion, and a frontier of some 13 points."""
+    names = list(cps.columns)
+    attributes = [[a] for a in names] + [
+        [a, b] for i, a in enumerate(names) for b in names[i + 1 :]
+    ]
+    candidates = [DataSwapping(a, rate) for a in attributes for rate in (0.01, 0.02, 0.1)]
+    table = sweep(cps, candidates, replicates=1, seed=4).table
+    assert len(table) == 108
+    assert 0.0120 < table.risk.min() < 0.0138
+    assert 0.0148 < table.risk.max() < 0.0156
+    assert 0.005 < table.distortion.min() < 0.012
+    assert 0.062 < table.distortion.max() < 0.078
+    assert 6 <= table.frontier.sum() <= 22
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

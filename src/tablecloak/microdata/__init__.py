@@ -35,6 +35,7 @@ from tablecloak.microdata.swapping import (
     SwapReport,
     sweep,
 )
+from tablecloak.microdata.topcoding import TopcodedRelease, Topcoding
 
 __all__ = [
     "Agency",
@@ -58,6 +59,8 @@ __all__ = [
     "SwapCandidates",
     "SwapRelease",
     "SwapReport",
+    "TopcodedRelease",
+    "Topcoding",
     "best_below",
     "choose_model",
     "frontier",

@@ -17,7 +17,7 @@ def test_mean_stays_if_extremes_are_replaced_by_their_mean():
     assert release.frame.wage.mean() == pytest.approx(frame.wage.mean())
     kept = frame.wage <= release.threshold
     assert release.frame.wage[kept].equals(frame.wage[kept])
-    assert release.frame.wage[~kept].nunique() == 1
+    assert np.ptp(release.frame.wage[~kept]) == 0
     plain = Topcoding("wage", quantile=0.95).protect(frame)
     assert plain.frame.wage.max() == plain.threshold
 

@@ -122,7 +122,11 @@ def minimise_loss(
         return result, certificate
 
     first, certificate = search(root_share, FIRST_NODES)
-    if first.is_complete or first.is_interrupted or time.monotonic() > deadline or root_share == 1:
+    best = master.objective(separator.best.loss)
+    # Where HiGHS fails a node is closed with what its parent proved: not every end is a proof.
+    proves = first.bound >= best - max(step / master.scale, 1e-6 * max(1.0, abs(best)))
+    ended = (first.is_complete and proves) or first.is_interrupted or root_share == 1
+    if ended or time.monotonic() > deadline:
         return separator.best, certificate
     try:
         search_nearby(

@@ -232,22 +232,23 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
             "`time_limit`, or pass integer=False."
         )
     whole = z is not None
-    if z is None and distance == "Linf":
-        z = _least_sum(model, search, fixed, started + time_limit)
-    if z is None:
+    deadline = started + time_limit
+    squares: SquaresBound | None = None
+    if distance == "L2":
+        z, squares = _least_squares(model, search, fixed, deadline)
+    elif distance == "Linf":
+        z = _least_sum(model, search, fixed, deadline)
+    elif z is None:
         z = _refined(model, _snapped(model, model.changes(search.best.x)))
     if variance:
-        z = _with_variance(model, z, variance[0], started + time_limit)
+        z = _with_variance(model, z, variance[0], deadline)
     kept: list[PreservedRow | PreservedVariance] = [
         *rows,
         *(statistic.kept(problem) for statistic in variance),
     ]
-    certificate: DistanceBound | SquaresBound
-    if distance == "L2":
-        z, certificate = _least_squares(model, search, fixed, started + time_limit)
-        bound = certificate.verify()
-    else:
-        certificate, bound = _certificate(model, search, fixed)
+    certificate, bound = (
+        (squares, squares.verify()) if squares else _certificate(model, search, fixed)
+    )
     result = Adjustment(
         problem=problem,
         values=problem.table.values + z,

@@ -80,11 +80,9 @@ class DistanceBound:
         program = self.model.program
         if self.tree is not None:
             return self.model.loss(self.tree.verify(program))
-        lower, upper = program.lower.copy(), program.upper.copy()
         if self.directions is not None:
-            columns = self.model.direction_columns
-            lower[columns] = upper[columns] = self.directions
-        return self.model.loss(dual_bound(program, self.duals, lower=lower, upper=upper))
+            program = self.model.directed(self.directions)
+        return self.model.loss(dual_bound(program, self.duals))
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,10 +58,8 @@ class CoveringIntervals:
         VerificationError
             Names the cells.
         """
-        problem, x = self.adjustment.problem, self.adjustment.values
-        a, sensitive = problem.table.values, problem.sensitive
-        below = np.minimum(a - np.where(sensitive, problem.lower_protection, 0.0), x)
-        above = np.maximum(a + np.where(sensitive, problem.upper_protection, 0.0), x)
+        problem, a = self.adjustment.problem, self.adjustment.problem.table.values
+        below, above = _to_hold(self.adjustment)
         tolerance = TOLERANCE * problem.unit
         allowed = np.maximum(below, np.minimum(problem.lower_bound, a))
         bad = np.flatnonzero(
@@ -122,16 +120,23 @@ def covering_intervals(adjustment: Adjustment) -> CoveringIntervals:
     off a level at both ends; what is left is at least as wide as both levels together, but may
     have the truth at its end.
     """
-    problem, x = adjustment.problem, adjustment.values
-    a, sensitive = problem.table.values, problem.sensitive
-    low = np.minimum(a - np.where(sensitive, problem.lower_protection, 0.0), x)
-    high = np.maximum(a + np.where(sensitive, problem.upper_protection, 0.0), x)
-    moved = (np.abs(adjustment.changes) > TOLERANCE * problem.unit) | sensitive
+    problem, a = adjustment.problem, adjustment.problem.table.values
+    low, high = _to_hold(adjustment)
+    moved = (np.abs(adjustment.changes) > TOLERANCE * problem.unit) | problem.sensitive
     lower, upper = a.copy(), a.copy()
     lower[moved], upper[moved] = _steps(low[moved], high[moved], ROOM * (high - low)[moved])
     found = CoveringIntervals(adjustment, lower, upper)
     found.verify()
     return found
+
+
+def _to_hold(adjustment: Adjustment) -> tuple[Floats, Floats]:
+    """Least and greatest of true and adjusted value and, for a sensitive cell, its levels."""
+    problem, x = adjustment.problem, adjustment.values
+    a, sensitive = problem.table.values, problem.sensitive
+    low: Floats = np.minimum(a - np.where(sensitive, problem.lower_protection, 0.0), x)
+    high: Floats = np.maximum(a + np.where(sensitive, problem.upper_protection, 0.0), x)
+    return low, high
 
 
 def _steps(low: Floats, high: Floats, least: Floats) -> tuple[Floats, Floats]:

@@ -195,22 +195,9 @@ class AdjustmentModel:
         """Return y of a point, rounded."""
         return np.rint(x[self.direction_columns])
 
-    def point(self, z: Floats) -> Floats:
-        """Return the point of the scaled program that stands for changes z."""
-        y = (z[self.sensitive] > 0).astype(np.float64)
-        excess = z.copy()
-        excess[self.sensitive] -= np.where(y > 0, self.up_level, -self.down_level)
-        part = excess[self.cells]
-        raw = np.concatenate([np.maximum(part, 0), np.maximum(-part, 0), y])
-        return self.scaling.scaled_point(raw)
-
     def loss(self, scaled_value: float) -> float:
         """Return sum (or maximum) of w |z| from an objective or bound of the scaled program."""
         return scaled_value * self.scaling.objective + self.offset
-
-    def scaled_loss(self, loss: float) -> float:
-        """Return the objective of the scaled program that stands for a loss."""
-        return (loss - self.offset) / self.scaling.objective
 
     def allowed(self) -> tuple[Floats, Floats]:
         """Smallest and largest direction of each sensitive cell."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -234,15 +234,7 @@ class _RepairModel:
         upper[self.excuses] = np.minimum(upper[self.excuses], excused)
         integral = program.integral.copy()
         integral[self.excuses] = False
-        return Program(
-            program.cost,
-            program.matrix,
-            program.row_lower,
-            program.row_upper,
-            program.lower,
-            upper,
-            integral,
-        )
+        return replace(program, upper=upper, integral=integral)
 
     def changes(self, x: Floats) -> Floats:
         """Return the change of every cell."""

@@ -34,7 +34,7 @@ from tablecloak.solve.highs import LinearSolver, find_infeasibility, solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 
-__all__ = ["RoundedTable", "RoundingBound", "controlled_rounding"]
+__all__ = ["RoundedTable", "RoundingBound", "controlled_rounding", "require_none"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -128,11 +128,14 @@ class RoundedTable:
         table, x = self.problem.table, self.values
         a = np.rint(table.values).astype(np.int64)
         moved = x - a
-        self._require(x % self.base != 0, "are not multiples of the base")
-        self._require(np.abs(moved) >= self.steps * self.base, "are too far from the truth")
         kept = self.problem.frozen | ((a % self.base == 0) & (self.steps == 1))
-        self._require(kept & (moved != 0), "had to stay as they are")
-        self._require(x * np.sign(a) < 0, "have changed their sign")
+        for bad, what in (
+            (x % self.base != 0, "are not multiples of the base"),
+            (np.abs(moved) >= self.steps * self.base, "are too far from the truth"),
+            (kept & (moved != 0), "had to stay as they are"),
+            (x * np.sign(a) < 0, "have changed their sign"),
+        ):
+            require_none(self.problem, bad, what)
         residual = table.relations @ x.astype(np.float64) - table.right_hand_side
         if np.any(residual):
             raise VerificationError(
@@ -169,14 +172,21 @@ class RoundedTable:
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
 
-    def _require(self, bad: npt.NDArray[np.bool_], what: str) -> None:
-        cells = np.flatnonzero(bad)
-        if len(cells):
-            raise VerificationError(
-                f"{len(cells)} rounded cells {what}: "
-                f"{listed(self.problem.table.labels(cells[:5]))}.",
-                cells=cells,
-            )
+
+def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: str) -> None:
+    """Refuse a rounded table with such cells.
+
+    Raises
+    ------
+    VerificationError
+        Names the cells.
+    """
+    cells = np.flatnonzero(bad)
+    if len(cells):
+        raise VerificationError(
+            f"{len(cells)} rounded cells {what}: {listed(problem.table.labels(cells[:5]))}.",
+            cells=cells,
+        )
 
 
 def controlled_rounding(

@@ -20,7 +20,8 @@ import pandas as pd
 
 from tablecloak.cta.adjust import Progress, adjust
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.errors import InputError, VerificationError, listed
+from tablecloak.cta.rounding import require_none
+from tablecloak.errors import InputError, listed
 from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
 
 __all__ = ["SmallCountTable", "small_count_rounding"]
@@ -75,9 +76,12 @@ class SmallCountTable:
         self.adjustment.verify()
         x, a = self.values, np.rint(self.problem.table.values).astype(np.int64)
         small = (a > 0) & (a < self.base)
-        self._require((x > 0) & (x < self.base), "are small counts")
-        self._require((x < 0) | ((a == 0) & (x != 0)), "are negative, or zeros that changed")
-        self._require(small & (x != 0) & (x != self.base), "are neither 0 nor the base")
+        for bad, what in (
+            ((x > 0) & (x < self.base), "are small counts"),
+            ((x < 0) | ((a == 0) & (x != 0)), "are negative, or zeros that changed"),
+            (small & (x != 0) & (x != self.base), "are neither 0 nor the base"),
+        ):
+            require_none(self.problem, bad, what)
 
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true count that a published one alone leaves possible.
@@ -108,14 +112,6 @@ class SmallCountTable:
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
-
-    def _require(self, bad: npt.NDArray[np.bool_], what: str) -> None:
-        cells = np.flatnonzero(bad)
-        if len(cells):
-            raise VerificationError(
-                f"{len(cells)} counts {what}: {listed(self.problem.table.labels(cells[:5]))}.",
-                cells=cells,
-            )
 
 
 def small_count_rounding(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.cta.directions import turn_around
 from tablecloak.cta.formulation import Room
@@ -128,7 +128,7 @@ class SquaresModel:
         level[0, at], level[1, at] = self.up_level[at], self.down_level[at]
         up = np.maximum(self.up - level[0], 0.0)
         down = np.maximum(self.down - level[1], 0.0)
-        swing = csr_array(self.matrix[:, at] @ _diagonal(level[0, at] + level[1, at]))
+        swing = csr_array(self.matrix[:, at] @ diags_array(level[0, at] + level[1, at]))
         constant = self.matrix[:, at] @ level[1, at]
         cost = np.concatenate(
             [
@@ -288,8 +288,3 @@ def minimise_squares(
     proof = max((proof, model.climb(proof, deadline)), key=lambda duals: model.bound(duals, None))
     note = f"directions of {len(start)} cells turned around {programs} times"
     return best[1], SquaresBound(model, proof), note
-
-
-def _diagonal(values: Floats) -> csr_array:
-    n = len(values)
-    return csr_array((values, (np.arange(n), np.arange(n))), shape=(n, n))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["CodedRecords"]
+__all__ = ["CodedRecords", "numbers_of", "taken_from"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -127,6 +127,15 @@ class CodedRecords:
             label, used = _compressed(label, used * self.sizes[at])
         return label
 
+    def only(self, names: Sequence[str]) -> CodedRecords:
+        """Return the codes of some of the attributes."""
+        at = [self.position(name) for name in names]
+        return CodedRecords(
+            tuple(names),
+            tuple(self.codes[i] for i in at),
+            tuple(self.categories[i] for i in at),
+        )
+
     def position(self, name: str) -> int:
         """Return the position of an attribute.
 
@@ -147,3 +156,44 @@ def _compressed(label: Integers, limit: int) -> tuple[Integers, int]:
         return inverse.ravel().astype(np.int64), len(found)
     number = np.cumsum(np.bincount(label, minlength=1) > 0) - 1
     return number[label], int(number[-1]) + 1
+
+
+def numbers_of(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
+    """Return a column of numbers.
+
+    Raises
+    ------
+    InputError
+        If it is not there, not numeric or has a missing value; names column and row.
+    """
+    if name not in frame.columns:
+        known = map(str, frame.columns)
+        raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
+    if not pd.api.types.is_numeric_dtype(frame[name]):
+        raise InputError(f"Column {name!r} is not numeric.")
+    missing = np.flatnonzero(frame[name].isna())
+    if len(missing):
+        raise InputError(f"Column {name!r} has a missing value in row {frame.index[missing[0]]!r}.")
+    values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
+    return values
+
+
+def taken_from(
+    frame: pd.DataFrame, names: Sequence[str], records: Integers, donors: Integers
+) -> pd.DataFrame:
+    """Return a copy in which some records have the values of others in some columns.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    names : sequence of str
+    records, donors : numpy.ndarray of int, shape (n,)
+        Positions; each donor gives the values that it has in `frame`.
+    """
+    changed = frame.copy()
+    for name in names:
+        source = frame[name].to_numpy()
+        values = source.copy()
+        values[records] = source[donors]
+        changed[name] = pd.Series(values, index=frame.index).astype(frame[name].dtype)
+    return changed

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, ModelError
+from tablecloak.microdata.coding import numbers_of
 
 __all__ = [
     "CovarianceNoise",
@@ -218,19 +219,12 @@ class CovarianceNoise:
             If a column is missing, not numeric, constant, or has missing values; names it.
         """
         random = np.random.default_rng(seed)
+        values = np.column_stack([numbers_of(frame, name) for name in self.columns])
         for name in self.columns:
-            if name not in frame.columns:
-                raise InputError(f"There is no column {name!r}.")
-            if not pd.api.types.is_numeric_dtype(frame[name]):
-                raise InputError(f"Column {name!r} is not numeric; noise needs numbers.")
-            if frame[name].isna().any():
-                row = frame.index[int(np.flatnonzero(frame[name].isna())[0])]
-                raise InputError(f"Column {name!r} has a missing value in row {row!r}.")
             if frame[name].nunique() < 2:
                 raise InputError(
                     f"Column {name!r} is constant: noise as a share of its variance is none."
                 )
-        values = frame[list(self.columns)].to_numpy(dtype=np.float64)
         covariance = np.atleast_2d(np.cov(values.T))
         # Singular blocks, such as a column and its double, are allowed.
         size, axes = np.linalg.eigh(covariance)

@@ -28,7 +28,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.coding import CodedRecords, taken_from
 
 __all__ = [
     "ClassicalPRAM",
@@ -225,11 +225,7 @@ class GuaranteedPRAM:
         target = np.floor(random.random(len(moves)) * (k[block[moves]] - 1)).astype(np.int64)
         target += target >= own
         source = first_record[target + start[block[moves]]]
-        changed = frame.copy()
-        for name in self.keys:
-            values = frame[name].to_numpy(copy=True)
-            values[moves] = frame[name].to_numpy()[source]
-            changed[name] = pd.Series(values, index=frame.index).astype(frame[name].dtype)
+        changed = taken_from(frame, self.keys, moves, source)
         moved = np.zeros(len(frame), dtype=bool)
         moved[moves] = True
         report = {

@@ -22,7 +22,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.frontier import best_below, frontier
-from tablecloak.storage import replacing
+from tablecloak.plotting import new_figure, save_secret
 
 __all__ = ["RiskUtilityMap", "risk_utility_map"]
 
@@ -79,14 +79,7 @@ class RiskUtilityMap:
         InputError
             If matplotlib is not installed.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise InputError(
-                "Plots need matplotlib: install tablecloak with its extra `plots`."
-            ) from None
-        figure = Figure(figsize=(7, 5), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = new_figure(7, 5)
         table = self.table
         axes.errorbar(
             table["risk"],
@@ -110,9 +103,7 @@ class RiskUtilityMap:
         axes.set_xlabel("risk")
         axes.set_ylabel("utility")
         axes.legend()
-        if path is not None:
-            with replacing(path, secret=True) as temporary:
-                figure.savefig(temporary, format=Path(path).suffix.lstrip(".") or "png", dpi=150)
+        save_secret(figure, path)
         return figure
 
 

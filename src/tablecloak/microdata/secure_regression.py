@@ -63,12 +63,12 @@ class FixedPoint:
             If it is not finite, or not below M/2 in absolute value.
         """
         if not np.isfinite(value):
-            raise InputError(f"A number to be summed is {value!r}.")
+            raise InputError("A number to be summed is missing or infinite.")
         whole = round(value * (1 << self.fraction_bits)) if self.fraction_bits else round(value)
         if abs(whole) >= self.modulus // 2:
             raise InputError(
-                f"A number of size {abs(value):g} does not fit: with this modulus sums must stay "
-                f"below {self.limit:g}. Take a larger modulus, or fewer bits for fractions."
+                f"A number does not fit: with this modulus sums must stay below "
+                f"{self.limit:g}. Take a larger modulus, or fewer bits for fractions."
             )
         return whole % self.modulus
 
@@ -367,23 +367,24 @@ def _moments(
     ring: Ring, p: int, scaling: tuple[Floats, Floats] | None
 ) -> tuple[Floats, Floats, float, float, int]:
     sums = ring.sums("moments", scaling)
-    xx = np.zeros((p, p))
-    upper = np.triu_indices(p)
-    xx[upper] = sums[: len(upper[0])]
-    xx = xx + xx.T - np.diag(np.diag(xx))
-    rest = sums[len(upper[0]) :]
+    xx, rest = _symmetric(sums, p)
     return xx, rest[:p], float(rest[p]), float(rest[p + 1]), round(float(xx[0, 0]))
+
+
+def _symmetric(sums: Floats, p: int) -> tuple[Floats, Floats]:
+    """Return the matrix whose upper triangle comes first, and what follows it."""
+    matrix = np.zeros((p, p))
+    upper = np.triu_indices(p)
+    matrix[upper] = sums[: len(upper[0])]
+    return matrix + matrix.T - np.diag(np.diag(matrix)), sums[len(upper[0]) :]
 
 
 def _logistic(ring: Ring, p: int, labels: tuple[str, ...]) -> SecureRegression:
     beta = np.zeros(p)
-    upper = np.triu_indices(p)
     for turn in range(1, 51):
         sums = ring.sums("newton", beta)
-        information = np.zeros((p, p))
-        information[upper] = sums[: len(upper[0])]
-        information = information + information.T - np.diag(np.diag(information))
-        gradient, n = sums[len(upper[0]) : -1], round(float(sums[-1]))
+        information, rest = _symmetric(sums, p)
+        gradient, n = rest[:-1], round(float(rest[-1]))
         if np.linalg.matrix_rank(information) < p:
             raise ModelError("The predictors are linearly dependent, or separate the response.")
         step = np.linalg.solve(information, gradient)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.coding import CodedRecords, taken_from
 from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.loglinear import LogLinearModel
 
@@ -241,17 +241,10 @@ class DataSwapping:
         flat = given.ravel()
         if len(np.unique(flat)) != len(flat) or np.any((flat < 0) | (flat >= len(frame))):
             raise InputError("Every record may be in one pair only, by its position from 0.")
-        keys = self._keys(records)
+        keys = records if self.keys is None else records.only(self.keys)
         table = _Table(keys)
         report, after = table.evaluate(given, [n for n in self.attributes if n in keys.names])
-        swapped = frame.copy()
-        for name in self.attributes:
-            values = frame[name].to_numpy(copy=True)
-            values[given[:, 0]], values[given[:, 1]] = (
-                frame[name].to_numpy()[given[:, 1]],
-                frame[name].to_numpy()[given[:, 0]],
-            )
-            swapped[name] = pd.Series(values, index=frame.index).astype(frame[name].dtype)
+        swapped = taken_from(frame, self.attributes, given.ravel(), given[:, ::-1].ravel())
         return SwapRelease(
             swapped, given, tuple(self.attributes), report, table.counts, after, keys
         )
@@ -306,16 +299,6 @@ class DataSwapping:
     def _columns(self, frame: pd.DataFrame) -> list[str]:
         keys = list(map(str, frame.columns)) if self.keys is None else list(self.keys)
         return list(dict.fromkeys([*keys, *self.attributes, *self.equal_on, *self.differ_on]))
-
-    def _keys(self, records: CodedRecords) -> CodedRecords:
-        if self.keys is None:
-            return records
-        at = [records.position(name) for name in self.keys]
-        return CodedRecords(
-            tuple(self.keys),
-            tuple(records.codes[i] for i in at),
-            tuple(records.categories[i] for i in at),
-        )
 
     def _paired(
         self,
@@ -539,7 +522,7 @@ def sweep(
     for number, candidate in enumerate(candidates):
         keys = tuple(map(str, frame.columns)) if candidate.keys is None else tuple(candidate.keys)
         if keys not in tables:
-            tables[keys] = _Table(CodedRecords.of(frame, keys))
+            tables[keys] = _Table(records.only(keys))
         swapped = [name for name in candidate.attributes if name in keys]
         found = np.empty((replicates, 2))
         for replicate in range(replicates):

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError
+from tablecloak.microdata.coding import numbers_of
 
 __all__ = ["TopcodedRelease", "Topcoding"]
 
@@ -78,15 +79,7 @@ class Topcoding:
             values would be replaced by their mean.
         """
         del seed
-        if self.column not in frame.columns:
-            known = map(str, frame.columns)
-            raise InputError(f"There is no column {self.column!r}.{suggestion(self.column, known)}")
-        if not pd.api.types.is_numeric_dtype(frame[self.column]):
-            raise InputError(f"Column {self.column!r} is not numeric.")
-        values = frame[self.column].to_numpy(dtype=np.float64)
-        if np.any(np.isnan(values)):
-            row = frame.index[int(np.flatnonzero(np.isnan(values))[0])]
-            raise InputError(f"Column {self.column!r} has a missing value in row {row!r}.")
+        values = numbers_of(frame, self.column)
         limit = self.threshold
         if limit is None:
             limit = float(np.quantile(values, self.quantile))

@@ -156,10 +156,6 @@ class Scaling:
         """Carry a point of the scaled program back."""
         return x * self.column
 
-    def scaled_point(self, x: Floats) -> Floats:
-        """Carry a point into the scaled program."""
-        return x / self.column
-
     def duals(self, y: Floats) -> Floats:
         """Carry row multipliers of the scaled program back."""
         return y * self.row * self.objective

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tablecloak.errors import InputError
-from tablecloak.storage import replacing
+from tablecloak.plotting import new_figure, save_secret
 
 if TYPE_CHECKING:
     from tablecloak.suppression.audit import Audit
@@ -26,15 +25,8 @@ def plot_protection(found: Audit, path: str | Path | None) -> Any:
     InputError
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "Plots need matplotlib: install tablecloak with its extra `plots`."
-        ) from None
     frame = found.to_frame()
-    figure = Figure(figsize=(6, 5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_figure(6, 5)
     required = frame["required_width"].to_numpy(dtype=float)
     achieved = (frame["reached_upper"] - frame["reached_lower"]).to_numpy(dtype=float)
     floor = max(float(required[required > 0].min(initial=1.0)) / 100, 1e-12)
@@ -55,7 +47,5 @@ def plot_protection(found: Audit, path: str | Path | None) -> Any:
     axes.set_ylabel("exact width" if found.exact else "width proved so far (at least)")
     axes.set_title("Internal: audit of a suppression pattern")
     axes.legend()
-    if path is not None:
-        with replacing(path, secret=True) as temporary:
-            figure.savefig(temporary, format=Path(path).suffix.lstrip(".") or "png", dpi=150)
+    save_secret(figure, path)
     return figure

@@ -90,6 +90,8 @@ def search_nearby(
     random = np.random.default_rng(seed)
     touched = abs(master.problem.table.relations).astype(bool).astype(np.float64)
     n = len(master.free)
+    if not n:
+        return
     size = min(FIRST_SIZE, n)
     turn = 0
     while time.monotonic() < deadline:
@@ -107,7 +109,7 @@ def search_nearby(
             continue
         if ended and size == n:
             return
-        size = min(int(size * GROWTH) + 1, n) if ended else max(int(size * SHRINKAGE), 10)
+        size = min(int(size * GROWTH) + 1 if ended else max(int(size * SHRINKAGE), 10), n)
 
 
 def _search(

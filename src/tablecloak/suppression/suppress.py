@@ -397,8 +397,13 @@ class _Search:
                 self.best, self.best_rank = candidate, rank
 
     def _tick(self, stage: str, loss: float, left: int) -> None:
-        if self.stopped.is_set():
-            raise KeyboardInterrupt
-        if self.progress:
-            with self.lock:
-                self.progress(stage, loss, -np.inf, left)
+        with self.lock:
+            if self.stopped.is_set():
+                raise KeyboardInterrupt
+            if self.progress:
+                try:
+                    self.progress(stage, loss, -np.inf, left)
+                except BaseException:
+                    # The other threads must not report, nor go on, after this one was stopped.
+                    self.stopped.set()
+                    raise

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tablecloak import __version__
-from tablecloak.cli import audit, convert, microdata, problem, protect
+from tablecloak.cli import audit, convert, microdata, problem, protect, securesum
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,6 +42,7 @@ problem.register(app)
 audit.register(app)
 convert.register(app)
 microdata.register(app)
+securesum.register(app)
 
 if __name__ == "__main__":
     app()

@@ -19,19 +19,44 @@ References
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
+from scipy.stats import norm
+from scipy.stats import t as student_t
 
 from tablecloak.errors import InputError, ModelError, SolverError
 
-__all__ = ["Agency", "FixedPoint", "Ring", "SecureRegression", "secure_regression", "secure_sum"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Agency",
+    "FixedPoint",
+    "Ring",
+    "Rounds",
+    "SecureRegression",
+    "encoded",
+    "records",
+    "regression_rounds",
+    "secure_regression",
+    "secure_sum",
+    "shares_of",
+]
 
 Floats = npt.NDArray[np.float64]
+
+Result = TypeVar("Result")
+
+Rounds: TypeAlias = Generator[tuple[str, Floats | None], Floats, Result]
+"""Questions with their arguments go out, sums come in, and a result is returned."""
+
+MOST_STEPS = 50
+"""Newton steps of a logistic regression."""
 
 LEAST_AGENCIES = 3
 """With two, each learns the number of the other by subtraction."""
@@ -164,7 +189,11 @@ class Ring:
         """
         draw = draw or _random_below
         modulus = self.arithmetic.modulus
-        answers = [self._encoded(agency, question, argument) for agency in self.agencies]
+        most, count = self.largest, len(self.agencies)
+        answers = [
+            encoded(agency, question, argument, self.arithmetic, count, most)
+            for agency in self.agencies
+        ]
         length = len(answers[0])
         for agency, answer in zip(self.agencies, answers, strict=True):
             if len(answer) != length:
@@ -172,52 +201,20 @@ class Ring:
                     f"Agency {agency.name!r} answered with {len(answer)} numbers instead of "
                     f"{length}; the round was given up and nothing was revealed."
                 )
+        split = [shares_of(answer, self.shares, modulus, draw) for answer in answers]
         total = [0] * length
-        for share, parts in enumerate(self._shared(answers, draw)):
+        for share in range(self.shares):
             order = self._order(share)
             blind = [draw(modulus) for _ in range(length)]
             passed = blind
             for step, at in enumerate(order):
-                passed = [(p + v) % modulus for p, v in zip(passed, parts[at], strict=True)]
+                passed = [(p + v) % modulus for p, v in zip(passed, split[at][share], strict=True)]
                 if self.listener:
                     receiver = order[(step + 1) % len(order)]
                     names = self.agencies[at].name, self.agencies[receiver].name
                     self.listener(*names, passed)
             total = [(t + p - b) % modulus for t, p, b in zip(total, passed, blind, strict=True)]
         return np.array([self.arithmetic.decode(value) for value in total])
-
-    def _encoded(self, agency: Agency, question: str, argument: Any) -> list[int]:
-        try:
-            values = [float(value) for value in agency.values(question, argument)]
-        except Exception as error:
-            # What went wrong there may quote records: only its kind is passed on.
-            raise SolverError(
-                f"Agency {agency.name!r} did not answer ({type(error).__name__}); the round was "
-                f"given up and nothing was revealed."
-            ) from None
-        most = self.largest
-        if most is None:
-            most = self.arithmetic.limit / len(self.agencies) * (1 - 1e-12)
-        for value in values:
-            if not abs(value) <= most:
-                raise InputError(
-                    f"A number of agency {agency.name!r} is larger than {most:g}, so that the sum "
-                    f"could pass the limit of the modulus and come out wrong. Nothing was sent. "
-                    f"Take a larger modulus."
-                )
-        return [self.arithmetic.encode(value) for value in values]
-
-    def _shared(self, answers: list[list[int]], draw: Draw) -> list[list[list[int]]]:
-        """Split each number into shares that are uniform but for their sum."""
-        modulus = self.arithmetic.modulus
-        parts = [
-            [[draw(modulus) for _ in answer] for answer in answers] for _ in range(self.shares - 1)
-        ]
-        last = [
-            [(v - sum(part[k][i] for part in parts)) % modulus for i, v in enumerate(answer)]
-            for k, answer in enumerate(answers)
-        ]
-        return [*parts, last]
 
     def _order(self, share: int) -> list[int]:
         """Return the way of a share around the ring, starting at the first agency."""
@@ -232,6 +229,49 @@ Draw = Callable[[int], int]
 
 def _random_below(modulus: int) -> int:
     return secrets.randbelow(modulus)
+
+
+def encoded(
+    agency: Agency,
+    question: str,
+    argument: Any,
+    arithmetic: FixedPoint,
+    n_agencies: int,
+    largest: float | None = None,
+) -> list[int]:
+    """Return an agency's answer modulo M.
+
+    Raises
+    ------
+    SolverError
+        If it cannot answer. What went wrong may quote records: only its kind is told.
+    InputError
+        If a number is larger than agreed; neither the number nor its place is told.
+    """
+    try:
+        values = [float(value) for value in agency.values(question, argument)]
+    except Exception as error:
+        raise SolverError(
+            f"Agency {agency.name!r} did not answer ({type(error).__name__}); the round was "
+            f"given up and nothing was revealed."
+        ) from None
+    most = arithmetic.limit / n_agencies * (1 - 1e-12) if largest is None else largest
+    if not all(abs(value) <= most for value in values):
+        raise InputError(
+            f"A number of agency {agency.name!r} is larger than {most:g}, so that the sum could "
+            f"pass the limit of the modulus and come out wrong. Nothing was sent. Take a larger "
+            f"modulus."
+        )
+    return [arithmetic.encode(value) for value in values]
+
+
+def shares_of(
+    answer: Sequence[int], shares: int, modulus: int, draw: Draw = _random_below
+) -> list[list[int]]:
+    """Split each number into shares, shape (shares, len(answer)), uniform but for their sum."""
+    parts = [[draw(modulus) for _ in answer] for _ in range(shares - 1)]
+    last = [(v - sum(part[i] for part in parts)) % modulus for i, v in enumerate(answer)]
+    return [*parts, last]
 
 
 def secure_sum(
@@ -269,6 +309,10 @@ class SecureRegression:
         Standard error of the regression; NaN for a logistic one.
     r2, adjusted_r2 : float
         NaN for a logistic one.
+    f_statistic : float
+        That all coefficients but the intercept are 0; NaN for a logistic regression.
+    deviance : float
+        -2 log likelihood at the coefficients; for least squares with sigma^2 = residuals / n.
     iterations : int
         Rounds of Newton steps; 1 for least squares.
     """
@@ -280,7 +324,39 @@ class SecureRegression:
     sigma: float
     r2: float
     adjusted_r2: float
+    f_statistic: float
+    deviance: float
     iterations: int = 1
+
+    @property
+    def p_values(self) -> Floats:
+        """Two-sided, by the t distribution; by the normal one for a logistic regression."""
+        ratio = np.abs(self.coefficients / self.standard_errors)
+        is_linear = np.isfinite(self.sigma)
+        tail = student_t.sf(ratio, self.n - len(self.names)) if is_linear else norm.sf(ratio)
+        values: Floats = 2.0 * tail
+        return values
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion."""
+        return self.deviance + 2 * (len(self.names) + bool(np.isfinite(self.sigma)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each coefficient."""
+        import pandas as pd
+
+        columns = {
+            "coefficient": self.coefficients,
+            "standard_error": self.standard_errors,
+            "p_value": self.p_values,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.names, name="name"))
+
+    def summary(self) -> str:
+        """Figures in one line."""
+        fit = f", R^2 {self.r2:.4f}, F {self.f_statistic:.4g}" if np.isfinite(self.sigma) else ""
+        return f"{self.n} records{fit}, AIC {self.aic:.6g}, rounds of sums: {self.iterations}"
 
     def __repr__(self) -> str:
         parts = ", ".join(
@@ -328,20 +404,43 @@ def secure_regression(
     ModelError
         If predictors are linearly dependent, or a logistic fit does not converge.
     """
-    agencies = [_records(f"agency {k + 1}", x, y) for k, (x, y) in enumerate(data)]
+    agencies = [records(f"agency {k + 1}", x, y) for k, (x, y) in enumerate(data)]
     ring = Ring(agencies, arithmetic or FixedPoint(), shares=shares, listener=listener)
-    p = len(names) + 1
+    rounds = regression_rounds(names, logistic=logistic)
+    try:
+        asked = next(rounds)
+        while True:
+            asked = rounds.send(ring.sums(*asked))
+    except StopIteration as end:
+        result: SecureRegression = end.value
+        return result
+
+
+def regression_rounds(names: Sequence[str], *, logistic: bool) -> Rounds[SecureRegression]:
+    """Ask for the sums that a regression needs, one question after another, and return it.
+
+    Each agency can run this by itself and so knows beforehand what may be asked of it.
+
+    Yields
+    ------
+    (question, argument)
+        Sums over all agencies of their answers are sent back.
+    """
     labels = ("(intercept)", *names)
-    if logistic:
-        return _logistic(ring, p, labels)
-    xx, xy, yy, sum_y, n = _moments(ring, p, None)
+    return _logistic_rounds(labels) if logistic else _linear_rounds(labels)
+
+
+def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
+    p = len(labels)
+    xx, xy, yy, sum_y, n = _moments((yield "moments", None), p)
     shift, scale = np.zeros(p - 1), np.ones(p - 1)
     if np.linalg.cond(xx) > ILL_CONDITIONED:
         # The error of normal equations grows with the square of the condition number.
         shift = xx[0, 1:] / n
         spread = np.diag(xx)[1:] / n - shift**2
         scale = np.where(spread > 0, np.sqrt(np.maximum(spread, 1e-300)), 1.0)
-        xx, xy, yy, sum_y, n = _moments(ring, p, (shift, scale))
+        centred = yield "moments", np.concatenate([shift, scale])
+        xx, xy, yy, sum_y, n = _moments(centred, p)
     if n <= p or np.linalg.matrix_rank(xx) < p:
         raise ModelError("The predictors are linearly dependent, or there are too few records.")
     inverse = np.linalg.inv(xx)
@@ -351,7 +450,8 @@ def secure_regression(
     back = np.eye(p)
     back[1:, 1:] = np.diag(1 / scale)
     back[0, 1:] = -shift / scale
-    r2 = 1 - residual / (yy - sum_y**2 / n)
+    explained = yy - sum_y**2 / n - residual
+    r2 = explained / (explained + residual)
     return SecureRegression(
         labels,
         back @ found,
@@ -360,13 +460,12 @@ def secure_regression(
         float(np.sqrt(sigma2)),
         float(r2),
         float(1 - (1 - r2) * (n - 1) / (n - p)),
+        float(explained / (p - 1) / sigma2) if p > 1 else np.nan,
+        float(n * (np.log(2 * np.pi * residual / n) + 1)),
     )
 
 
-def _moments(
-    ring: Ring, p: int, scaling: tuple[Floats, Floats] | None
-) -> tuple[Floats, Floats, float, float, int]:
-    sums = ring.sums("moments", scaling)
+def _moments(sums: Floats, p: int) -> tuple[Floats, Floats, float, float, int]:
     xx, rest = _symmetric(sums, p)
     return xx, rest[:p], float(rest[p]), float(rest[p + 1]), round(float(xx[0, 0]))
 
@@ -379,19 +478,19 @@ def _symmetric(sums: Floats, p: int) -> tuple[Floats, Floats]:
     return matrix + matrix.T - np.diag(np.diag(matrix)), sums[len(upper[0]) :]
 
 
-def _logistic(ring: Ring, p: int, labels: tuple[str, ...]) -> SecureRegression:
-    beta = np.zeros(p)
-    for turn in range(1, 51):
-        sums = ring.sums("newton", beta)
-        information, rest = _symmetric(sums, p)
-        gradient, n = rest[:-1], round(float(rest[-1]))
-        if np.linalg.matrix_rank(information) < p:
+def _logistic_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
+    beta = np.zeros(len(labels))
+    nan = np.nan
+    for turn in range(1, MOST_STEPS + 1):
+        information, rest = _symmetric((yield "newton", beta), len(labels))
+        gradient, deviance, n = rest[:-2], float(rest[-2]), round(float(rest[-1]))
+        if np.linalg.matrix_rank(information) < len(labels):
             raise ModelError("The predictors are linearly dependent, or separate the response.")
         step = np.linalg.solve(information, gradient)
         beta = beta + step
         if np.max(np.abs(step)) <= 1e-9 * max(1.0, float(np.max(np.abs(beta)))):
             errors = np.sqrt(np.diag(np.linalg.inv(information)))
-            return SecureRegression(labels, beta, errors, n, np.nan, np.nan, np.nan, turn)
+            return SecureRegression(labels, beta, errors, n, nan, nan, nan, nan, deviance, turn)
     raise ModelError("The logistic regression did not converge: predictors separate the response.")
 
 
@@ -400,22 +499,31 @@ def _holder(name: str, value: float) -> Agency:
     return Agency(name, lambda question, argument: [value])
 
 
-def _records(name: str, x: npt.ArrayLike, y: npt.ArrayLike) -> Agency:
-    """Return an agency that answers from its own records."""
+def records(name: str, x: npt.ArrayLike, y: npt.ArrayLike) -> Agency:
+    """Return an agency that answers the questions of a regression from its own records.
+
+    Raises
+    ------
+    InputError
+        If shapes do not match, or a value is missing or infinite.
+    """
     own_x, own_y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if own_x.ndim != 2 or own_y.shape != (len(own_x),):
         raise InputError(f"{name}: X must have one row for each entry of y.")
     if not (np.all(np.isfinite(own_x)) and np.all(np.isfinite(own_y))):
         raise InputError(f"{name}: X or y has a missing or infinite value.")
+    p = own_x.shape[1]
 
     def values(question: str, argument: Any) -> Floats:
         if question == "newton":
             full = np.column_stack([np.ones(len(own_x)), own_x])
-            chance = expit(full @ argument)
+            eta = full @ argument
+            chance = expit(eta)
             weighted = full.T @ (full * (chance * (1 - chance))[:, None])
             upper = weighted[np.triu_indices(full.shape[1])]
-            return np.concatenate([upper, full.T @ (own_y - chance), [len(own_y)]])
-        scaled = own_x if argument is None else (own_x - argument[0]) / argument[1]
+            deviance = 2 * float(np.sum(np.logaddexp(0, eta) - own_y * eta))
+            return np.concatenate([upper, full.T @ (own_y - chance), [deviance, len(own_y)]])
+        scaled = own_x if argument is None else (own_x - argument[:p]) / argument[p:]
         full = np.column_stack([np.ones(len(scaled)), scaled])
         upper = (full.T @ full)[np.triu_indices(full.shape[1])]
         return np.concatenate([upper, full.T @ own_y, [own_y @ own_y, own_y.sum()]])

@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 import copy
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,8 +67,8 @@ ALL_AT_ONCE = 1000
 """Cells up to which the whole table is one neighbourhood."""
 
 BATCHED_CELLS = 100_000
-"""Cells up to which many needs are attacked at once now and then; beyond, one such program takes
-minutes, and neighbourhoods prove as much."""
+"""Cells up to which many needs are attacked at once now and then; beyond, only at the end, when
+nearly all that is needed is hidden: before, one such program takes minutes and proves little."""
 
 INTERIOR_ROWS = 4000
 """Rows from which on a program is solved by the interior point method."""
@@ -75,7 +76,7 @@ INTERIOR_ROWS = 4000
 PROGRAMS = (6, 400)
 """Fewest and most programs over the whole table for what no neighbourhood can protect."""
 
-REGION = (30, 3, 20_000)
+REGIONS = ((12, 4, 20_000), (30, 3, 20_000))
 """Width, slack and size of the regions of a very large table."""
 
 FEW = 50
@@ -84,8 +85,8 @@ FEW = 50
 REWARD = 1e3
 """What moving a sensitive cell by its unit is worth, in median costs, if it is not forced."""
 
-Area = tuple[int, int] | None
-"""Width and slack of a neighbourhood; None is the whole table."""
+Area = tuple[int, int] | tuple[int, int, int] | None
+"""Width, slack and perhaps size of a neighbourhood; None is the whole table."""
 
 Tick = Callable[[float, int], None]
 """Called with the loss so far and the number of sensitive cells that are still open."""
@@ -195,8 +196,8 @@ def protect_one_by_one(
     weights = problem.weights[system.cells]
     hidden = (problem.sensitive | problem.forced)[system.cells]
     pool = WitnessPool(system)
-    attack = Attack(system)
     batched = system.n_unknown <= BATCHED_CELLS
+    attack = Attack(system, only_pushed=not batched)
     if batched:
         attack.hide(hidden)
         prove(attack, pool, seed=seed, only_batches=True)
@@ -217,7 +218,9 @@ def protect_one_by_one(
             shown = time.monotonic()
             tick(float(weights[hidden].sum()), int(pool.open.sum()))
     if not batched and within is None and np.any(pool.open):
-        _protect_regions(builder, pool, hidden, seed, tick)
+        attack.hide(hidden)
+        prove(attack, pool, seed=seed, only_batches=True)
+        _protect_regions(builder, pool, hidden, tick)
     if np.any(pool.open) and (within is None or time.monotonic() < deadline):
         _protect_groups(builder, attack, pool, hidden, deadline, seed, tick)
     if np.any(pool.open) and within is None:
@@ -364,7 +367,7 @@ class Builder:
         """Return the cells of a program, and the program; the one of the whole table is kept."""
         if area is None:
             return self.whole(symmetric)
-        cells = self.near.around(cell, area[0], hidden, area[1])
+        cells = self.near.around(cell, area[0], hidden, *area[1:])
         if self.within is not None:
             cells = cells[self.within[cells]]
         cells = cells[cells != self.forbidden]
@@ -607,36 +610,19 @@ def _protect_groups(
             tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
 
 
-def _protect_regions(
-    builder: Builder, pool: WitnessPool, hidden: Flags, seed: int, tick: Tick | None
-) -> None:
-    """Protect what no neighbourhood can, in regions of a very large table.
-
-    Each region takes all open needs in it at once, and then the one it was made for alone.
-    """
-    random = np.random.default_rng(seed)
-    width, slack, largest = REGION
-    for symmetric in (True, False, False):
-        tried = np.zeros(len(pool.needs.cells), dtype=bool)
-        for index in _order(pool, largest_first=True):
-            if tried[index] or not pool.is_open(index):
-                continue
-            cell = int(pool.needs.cells[index])
-            cells = builder.near.around(cell, width, hidden, slack, largest)
-            needed = pool.need_of[cells]
-            group = np.array([number for number in needed[needed >= 0] if pool.is_open(number)])
-            tried[group] = True
-            program = _CoverProgram(builder.system.part(cells), symmetric=symmetric)
-            for some in (group, np.array([index])):
-                if not pool.is_open(index):
-                    break
-                found = _cheapest_for_many(
-                    builder, cells, program, pool, hidden, some, symmetric, random
-                )
+def _protect_regions(builder: Builder, pool: WitnessPool, hidden: Flags, tick: Tick | None) -> None:
+    """Protect what no neighbourhood can, one by one, in regions of a very large table."""
+    for index in _order(pool, largest_first=True):
+        for area, symmetric in itertools.product(REGIONS, (True, False)):
+            if not pool.is_open(index):
+                break
+            target = _target(pool, index, symmetric)
+            found = _cheapest(builder, pool, hidden, index, target, HASTY, (area,), symmetric)
+            if found is not None:
                 hidden[found[0]] = True
                 pool.add_sparse(*found)
-            if tick:
-                tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
+        if tick:
+            tick(float(builder.weights[hidden].sum()), int(pool.open.sum()))
 
 
 def _cheapest_for_many(

@@ -83,6 +83,14 @@ def test_the_followed_worker(employees, instances):
         assert np.allclose(release.frame[column], reference[column], atol=1e-6, equal_nan=True)
 
 
+@pytest.mark.parametrize("weight", [0.05, 0.2])
+def test_with_the_smaller_radius_the_followed_worker_is_gone(employees, weight):
+    """The paper's second release, eps = 0.2: no woman below 31 with a doctorate is left."""
+    release = published(0.2, weight).protect(employees, seed=LegacySampler(999999))
+    assert release.frame.loc[7997].isna().all()
+    assert release.frame.query("sex == 2 and phd == 1 and age < 31").empty
+
+
 BANDS = {
     "N20": (0.3, 0.05, (471.4, 551.3), (-10945.9, -6336.4), (1287.5, 1327.8)),
     "N21": (0.2, 0.05, (513.3, 573.0), (-11522.4, -5975.0), (1269.5, 1311.0)),

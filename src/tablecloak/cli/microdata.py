@@ -37,7 +37,7 @@ class Change(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    for command in (swap, pram, noise, neighbours):
+    for command in (swap, swap_households, pram, noise, neighbours):
         app.command()(command)
 
 
@@ -91,6 +91,56 @@ def swap(
         release = method.protect(_as_text(file), seed=seed)
         write_frame(release.frame, output)
     typer.echo(release.report.summary())
+
+
+def swap_households(
+    file: Records,
+    output: Output,
+    hierarchy: Annotated[
+        list[str], typer.Option(help="Column of the geography, the highest level first; repeat.")
+    ],
+    household: Annotated[str, typer.Option(help="Column with the name of the household.")],
+    risk: Annotated[
+        list[str], typer.Option(help="Characteristic by which members may be known; repeat.")
+    ],
+    k: Annotated[
+        float, typer.Option(min=0.0, help="Members are risky among fewer than this many.")
+    ] = 3,
+    rate: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of households to swap at least.")
+    ] = 0.05,
+    similar: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns in which partners agree, as tenure,age; repeat to fall back."),
+    ] = None,
+    carry_along: Annotated[
+        list[str] | None, typer.Option(help="Column that goes with the geography; repeat.")
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
+    seed: Seed = None,
+) -> None:
+    """Exchange the places of risky households with those of similar ones (targeted swapping).
+
+    Example: tablecloak swap-households census.csv -o swapped.csv --hierarchy state
+    --hierarchy county --household home --risk job --risk age
+    """
+    from tablecloak.microdata import TargetedSwapping
+    from tablecloak.tables.formats import read_frame, write_frame
+
+    with errors_as_messages():
+        method = TargetedSwapping(
+            hierarchy,
+            household,
+            risk,
+            k=k,
+            rate=rate,
+            similar=[entry.split(",") for entry in similar or []] or [()],
+            carry_along=carry_along or (),
+            weight=weight,
+        )
+        release = method.protect(read_frame(file), seed=seed)
+        write_frame(release.frame, output)
+    typer.echo(release.summary())
 
 
 def pram(

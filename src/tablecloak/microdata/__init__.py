@@ -18,6 +18,7 @@ from tablecloak.microdata.measures import (
 from tablecloak.microdata.microaggregation import Microaggregation, MicroaggregationRelease
 from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling, NeighbourRelease
 from tablecloak.microdata.noise import CovarianceNoise, NoiseRelease
+from tablecloak.microdata.noise_maps import plot_mean_map, plot_slope_map
 from tablecloak.microdata.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
 from tablecloak.microdata.risk_utility import RiskUtilityMap, risk_utility_map
 from tablecloak.microdata.secure_regression import (
@@ -35,6 +36,7 @@ from tablecloak.microdata.swapping import (
     SwapReport,
     sweep,
 )
+from tablecloak.microdata.targeted import TargetedSwapping, TargetedSwapRelease
 from tablecloak.microdata.topcoding import TopcodedRelease, Topcoding
 
 __all__ = [
@@ -59,6 +61,8 @@ __all__ = [
     "SwapCandidates",
     "SwapRelease",
     "SwapReport",
+    "TargetedSwapRelease",
+    "TargetedSwapping",
     "TopcodedRelease",
     "Topcoding",
     "best_below",
@@ -67,6 +71,8 @@ __all__ = [
     "information_loss",
     "interval_disclosure",
     "key_risk",
+    "plot_mean_map",
+    "plot_slope_map",
     "propensity",
     "record_linkage",
     "risk_utility_map",

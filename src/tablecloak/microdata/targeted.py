@@ -1,0 +1,416 @@
+"""Targeted swapping: risky households exchange their place of residence.
+
+A household is risky at a level of the geography if one of its members is among fewer than k
+people with the same characteristics in its area. It exchanges its geography with a similar
+household of another area of that level, within the same area of the level above, so that counts
+above that level stay as they are. Households that are not risky are swapped as well, up to a rate
+in each area of the lowest level, so that nobody can tell from a place that is wrong that the
+household was risky.
+
+References
+----------
+.. [1] Shlomo, Tudor, Groom: Data swapping for protecting census tables, Privacy in Statistical
+   Databases 2010.
+.. [2] De Vries et al.: Overview and further development of the record swapping method, Statistics
+   Netherlands 2023 (as in sdcMicro's ``recordSwap``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.coding import CodedRecords, numbers_of, taken_from
+
+__all__ = ["TargetedSwapRelease", "TargetedSwapping"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+ROUNDS = 200
+"""Rounds of pairing at one level with one profile; each pairs anew who found no partner."""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetedSwapRelease:
+    """Swapped records with their report. The pairs are secret.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        All records in their order; geography and what goes along with it exchanged.
+    pairs : numpy.ndarray of int, shape (m, 2)
+        Households that exchanged, by their position among the sorted ones.
+    households : numpy.ndarray, shape (n_households,)
+        Their names in that order.
+    level : numpy.ndarray of int, shape (m,)
+        Level of the geography at which each pair was swapped, 0 the highest.
+    forced : numpy.ndarray of bool, shape (m,)
+        Pairs made because a household was risky, not for the rate.
+    risky : numpy.ndarray of int, shape (n_households,)
+        Highest level at which each household was risky; number of levels if at none.
+    alone : numpy.ndarray of int
+        Risky households for which no partner was found: they keep their place.
+    risk_before, risk : float
+        Share of the records that are risky at the lowest level, and that are so after the swap
+        without having been swapped.
+    """
+
+    frame: pd.DataFrame
+    pairs: Integers
+    households: npt.NDArray[np.object_]
+    level: Integers
+    forced: Flags
+    risky: Integers
+    alone: Integers
+    risk_before: float
+    risk: float
+
+    @property
+    def rate(self) -> float:
+        """Share of the households that were swapped."""
+        return 2 * len(self.pairs) / len(self.households)
+
+    def summary(self) -> str:
+        """Say in one line what the swap did."""
+        n_levels = int(self.risky.max(initial=0))
+        n_risky = int(np.sum(self.risky < n_levels)) if n_levels else len(self.risky)
+        text = (
+            f"targeted swapping: {2 * len(self.pairs)} of {len(self.households)} households in "
+            f"pairs ({100 * self.rate:.3g} %), {int(self.forced.sum())} pairs for {n_risky} risky "
+            f"ones; risk {self.risk:.6g} ({self.risk_before:.6g} before)"
+        )
+        if len(self.alone):
+            text += f"; {len(self.alone)} risky households found no partner and keep their place"
+        return text
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+@dataclass(frozen=True)
+class TargetedSwapping:
+    """Exchange the geography of risky households, and of some others, with similar ones.
+
+    Parameters
+    ----------
+    hierarchy : sequence of str
+        Columns of the geography, the highest level first; areas need not be numbered anew in
+        each area above.
+    household : str
+        Column with the name of the household; a record of its own for each member.
+    risk_variables : sequence of str
+        Characteristics by which an intruder may know a member.
+    k : float, default=3
+        A member is risky where fewer than k people share its characteristics and area.
+    rate : float, default=0.05
+        About which share of the households of each area of the lowest level to swap, partners
+        included, if the risky ones are not more already.
+    similar : sequence of sequences of str, default=((),)
+        Columns in which partners agree, as their first members have them; the next profile is
+        tried for those who find no partner by the ones before. Partners always have equally many
+        members.
+    carry_along : sequence of str, default=()
+        Columns that go with the geography, such as a district code.
+    weight : str, optional
+        Column of sampling weights: people are counted by their sum, an estimate of the
+        population.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame(
+    ...     {"county": list("AAAABBBB"), "home": range(8), "job": list("xxxyxxxx")}
+    ... )
+    >>> release = TargetedSwapping(["county"], "home", ["job"], k=2, rate=0).protect(frame, seed=1)
+    >>> int(release.forced.sum()), release.risk
+    (1, 0.0)
+    """
+
+    hierarchy: Sequence[str]
+    household: str
+    risk_variables: Sequence[str]
+    k: float = 3
+    rate: float = 0.05
+    similar: Sequence[Sequence[str]] = ((),)
+    carry_along: Sequence[str] = ()
+    weight: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.hierarchy, str) or not len(self.hierarchy):
+            raise InputError("`hierarchy` must be a list of columns, the highest level first.")
+        if isinstance(self.risk_variables, str) or not len(self.risk_variables):
+            raise InputError("`risk_variables` must be a list with at least one column.")
+        if not 0 <= self.rate <= 1:
+            raise InputError(f"`rate` is a share between 0 and 1. Got {self.rate!r}.")
+        if not self.k >= 0:
+            raise InputError(f"`k` must not be negative. Got {self.k!r}.")
+        if any(isinstance(profile, str) for profile in self.similar) or not len(self.similar):
+            raise InputError("`similar` must be a list of lists of columns; [[]] asks for none.")
+        moved = {*self.hierarchy, *self.carry_along}
+        both = moved & {name for profile in self.similar for name in profile}
+        if both:
+            raise InputError(f"{sorted(both)} are swapped, so that they cannot be in `similar`.")
+
+    def protect(
+        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
+    ) -> TargetedSwapRelease:
+        """Draw pairs of households and swap.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row for each person.
+        seed : int or numpy.random.Generator, optional
+            Whoever knows it can undo the release; by default drawn anew.
+
+        Raises
+        ------
+        InputError
+            If a column is not there, has missing values, or if members of one household live in
+            different areas.
+        """
+        random = np.random.default_rng(seed)
+        names = [*self.hierarchy, *self.risk_variables, *(n for p in self.similar for n in p)]
+        records = CodedRecords.of(frame, list(dict.fromkeys(names)))
+        homes = _Homes(frame, self.household)
+        areas = [records.combined(self.hierarchy[: d + 1]) for d in range(len(self.hierarchy))]
+        for name, area in zip(self.hierarchy, areas, strict=True):
+            homes.require_one(area, name)
+        weights = numbers_of(frame, self.weight) if self.weight else np.ones(len(frame))
+        traits = records.combined(self.risk_variables)
+        counts = [_counts(area, traits, weights) for area in areas]
+        fewest = np.array([homes.least(count) for count in counts])
+        below = fewest < self.k
+        risky = np.where(below.any(axis=0), below.argmax(axis=0), len(areas)).astype(np.int64)
+        of_home = [area[homes.first] for area in areas]
+        profiles = [
+            _joined(homes.size, records.combined(profile)[homes.first]) for profile in self.similar
+        ]
+        pairing = _Pairing(homes.count, 1.0 / np.maximum(fewest.min(axis=0), 1e-9), random)
+        for level in range(len(areas)):
+            pairing.swap(risky == level, of_home, level, profiles, forced=True)
+        lowest = len(areas) - 1
+        pairing.swap(self._extra(pairing, of_home[-1], random), of_home, lowest, profiles)
+        pairs = pairing.pairs
+        moved = [*self.hierarchy, *self.carry_along]
+        frame_after = self._moved(frame, homes, pairs, moved)
+        after = CodedRecords.of(frame_after, [*self.hierarchy, *self.risk_variables])
+        lowest_after = after.combined(self.hierarchy)
+        left = _counts(lowest_after, after.combined(self.risk_variables), weights) < self.k
+        swapped = np.zeros(homes.count, dtype=bool)
+        swapped[pairs.ravel()] = True
+        return TargetedSwapRelease(
+            frame_after,
+            pairs,
+            homes.names,
+            pairing.levels,
+            pairing.forced,
+            risky,
+            np.flatnonzero((risky < len(areas)) & ~swapped),
+            float(np.mean(counts[-1] < self.k)),
+            float(np.mean(left & ~swapped[homes.of_record])),
+        )
+
+    def _extra(self, pairing: _Pairing, area: Integers, random: np.random.Generator) -> Flags:
+        """Choose households to swap for the rate, by chance but the riskier ones rather."""
+        n_areas = int(area.max(initial=0)) + 1
+        wanted = self.rate * np.bincount(area, minlength=n_areas)
+        wanted = np.floor(wanted + random.random(n_areas))
+        wanted -= np.bincount(area[pairing.used], minlength=n_areas)
+        # Each pair takes two.
+        missing = np.maximum(np.ceil(wanted / 2), 0).astype(np.int64)
+        free = np.flatnonzero(~pairing.used)
+        order = free[np.lexsort((pairing.draw(free), area[free]))]
+        label = area[order]
+        start = np.searchsorted(label, label)
+        chosen = np.zeros(len(area), dtype=bool)
+        chosen[order[np.arange(len(order)) - start < missing[label]]] = True
+        return chosen
+
+    def _moved(
+        self, frame: pd.DataFrame, homes: _Homes, pairs: Integers, names: list[str]
+    ) -> pd.DataFrame:
+        """Give all members of each household what the first member of its partner has."""
+        partner = np.full(homes.count, -1)
+        partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+        records = np.flatnonzero(partner[homes.of_record] >= 0)
+        donors = homes.first[partner[homes.of_record[records]]]
+        return taken_from(frame, names, records, donors)
+
+
+class _Homes:
+    """Which record belongs to which household."""
+
+    def __init__(self, frame: pd.DataFrame, name: str) -> None:
+        if name not in frame.columns:
+            known = map(str, frame.columns)
+            raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
+        missing = np.flatnonzero(frame[name].isna())
+        if len(missing):
+            raise InputError(
+                f"Column {name!r} has a missing value in row {frame.index[missing[0]]!r}."
+            )
+        codes, names = pd.factorize(frame[name], sort=True)
+        self.of_record: Integers = codes.astype(np.int64)
+        self.names = np.asarray(names, dtype=object)
+        self.count = len(names)
+        self.first: Integers = np.unique(self.of_record, return_index=True)[1]
+        self.size: Integers = np.bincount(self.of_record)
+
+    def require_one(self, area: Integers, name: str) -> None:
+        """Members of a household live in one area."""
+        other = np.flatnonzero(area != area[self.first][self.of_record])
+        if len(other):
+            home = self.names[self.of_record[other[0]]]
+            raise InputError(
+                f"Members of household {home!r} have different values in {name!r}. A household "
+                f"lives in one area: split it, or give all members the same."
+            )
+
+    def least(self, count: Floats) -> Floats:
+        """Smallest count of any member, shape (n_households,)."""
+        smallest = np.full(self.count, np.inf)
+        np.minimum.at(smallest, self.of_record, count)
+        return smallest
+
+
+class _Pairing:
+    """Pairs of households so far."""
+
+    def __init__(self, count: int, chance: Floats, random: np.random.Generator) -> None:
+        self.used = np.zeros(count, dtype=bool)
+        self.chance = chance
+        self.random = random
+        self._found: list[tuple[Integers, int, bool]] = []
+
+    @property
+    def pairs(self) -> Integers:
+        empty = np.empty((0, 2), dtype=np.int64)
+        return np.concatenate([empty, *(pairs for pairs, _, _ in self._found)])
+
+    @property
+    def levels(self) -> Integers:
+        return np.repeat(
+            np.array([level for _, level, _ in self._found], dtype=np.int64),
+            [len(pairs) for pairs, _, _ in self._found],
+        )
+
+    @property
+    def forced(self) -> Flags:
+        return np.repeat(
+            np.array([forced for _, _, forced in self._found], dtype=bool),
+            [len(pairs) for pairs, _, _ in self._found],
+        )
+
+    def draw(self, homes: Integers) -> Floats:
+        """Numbers whose order is random, households with small counts rather first."""
+        return self.random.exponential(size=len(homes)) / self.chance[homes]
+
+    def swap(
+        self,
+        wanted: Flags,
+        areas: list[Integers],
+        level: int,
+        profiles: list[Integers],
+        *,
+        forced: bool = False,
+    ) -> None:
+        """Find partners for some households in other areas of a level, within those above."""
+        above = areas[level - 1] if level else np.zeros(len(wanted), dtype=np.int64)
+        for profile in profiles:
+            stratum = _joined(above, profile)
+            for _ in range(ROUNDS):
+                seekers = np.flatnonzero(wanted & ~self.used)
+                if not len(seekers):
+                    return
+                pairs = self._matched(seekers, stratum, areas[level])
+                if not len(pairs):
+                    break
+                self.used[pairs.ravel()] = True
+                self._found.append((pairs, level, forced))
+
+    def _matched(self, seekers: Integers, stratum: Integers, area: Integers) -> Integers:
+        """Pair each seeker with the donor of the same rank in its stratum, if that is elsewhere.
+
+        Ranks are by area in opposite orders, so that most meet somebody from elsewhere.
+        """
+        seeking = np.zeros(len(stratum), dtype=bool)
+        seeking[seekers] = True
+        donors = np.flatnonzero(~self.used & np.isin(stratum, stratum[seekers]))
+        # Two who both seek may serve each other; a seeker comes first as a seeker.
+        seekers = seekers[self.random.permutation(len(seekers))]
+        donors = donors[np.argsort(self.draw(donors), kind="stable")]
+        best = np.empty((0, 2), dtype=np.int64)
+        for turn in (1, 2, 3):
+            shifted = np.roll(donors, turn * len(donors) // 4) if turn > 1 else donors
+            pairs = _by_rank(seekers, shifted, stratum)
+            good = pairs[area[pairs[:, 0]] != area[pairs[:, 1]]]
+            good = _disjoint(good)
+            if len(good) > len(best):
+                best = good
+        if len(best):
+            return best
+        return self._one_each(seekers, donors, stratum, area)
+
+    def _one_each(
+        self, seekers: Integers, donors: Integers, stratum: Integers, area: Integers
+    ) -> Integers:
+        """One pair in each stratum that has one: what ranks missed."""
+        place = _joined(stratum, area)
+        everywhere, here = np.bincount(stratum[donors]), np.bincount(place[donors])
+        # Donors include the seekers, so that every stratum and place of theirs is counted.
+        elsewhere = everywhere[stratum[seekers]] > here[place[seekers]]
+        lucky = seekers[elsewhere]
+        lucky = lucky[np.unique(stratum[lucky], return_index=True)[1]]
+        home = np.full(int(stratum.max(initial=0)) + 1, -1)
+        home[stratum[lucky]] = lucky
+        fit = donors[home[stratum[donors]] >= 0]
+        fit = fit[area[fit] != area[home[stratum[fit]]]]
+        chosen = fit[np.unique(stratum[fit], return_index=True)[1]]
+        return _disjoint(np.column_stack([home[stratum[chosen]], chosen]))
+
+
+def _by_rank(seekers: Integers, donors: Integers, stratum: Integers) -> Integers:
+    """Pair the first seeker of each stratum with its first donor, the second with the second."""
+
+    def ranked(homes: Integers) -> tuple[Integers, Integers]:
+        order = homes[np.argsort(stratum[homes], kind="stable")]
+        label = stratum[order]
+        rank = np.arange(len(order)) - np.searchsorted(label, label)
+        return order, label * (len(stratum) + 1) + rank
+
+    one, one_key = ranked(seekers)
+    other, other_key = ranked(donors)
+    _, at, there = np.intersect1d(one_key, other_key, assume_unique=True, return_indices=True)
+    return np.column_stack([one[at], other[there]])
+
+
+def _disjoint(pairs: Integers) -> Integers:
+    """Keep pairs in their order unless one of the two is in a pair before."""
+    count = int(pairs.max(initial=-1)) + 1
+    earliest = np.full(count, len(pairs))
+    at = np.arange(len(pairs))
+    np.minimum.at(earliest, pairs[:, 0], at)
+    np.minimum.at(earliest, pairs[:, 1], at)
+    kept: Integers = pairs[(earliest[pairs[:, 0]] == at) & (earliest[pairs[:, 1]] == at)]
+    return kept
+
+
+def _joined(one: Integers, other: Integers) -> Integers:
+    """One number for each combination of two that occurs."""
+    label = one * (int(other.max(initial=0)) + 1) + other
+    found: Integers = np.unique(label, return_inverse=True)[1].ravel().astype(np.int64)
+    return found
+
+
+def _counts(area: Integers, traits: Integers, weights: Floats) -> Floats:
+    """Weight of the records with the same traits in the same area, for each record."""
+    label = _joined(area, traits)
+    totals: Floats = np.bincount(label, weights=weights).astype(np.float64)
+    return totals[label]

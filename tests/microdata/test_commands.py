@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -84,3 +86,46 @@ def test_nothing_is_written_if_the_method_refuses(people, tmp_path):
     assert done.exit_code != 0
     assert "The highest rate is" in done.output
     assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["swap", "--attribute", "age", "--rate", "0.2", "--key", "sex", "--key", "age"],
+        ["pram", "--key", "age", "--key", "sex"],
+        ["noise", "--column", "wage", "--column", "hours", "--share", "0.1"],
+        ["neighbours", "--eps", "1.5", "--column", "wage", "--column", "hours"],
+    ],
+)
+def test_a_report_is_one_file_that_fetches_nothing_and_is_private(people, tmp_path, command):
+    output, report = tmp_path / "out.csv", tmp_path / "report.html"
+    name, *options = command
+    more = ["-o", str(output), "--report", str(report), "--seed", "918273645"]
+    done = RUN.invoke(app, [name, str(people), *more, *options])
+    assert done.exit_code == 0, done.output
+    page = report.read_text()
+    assert report.stat().st_mode & 0o077 == 0
+    assert "918273645" not in page
+    for place in re.findall(r"""(?:src|href)\s*=\s*["']([^"']*)""", page):
+        assert place.startswith(("#", "data:"))
+    assert not re.search(r"@import|<script|<link|url\(\s*['\"]?http", page)
+    before, after = pd.read_csv(people), pd.read_csv(output)
+    assert f"{before['wage'].mean():.6g}" in page
+    assert f"{after['wage'].mean():.6g}" in page
+
+
+def test_households_are_swapped_by_command(tmp_path):
+    random = np.random.default_rng(2)
+    home = np.repeat(np.arange(150), 2)
+    frame = pd.DataFrame({"home": home, "state": random.integers(1, 3, 150)[home]})
+    frame["town"] = random.integers(1, 4, 150)[home]
+    frame["job"] = random.choice(list("abcdefghij"), 300)
+    frame.to_csv(tmp_path / "census.csv", index=False)
+    command = ["swap-households", str(tmp_path / "census.csv"), "-o", str(tmp_path / "out.csv")]
+    command += ["--hierarchy", "state", "--hierarchy", "town", "--household", "home"]
+    done = RUN.invoke(app, [*command, "--risk", "job", "--report", str(tmp_path / "page.html")])
+    assert done.exit_code == 0, done.output
+    assert "households in pairs" in done.output
+    after = pd.read_csv(tmp_path / "out.csv")
+    assert after[["home", "job"]].equals(frame[["home", "job"]])
+    assert not after["town"].equals(frame["town"])

@@ -11,6 +11,8 @@ import typer
 from tablecloak.cli.display import errors_as_messages
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 __all__ = ["register"]
@@ -24,6 +26,12 @@ Seed = Annotated[
     typer.Option(
         help="Keep it secret: whoever knows it can undo the release. Default: drawn anew."
     ),
+]
+
+
+Report = Annotated[
+    Path | None,
+    typer.Option(help="HTML page on what was done, utility and risk; not for publication."),
 ]
 
 
@@ -49,6 +57,33 @@ def _as_text(path: Path) -> pd.DataFrame:
     return read_frame(path, tuple(map(str, frame.columns)))
 
 
+def _write(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    output: Path,
+    report: Path | None,
+    method: object,
+    summary: str,
+    keys: Sequence[str] = (),
+) -> None:
+    """Write the records, and the page if there is to be one."""
+    from tablecloak.tables.formats import write_frame
+
+    write_frame(released, output)
+    if report is not None:
+        from tablecloak.microdata.report import write_report
+
+        write_report(
+            report,
+            original,
+            released,
+            title=f"{type(method).__name__}: {output.name}",
+            summary=summary,
+            parameters=vars(method),
+            keys=keys,
+        )
+
+
 def swap(
     file: Records,
     output: Output,
@@ -68,6 +103,7 @@ def swap(
         typer.Option(help="Attribute by which risk and distortion are measured; default all."),
     ] = None,
     seed: Seed = None,
+    report: Report = None,
 ) -> None:
     """Exchange attributes within random pairs of records (data swapping).
 
@@ -77,7 +113,6 @@ def swap(
     --equal-on region
     """
     from tablecloak.microdata import DataSwapping
-    from tablecloak.tables.formats import write_frame
 
     with errors_as_messages():
         method = DataSwapping(
@@ -88,9 +123,11 @@ def swap(
             differ_on=differ_on or (),
             keys=key or None,
         )
-        release = method.protect(_as_text(file), seed=seed)
-        write_frame(release.frame, output)
-    typer.echo(release.report.summary())
+        frame = _as_text(file)
+        release = method.protect(frame, seed=seed)
+        summary = release.report.summary()
+        _write(frame, release.frame, output, report, method, summary, release.records.names)
+    typer.echo(summary)
 
 
 def swap_households(
@@ -118,6 +155,7 @@ def swap_households(
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
     seed: Seed = None,
+    report: Report = None,
 ) -> None:
     """Exchange the places of risky households with those of similar ones (targeted swapping).
 
@@ -125,7 +163,7 @@ def swap_households(
     --hierarchy county --household home --risk job --risk age
     """
     from tablecloak.microdata import TargetedSwapping
-    from tablecloak.tables.formats import read_frame, write_frame
+    from tablecloak.tables.formats import read_frame
 
     with errors_as_messages():
         method = TargetedSwapping(
@@ -138,9 +176,11 @@ def swap_households(
             carry_along=carry_along or (),
             weight=weight,
         )
-        release = method.protect(read_frame(file), seed=seed)
-        write_frame(release.frame, output)
-    typer.echo(release.summary())
+        frame = read_frame(file)
+        release = method.protect(frame, seed=seed)
+        summary, keys = release.summary(), [*hierarchy, *risk]
+        _write(frame, release.frame, output, report, method, summary, keys)
+    typer.echo(summary)
 
 
 def pram(
@@ -154,19 +194,21 @@ def pram(
         list[str] | None, typer.Option(help="Attribute within which records move; repeat.")
     ] = None,
     seed: Seed = None,
+    report: Report = None,
 ) -> None:
     """Move records between cells of the keys, so that no match is right too often (PRAM).
 
     Example: tablecloak pram people.csv -o released.csv --key age --key sex --xi 0.75
     """
     from tablecloak.microdata import GuaranteedPRAM
-    from tablecloak.tables.formats import write_frame
 
     with errors_as_messages():
         method = GuaranteedPRAM(key, xi, blocks=block or ())
-        release = method.protect(_as_text(file), seed=seed)
-        write_frame(release.frame, output)
-    typer.echo(f"PRAM: {release.summary()}")
+        frame = _as_text(file)
+        release = method.protect(frame, seed=seed)
+        summary = f"PRAM: {release.summary()}"
+        _write(frame, release.frame, output, report, method, summary, key)
+    typer.echo(summary)
 
 
 def noise(
@@ -177,6 +219,7 @@ def noise(
         float, typer.Option(min=0.0, help="Variance of the noise as a share of that of the data.")
     ],
     seed: Seed = None,
+    report: Report = None,
 ) -> None:
     """Add normal noise with the covariance of the sensitive columns.
 
@@ -185,15 +228,17 @@ def noise(
     Example: tablecloak noise people.csv -o masked.csv --column wage --column bonus --share 0.15
     """
     from tablecloak.microdata import CovarianceNoise
-    from tablecloak.tables.formats import read_frame, write_frame
+    from tablecloak.tables.formats import read_frame
 
     with errors_as_messages():
-        release = CovarianceNoise(column, share).protect(read_frame(file), seed=seed)
-        write_frame(release.frame, output)
-    typer.echo(
-        f"noise: {len(release.frame)} records, {len(column)} columns, variances grow by "
-        f"{100 * share:.4g} %"
-    )
+        frame, method = read_frame(file), CovarianceNoise(column, share)
+        release = method.protect(frame, seed=seed)
+        summary = (
+            f"noise: {len(release.frame)} records, {len(column)} columns, variances grow by "
+            f"{100 * share:.4g} %"
+        )
+        _write(frame, release.frame, output, report, method, summary)
+    typer.echo(summary)
 
 
 def neighbours(
@@ -217,6 +262,7 @@ def neighbours(
         typer.Option(min=0, help="Nearest records for those without neighbours; 0: missing."),
     ] = 1,
     seed: Seed = None,
+    report: Report = None,
 ) -> None:
     """Replace each value by that of a random similar record (neighbourhood sampling).
 
@@ -224,7 +270,7 @@ def neighbours(
     """
     from tablecloak.errors import InputError
     from tablecloak.microdata import NeighbourhoodSampling
-    from tablecloak.tables.formats import read_frame, write_frame
+    from tablecloak.tables.formats import read_frame
 
     with errors_as_messages():
         weights = {}
@@ -242,6 +288,7 @@ def neighbours(
             groups=[entry.split(",") for entry in together or []],
             nearest=nearest,
         )
-        release = method.protect(read_frame(file), seed=seed)
-        write_frame(release.frame, output)
+        frame = read_frame(file)
+        release = method.protect(frame, seed=seed)
+        _write(frame, release.frame, output, report, method, release.summary())
     typer.echo(release.summary())

@@ -1,0 +1,213 @@
+"""A page on one release: what was done, what it costs the analyst, what an intruder can do."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.microdata.measures import interval_disclosure, key_risk, record_linkage
+from tablecloak.page import Page
+from tablecloak.plotting import new_figure
+
+__all__ = ["categories_compared", "numbers_compared", "write_report"]
+
+MOST_CATEGORIES = 100
+"""Different values up to which a column counts as one of categories."""
+
+MOST_LINKED = 50_000
+"""Records from which on linkage is measured on a random part of that size."""
+
+
+def numbers_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
+    """Compare numeric columns: mean, standard deviation, share of records changed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each column that is numeric in both; records with a missing value in either
+        are left out of its row.
+    """
+    rows = {}
+    for name in _numeric(original, released):
+        x, y = _pair(original, released, name)
+        known = np.isfinite(x) & np.isfinite(y)
+        x, y = x[known], y[known]
+        if len(x):
+            shown = (x.mean(), y.mean(), x.std(), y.std(), np.mean(x != y), np.mean(~known))
+            rows[name] = shown
+    columns = ["mean", "mean_released", "sd", "sd_released", "changed", "missing"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
+
+
+def categories_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
+    """Compare columns of categories: distances of their distributions, records changed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each column with at most 100 values: total variation 1/2 sum |p - q|,
+        Hellinger distance sqrt(1/2 sum (sqrt p - sqrt q)^2), share of records changed.
+    """
+    rows = {}
+    for name in original.columns:
+        if name not in released.columns or original[name].nunique() > MOST_CATEGORIES:
+            continue
+        one, other = original[name].astype(str), released[name].astype(str)
+        p, q = one.value_counts(normalize=True), other.value_counts(normalize=True)
+        p, q = p.align(q, fill_value=0.0)
+        rows[str(name)] = (
+            len(p),
+            0.5 * float(np.abs(p - q).sum()),
+            float(np.sqrt(0.5 * ((np.sqrt(p) - np.sqrt(q)) ** 2).sum())),
+            float(np.mean(one.to_numpy() != other.to_numpy())),
+        )
+    columns = ["categories", "total_variation", "hellinger", "changed"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
+
+
+def write_report(
+    path: str | Path,
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    *,
+    title: str,
+    summary: str,
+    parameters: dict[str, object],
+    keys: Sequence[str] = (),
+) -> None:
+    """Write a page on a release, for those who decide whether to publish it.
+
+    Parameters
+    ----------
+    path : path
+        HTML file; readable by its owner alone.
+    original, released : pandas.DataFrame
+        The same records in the same order.
+    title, summary : str
+    parameters : dict
+        Of the method. The seed does not belong here: it undoes the release.
+    keys : sequence of str, default=()
+        Attributes that an intruder may know, for the counts of rare combinations.
+
+    Raises
+    ------
+    InputError
+        If matplotlib is not installed.
+    """
+    original, released = _read_numbers(original), _read_numbers(released)
+    page = Page(title)
+    page.text(summary)
+    page.heading("What was done")
+    shown = {name: value for name, value in parameters.items() if value not in (None, (), [], {})}
+    page.table(pd.DataFrame({"value": map(str, shown.values())}, index=pd.Index(shown)))
+    numbers, categories = (
+        numbers_compared(original, released),
+        categories_compared(original, released),
+    )
+    page.heading("What the analyst gets")
+    if len(numbers):
+        page.table(numbers)
+    if len(categories):
+        page.table(categories)
+    spread = [name for name in numbers.index if numbers["sd"][name] * numbers["sd_released"][name]]
+    if len(spread) > 1:
+        _draw_correlations(page, original, released, spread)
+    page.heading("What an intruder can do")
+    known = [name for name in keys if name in original.columns]
+    if known:
+        page.text(f"Records that share {', '.join(known)} with none, one or two others:")
+        page.table(_rare(original, released, known))
+    _add_linkage(page, original, released, spread)
+    page.heading("Made with")
+    from tablecloak import __version__
+
+    page.text(
+        f"tablecloak {__version__}, Python {platform.python_version()}, numpy {np.__version__}, "
+        f"pandas {pd.__version__}; {len(original):,} records"
+    )
+    page.write(path)
+
+
+def _read_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns that were read as text but hold numbers."""
+    changed = frame.copy()
+    for name in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            numbers = pd.to_numeric(frame[name], errors="coerce")
+            if numbers.notna().sum() == frame[name].notna().sum():
+                changed[name] = numbers
+    return changed
+
+
+def _numeric(original: pd.DataFrame, released: pd.DataFrame) -> list[str]:
+    return [
+        name
+        for name in original.columns
+        if name in released.columns
+        and pd.api.types.is_numeric_dtype(original[name])
+        and pd.api.types.is_numeric_dtype(released[name])
+    ]
+
+
+def _pair(
+    original: pd.DataFrame, released: pd.DataFrame, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    return original[name].to_numpy(dtype=np.float64), released[name].to_numpy(dtype=np.float64)
+
+
+def _draw_correlations(
+    page: Page, original: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]
+) -> None:
+    """Correlation of each pair of columns, after over before: on the diagonal nothing changed."""
+    figure, axes = new_figure(5, 4.5)
+    above = np.triu_indices(len(names), 1)
+    before = original[list(names)].corr().to_numpy()[above]
+    after = released[list(names)].corr().to_numpy()[above]
+    axes.plot([-1, 1], [-1, 1], color="grey", linewidth=0.8)
+    axes.plot(before, after, "o", color="#457b9d", markersize=4)
+    axes.set_xlabel("correlation before")
+    axes.set_ylabel("correlation after")
+    worst = float(np.nanmax(np.abs(before - after)))
+    page.figure(figure, f"Correlations of pairs of columns; the largest change is {worst:.3g}")
+
+
+def _rare(original: pd.DataFrame, released: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    rows = {}
+    for label, frame in (("original", original), ("released", released)):
+        complete = frame.dropna(subset=list(keys))
+        found = key_risk(complete, keys)
+        count = {
+            f"records in cells of {size}": int(np.sum(found.sample == size)) for size in (1, 2, 3)
+        }
+        rows[label] = {**count, "expected re-identifications": float(found.individual.sum())}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _add_linkage(
+    page: Page, original: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]
+) -> None:
+    if not names:
+        return
+    complete = np.flatnonzero(
+        original[list(names)].notna().all(axis=1).to_numpy()
+        & released[list(names)].notna().all(axis=1).to_numpy()
+    )
+    part = ""
+    if len(complete) > MOST_LINKED:
+        complete = np.random.default_rng(0).choice(complete, MOST_LINKED, replace=False)
+        part = f" Measured on {MOST_LINKED:,} random records."
+    one, other = original.iloc[complete], released.iloc[complete]
+    usable = [name for name in names if one[name].std() > 0]
+    if not usable:
+        return
+    linked = record_linkage(one, other, usable)
+    inside = interval_disclosure(one, other, usable)
+    page.text(
+        f"Who knows all numeric columns and takes the nearest released record is right for "
+        f"{100 * linked:.3g} % of the records. {100 * inside:.3g} % of them lie in all columns "
+        f"within a twentieth of a standard deviation of their released values.{part}"
+    )

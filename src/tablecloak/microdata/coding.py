@@ -122,10 +122,30 @@ class CodedRecords:
         used = 1
         for name in names:
             at = self.position(name)
-            label = label * self.sizes[at] + self.codes[at]
-            # Numbers stay small, however many attributes there are.
-            label, used = _compressed(label, used * self.sizes[at])
+            if used * self.sizes[at] > MOST_CELLS:
+                # Numbers stay small, however many attributes there are.
+                label, used = _compressed(label, used)
+            label *= self.sizes[at]
+            label += self.codes[at]
+            used *= self.sizes[at]
+        return _compressed(label, used)[0]
+
+    def labels(self) -> npt.NDArray[np.integer]:
+        """Return the number of the cell of each record, in a type just large enough.
+
+        For at most 50 million cells.
+        """
+        label = np.zeros(self.n_records, dtype=np.min_scalar_type(-max(self.n_cells, 1)))
+        for size, codes in zip(self.sizes, self.codes, strict=True):
+            label *= label.dtype.type(size)
+            np.add(label, codes, out=label, casting="unsafe")
         return label
+
+    def codes_of(self, cells: Integers) -> list[Integers]:
+        """Return the code of each attribute of some cells, by their numbers."""
+        return [
+            (cells // stride) % size for stride, size in zip(self.strides, self.sizes, strict=True)
+        ]
 
     def only(self, names: Sequence[str]) -> CodedRecords:
         """Return the codes of some of the attributes."""

@@ -28,7 +28,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import CodedRecords, taken_from
+from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
 
 __all__ = [
     "ClassicalPRAM",
@@ -153,6 +153,48 @@ class PRAMRelease:
         return f"<{self.summary()}>"
 
 
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of some attributes in which there are records, in order of their codes.
+
+    Parameters
+    ----------
+    label : numpy.ndarray of int, shape (n_records,)
+        A number of the cell of each record.
+    number : numpy.ndarray of int, shape (n_labels,)
+        Which non-empty cell each of these numbers stands for.
+    counts : numpy.ndarray of int, shape (n_cells,)
+    codes : list of numpy.ndarray of int, each of shape (n_cells,)
+        Code of each attribute.
+    """
+
+    label: npt.NDArray[np.integer]
+    number: Integers
+    counts: Integers
+    codes: list[Integers]
+
+    @classmethod
+    def of(cls, records: CodedRecords) -> _Cells:
+        if records.n_cells <= MOST_CELLS:
+            label = records.labels()
+            every = np.bincount(label)
+            occupied = np.flatnonzero(every)
+            number = np.zeros(len(every), dtype=np.int64)
+            number[occupied] = np.arange(len(occupied))
+            return cls(label, number, every[occupied], records.codes_of(occupied))
+        joint = records.combined(records.names)
+        counts = np.bincount(joint)
+        some_record = np.empty(len(counts), dtype=np.int64)
+        some_record[joint] = np.arange(len(joint))
+        codes = [code[some_record].astype(np.int64) for code in records.codes]
+        return cls(joint, np.arange(len(counts)), counts, codes)
+
+    def of_records(self, values: Floats) -> Floats:
+        """Give each record the value of its cell."""
+        spread: Floats = values[self.number][self.label]
+        return spread
+
+
 @dataclass(frozen=True)
 class GuaranteedPRAM:
     """Move records between the cells of some keys so that no match is right too often.
@@ -206,28 +248,63 @@ class GuaranteedPRAM:
             If the guarantee cannot be given: a block has one non-empty cell, or two with xi
             below 1/2, and one of its counts is below 1 / xi. Names the block.
         """
-        random = np.random.default_rng(seed)
         records = CodedRecords.of(frame, [*self.keys, *self.blocks])
-        theta = retention(self.xi)
-        block = records.combined(self.blocks)
-        joint = records.combined([*self.blocks, *self.keys])
-        # Joint cells are numbered block by block, so that those of a block are consecutive.
-        counts = np.bincount(joint)
-        first_record = np.empty(len(counts), dtype=np.int64)
-        first_record[joint[::-1]] = np.arange(len(joint))[::-1]
-        cell_block = block[first_record]
-        k = np.bincount(cell_block)
-        start = np.concatenate([[0], np.cumsum(k)[:-1]])
-        self._check(frame, counts, cell_block, k, first_record)
-        moves = np.flatnonzero(random.random(len(joint)) < theta / counts[joint])
-        moves = moves[k[block[moves]] > 1]
-        own = joint[moves] - start[block[moves]]
-        target = np.floor(random.random(len(moves)) * (k[block[moves]] - 1)).astype(np.int64)
-        target += target >= own
-        source = first_record[target + start[block[moves]]]
-        changed = taken_from(frame, self.keys, moves, source)
+        moves, codes, report = self.draw(records, np.random.default_rng(seed))
+        changed = frame.copy()
+        for name, found in zip(self.keys, codes, strict=True):
+            values = frame[name].to_numpy().copy()
+            values[moves] = records.categories[records.position(name)][found]
+            changed[name] = pd.Series(values, index=frame.index).astype(frame[name].dtype)
         moved = np.zeros(len(frame), dtype=bool)
         moved[moves] = True
+        return PRAMRelease(changed, moved, report)
+
+    def draw(
+        self, records: CodedRecords, random: np.random.Generator
+    ) -> tuple[Integers, list[Integers], dict[str, Any]]:
+        """Choose the records that move, and the keys that they get.
+
+        Parameters
+        ----------
+        records : CodedRecords
+            Of keys and block attributes.
+        random : numpy.random.Generator
+
+        Returns
+        -------
+        moves : numpy.ndarray of int
+            Positions of records.
+        codes : list of numpy.ndarray of int
+            Their new code of each key.
+        report : dict
+
+        Raises
+        ------
+        ModelError
+            If the guarantee cannot be given: names the block.
+        """
+        if not records.n_records:
+            raise ModelError("There are no records.")
+        theta = retention(self.xi)
+        # Blocks first, so that the cells of a block are consecutive.
+        cells = _Cells.of(records.only([*self.blocks, *self.keys]))
+        counts, n_blocks = cells.counts, len(self.blocks)
+        of_block = cells.codes[:n_blocks]
+        first = np.zeros(len(counts), dtype=bool)
+        first[0] = True
+        for code in of_block:
+            first[1:] |= code[1:] != code[:-1]
+        start = np.flatnonzero(first)
+        k = np.diff(np.append(start, len(counts)))
+        block = np.cumsum(first) - 1
+        self._check(records, counts, start, k, of_block)
+        chance = np.where(k[block] > 1, theta / counts, 0.0)
+        moves = np.flatnonzero(random.random(records.n_records) < cells.of_records(chance))
+        at = cells.number[cells.label[moves]]
+        own, within = at - start[block[at]], block[at]
+        target = np.floor(random.random(len(moves)) * (k[within] - 1)).astype(np.int64)
+        target += target >= own
+        chosen = target + start[within]
         report = {
             "guarantee": self.xi,
             "theta": theta,
@@ -236,27 +313,28 @@ class GuaranteedPRAM:
             "expected moves": float(theta * np.sum(k[k > 1])),
             "moves": len(moves),
         }
-        return PRAMRelease(changed, moved, report)
+        return moves, [code[chosen] for code in cells.codes[n_blocks:]], report
 
     def _check(
         self,
-        frame: pd.DataFrame,
+        records: CodedRecords,
         counts: Integers,
-        cell_block: Integers,
+        start: Integers,
         k: Integers,
-        first_record: Integers,
+        of_block: list[Integers],
     ) -> None:
         """Refuse blocks for which the guarantee fails.
 
         A record of a count of at least 1 / xi needs none: a random pick is right too seldom.
         """
-        least = np.full(len(k), np.iinfo(np.int64).max)
-        np.minimum.at(least, cell_block, counts)
+        least = np.minimum.reduceat(counts, start)
         bad = ((k == 1) | ((k == 2) & (self.xi < 0.5))) & (least * self.xi < 1)
         if np.any(bad):
             which = int(np.flatnonzero(bad)[0])
-            row = first_record[np.flatnonzero(cell_block == which)[0]]
-            names = {str(name): frame[name].iloc[row] for name in self.blocks}
+            names = {
+                str(name): records.categories[records.position(name)][code[start[which]]]
+                for name, code in zip(self.blocks, of_block, strict=False)
+            }
             raise ModelError(
                 f"In {int(bad.sum())} blocks the guarantee cannot be given; the first is "
                 f"{names or 'the whole file'}, with {k[which]} non-empty cells and a smallest "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -123,12 +124,9 @@ def write_report(
         page.table(_rare(original, released, known))
     _add_linkage(page, original, released, spread)
     page.heading("Made with")
-    from tablecloak import __version__
-
-    page.text(
-        f"tablecloak {__version__}, Python {platform.python_version()}, numpy {np.__version__}, "
-        f"pandas {pd.__version__}; {len(original):,} records"
-    )
+    made = f"tablecloak {version('tablecloak')}, Python {platform.python_version()}"
+    libraries = f"numpy {np.__version__}, pandas {pd.__version__}"
+    page.text(f"{made}, {libraries}; {len(original):,} records")
     page.write(path)
 
 

@@ -49,16 +49,8 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def _as_text(path: Path) -> pd.DataFrame:
-    """Read all columns as text, so that what is not changed is written as it was."""
-    from tablecloak.tables.formats import read_frame
-
-    frame = read_frame(path)
-    return read_frame(path, tuple(map(str, frame.columns)))
-
-
 def _write(
-    original: pd.DataFrame,
+    file: Path,
     released: pd.DataFrame,
     output: Path,
     report: Path | None,
@@ -66,17 +58,21 @@ def _write(
     summary: str,
     keys: Sequence[str] = (),
 ) -> None:
-    """Write the records, and the page if there is to be one."""
-    from tablecloak.tables.formats import write_frame
+    """Write the records, and the page if there is to be one.
 
-    write_frame(released, output)
+    Columns that the method does not need were never read: they are copied piece by piece. The
+    page compares all columns.
+    """
+    from tablecloak.tables.formats import read_frame, replace_columns
+
+    replace_columns(file, output, released)
     if report is not None:
         from tablecloak.microdata.report import write_report
 
         write_report(
             report,
-            original,
-            released,
+            read_frame(file),
+            read_frame(output),
             title=f"{type(method).__name__}: {output.name}",
             summary=summary,
             parameters=vars(method),
@@ -113,6 +109,7 @@ def swap(
     --equal-on region
     """
     from tablecloak.microdata import DataSwapping
+    from tablecloak.tables.formats import column_names, read_columns
 
     with errors_as_messages():
         method = DataSwapping(
@@ -123,10 +120,12 @@ def swap(
             differ_on=differ_on or (),
             keys=key or None,
         )
-        frame = _as_text(file)
+        keys = key or column_names(file)
+        needed = [*attribute, *keys, *(equal_on or ()), *(differ_on or ())]
+        frame = read_columns(file, needed, as_text=True)
         release = method.protect(frame, seed=seed)
         summary = release.report.summary()
-        _write(frame, release.frame, output, report, method, summary, release.records.names)
+        _write(file, release.frame, output, report, method, summary, release.records.names)
     typer.echo(summary)
 
 
@@ -163,7 +162,7 @@ def swap_households(
     --hierarchy county --household home --risk job --risk age
     """
     from tablecloak.microdata import TargetedSwapping
-    from tablecloak.tables.formats import read_frame
+    from tablecloak.tables.formats import read_columns
 
     with errors_as_messages():
         method = TargetedSwapping(
@@ -176,10 +175,14 @@ def swap_households(
             carry_along=carry_along or (),
             weight=weight,
         )
-        frame = read_frame(file)
+        profiles = [name for profile in method.similar for name in profile]
+        needed = [household, *hierarchy, *risk, *profiles, *(carry_along or ())]
+        frame = read_columns(file, needed, as_text=True)
+        if weight is not None:
+            frame[weight] = read_columns(file, [weight])[weight]
         release = method.protect(frame, seed=seed)
         summary, keys = release.summary(), [*hierarchy, *risk]
-        _write(frame, release.frame, output, report, method, summary, keys)
+        _write(file, release.frame, output, report, method, summary, keys)
     typer.echo(summary)
 
 
@@ -201,13 +204,14 @@ def pram(
     Example: tablecloak pram people.csv -o released.csv --key age --key sex --xi 0.75
     """
     from tablecloak.microdata import GuaranteedPRAM
+    from tablecloak.tables.formats import read_columns
 
     with errors_as_messages():
         method = GuaranteedPRAM(key, xi, blocks=block or ())
-        frame = _as_text(file)
+        frame = read_columns(file, [*key, *(block or ())], as_text=True)
         release = method.protect(frame, seed=seed)
         summary = f"PRAM: {release.summary()}"
-        _write(frame, release.frame, output, report, method, summary, key)
+        _write(file, release.frame, output, report, method, summary, key)
     typer.echo(summary)
 
 
@@ -228,16 +232,16 @@ def noise(
     Example: tablecloak noise people.csv -o masked.csv --column wage --column bonus --share 0.15
     """
     from tablecloak.microdata import CovarianceNoise
-    from tablecloak.tables.formats import read_frame
+    from tablecloak.tables.formats import read_columns
 
     with errors_as_messages():
-        frame, method = read_frame(file), CovarianceNoise(column, share)
+        frame, method = read_columns(file, column), CovarianceNoise(column, share)
         release = method.protect(frame, seed=seed)
         summary = (
             f"noise: {len(release.frame)} records, {len(column)} columns, variances grow by "
             f"{100 * share:.4g} %"
         )
-        _write(frame, release.frame, output, report, method, summary)
+        _write(file, release.frame, output, report, method, summary)
     typer.echo(summary)
 
 
@@ -270,7 +274,7 @@ def neighbours(
     """
     from tablecloak.errors import InputError
     from tablecloak.microdata import NeighbourhoodSampling
-    from tablecloak.tables.formats import read_frame
+    from tablecloak.tables.formats import column_names, read_columns
 
     with errors_as_messages():
         weights = {}
@@ -288,7 +292,7 @@ def neighbours(
             groups=[entry.split(",") for entry in together or []],
             nearest=nearest,
         )
-        frame = read_frame(file)
+        frame = read_columns(file, column or column_names(file))
         release = method.protect(frame, seed=seed)
-        _write(frame, release.frame, output, report, method, release.summary())
+        _write(file, release.frame, output, report, method, release.summary())
     typer.echo(release.summary())

@@ -262,7 +262,8 @@ class NeighbourhoodSampling:
         eps = np.broadcast_to(np.asarray(self.eps, dtype=np.float64), (n,))
         order = sampler.permutation(n)[: int(n * self.proportion)]
         tree = KDTree(points)
-        if not isinstance(seed, LegacySampler):
+        in_order = isinstance(seed, LegacySampler)
+        if not in_order:
             # Records that lie together are looked up together; R goes through them as drawn.
             place = np.empty(n, dtype=np.int64)
             place[tree.indices] = np.arange(n)
@@ -272,7 +273,7 @@ class NeighbourhoodSampling:
         donors = np.full((n, len(groups)), -1, dtype=np.int64)
         for start in range(0, len(order), CHUNK):
             part = order[start : start + CHUNK]
-            flat, size = self._near(tree, points, part, eps[part])
+            flat, size = self._near(tree, points, part, eps[part], in_order)
             counts[part] = size
             few = np.flatnonzero(size < self.nearest)
             if len(few):
@@ -330,16 +331,23 @@ class NeighbourhoodSampling:
         return sorted(every, key=lambda group: names.index(group[0]))
 
     def _near(
-        self, tree: KDTree, points: Floats, part: Integers, eps: Floats
+        self, tree: KDTree, points: Floats, part: Integers, eps: Floats, in_order: bool
     ) -> tuple[Integers, Integers]:
-        """Neighbours of some records, one after the other in increasing order, and how many."""
+        """Neighbours of some records, one after the other, and how many.
+
+        In increasing order only if asked for: what a legacy sampler draws depends on it.
+        """
         found = KDTree(points[part]).sparse_distance_matrix(
             tree, float(eps.max()), output_type="ndarray"
         )
         at, cells = found["i"].astype(np.int64), found["j"].astype(np.int64)
         kept = (found["v"] < eps[at]) & (cells != part[at])
         at, cells = at[kept], cells[kept]
-        order = np.argsort(at * len(points) + cells)
+        if in_order:
+            order = np.argsort(at * len(points) + cells)
+        else:
+            # Small types are sorted without comparisons.
+            order = np.argsort(at.astype(np.min_scalar_type(len(part))), kind="stable")
         return cells[order], np.bincount(at, minlength=len(part))
 
     def _with_nearest(

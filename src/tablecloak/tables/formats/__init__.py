@@ -2,5 +2,16 @@
 
 from tablecloak.tables.formats.frames import read_frame, read_problem, write_frame, write_problem
 from tablecloak.tables.formats.jj import read_jj, write_jj
+from tablecloak.tables.formats.streams import column_names, read_columns, replace_columns
 
-__all__ = ["read_frame", "read_jj", "read_problem", "write_frame", "write_jj", "write_problem"]
+__all__ = [
+    "column_names",
+    "read_columns",
+    "read_frame",
+    "read_jj",
+    "read_problem",
+    "replace_columns",
+    "write_frame",
+    "write_jj",
+    "write_problem",
+]

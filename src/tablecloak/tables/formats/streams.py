@@ -1,0 +1,156 @@
+"""Files of records larger than memory: some columns at once, the others piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import replacing
+from tablecloak.tables.formats.frames import read_frame
+
+__all__ = ["column_names", "read_columns", "replace_columns"]
+
+PIECE = 200_000
+"""Records that are held at once besides the columns that change."""
+
+
+def column_names(path: str | Path) -> list[str]:
+    """Return the names of the columns of a CSV or Parquet file.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist or cannot be read.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: this file does not exist. Check the path.")
+    try:
+        if path.suffix.lower() == ".parquet":
+            import pyarrow.parquet
+
+            return list(map(str, pyarrow.parquet.read_schema(path).names))
+        return list(map(str, pd.read_csv(path, nrows=0).columns))
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def read_columns(
+    path: str | Path, columns: Sequence[str], *, as_text: bool = False
+) -> pd.DataFrame:
+    """Read some columns of a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : path
+    columns : sequence of str
+    as_text : bool, default=False
+        Columns of a CSV file as they stand there, so that "01" stays "01".
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or a column is not there.
+    """
+    path = Path(path)
+    known = column_names(path)
+    for name in columns:
+        if name not in known:
+            raise InputError(f"{path}: there is no column {name!r}.{suggestion(name, known)}")
+    wanted = [name for name in known if name in set(columns)]
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pd.read_parquet(path, columns=wanted)
+        # Before pandas 3 the default parser may be off in the last digit.
+        is_exact = int(pd.__version__.split(".")[0]) >= 3
+        exact: Any = {} if is_exact else {"float_precision": "round_trip"}
+        kinds: Any = str if as_text else None
+        frame: pd.DataFrame = pd.read_csv(path, usecols=wanted, dtype=kinds, **exact)
+        return frame
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def replace_columns(source: str | Path, target: str | Path, changed: pd.DataFrame) -> None:
+    """Copy a file of records with other values in some columns, piece by piece.
+
+    Parameters
+    ----------
+    source, target : path
+        CSV or Parquet. What is not replaced is copied as it stands.
+    changed : pandas.DataFrame
+        One row for each record of the source, in its order.
+
+    Raises
+    ------
+    InputError
+        If the source has another number of records.
+    """
+    source, target = Path(source), Path(target)
+    with replacing(target) as temporary:
+        writer = _Writer(temporary, parquet=target.suffix.lower() == ".parquet")
+        at = 0
+        for piece in _pieces(source, typed=source.suffix.lower() != target.suffix.lower()):
+            part = changed.iloc[at : at + len(piece)]
+            at += len(piece)
+            if len(part) < len(piece):
+                break
+            for name in changed.columns:
+                piece[name] = part[name].to_numpy()
+            writer.add(piece)
+        writer.close()
+        if at != len(changed):
+            raise InputError(
+                f"{source}: the number of records has changed since it was read. Nothing was "
+                f"written."
+            )
+
+
+def _pieces(path: Path, *, typed: bool) -> Iterator[pd.DataFrame]:
+    """Read a file piece by piece; whole if types must be known, as from CSV to Parquet."""
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet
+
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(PIECE):
+                yield batch.to_pandas()
+        return
+    if typed:
+        yield read_frame(path)
+        return
+    with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=PIECE) as reader:
+        yield from reader
+
+
+class _Writer:
+    """Appends frames to a file."""
+
+    def __init__(self, path: Path, *, parquet: bool) -> None:
+        self.path = path
+        self.parquet = parquet
+        self.begun = False
+        self.file: Any = None
+
+    def add(self, frame: pd.DataFrame) -> None:
+        if not self.parquet:
+            with self.path.open("a" if self.begun else "w", newline="", encoding="utf-8") as file:
+                frame.to_csv(file, header=not self.begun, index=False)
+            self.begun = True
+            return
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        if self.file is None:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            self.file = pyarrow.parquet.ParquetWriter(self.path, table.schema)
+        else:
+            table = pa.Table.from_pandas(frame, schema=self.file.schema, preserve_index=False)
+        self.file.write_table(table)
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()

@@ -23,7 +23,7 @@ table { border-collapse: collapse; margin: .5rem 0; display: block; overflow-x: 
 th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 tr:nth-child(even) td { background: var(--soft); }
-figure { margin: 1rem 0; background: #fff; border-radius: 4px; padding: .5rem; }
+figure { margin: 1rem 0; background: #fff; color: #222; border-radius: 4px; padding: .5rem; }
 figure svg { max-width: 100%; height: auto; }
 .secret { border: 1px solid #d62828; padding: .4rem .8rem; border-radius: 4px; }
 @media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } }
@@ -55,7 +55,7 @@ class Page:
 
     def table(self, frame: pd.DataFrame, *, index: bool = True) -> None:
         """Add a table; numbers with six significant digits."""
-        text = frame.to_html(index=index, border=0, float_format=lambda value: f"{value:.6g}")
+        text = frame.rename_axis(None).to_html(index=index, border=0, float_format=lambda value: f"{value:.6g}")
         self.parts.append(text.replace(' class="dataframe"', ""))
 
     def figure(self, figure: Any, caption: str) -> None:

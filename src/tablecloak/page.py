@@ -55,7 +55,8 @@ class Page:
 
     def table(self, frame: pd.DataFrame, *, index: bool = True) -> None:
         """Add a table; numbers with six significant digits."""
-        text = frame.rename_axis(None).to_html(index=index, border=0, float_format=lambda value: f"{value:.6g}")
+        plain = frame.rename_axis(None)
+        text = plain.to_html(index=index, border=0, float_format=lambda value: f"{value:.6g}")
         self.parts.append(text.replace(' class="dataframe"', ""))
 
     def figure(self, figure: Any, caption: str) -> None:

@@ -198,3 +198,27 @@ def test_bad_input_is_named():
         NeighbourhoodSampling(1.0, columns=["x"]).protect(frame).follow([9])
     lonely = NeighbourhoodSampling(1e-6, columns=["x"]).protect(frame)
     assert "take a larger one" in lonely.summary()
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.sampled_from([0.3, 1.0, 2.5]), st.sampled_from([1.0, 0.4]))
+def test_neighbours_are_all_records_closer_than_eps(seed, eps, weight):
+    """Columns with few distant values part the records: that changes nothing but time."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(60, 200))
+    frame = pd.DataFrame(random.normal(size=(n, 2)), columns=["a", "b"])
+    frame = frame.assign(c=random.integers(0, 2, n), d=random.integers(0, 3, n))
+    frame.loc[:2, "c"], frame.loc[:2, "d"] = [0, 1, 1], [0, 1, 2]
+    own = eps * random.uniform(0.5, 1.5, n)
+    method = NeighbourhoodSampling(own, weights={"c": weight}, nearest=0, proportion=0.8)
+    release = method.protect(frame, seed=seed)
+    points = ((frame - frame.mean()) / frame.std()).to_numpy() * [1, 1, weight, 1]
+    distance = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
+    np.fill_diagonal(distance, np.inf)
+    near = distance < own[:, None]
+    masked = release.neighbours >= 0
+    assert masked.sum() == int(0.8 * n)
+    np.testing.assert_array_equal(release.neighbours[masked], near.sum(axis=1)[masked])
+    for column in range(release.donors.shape[1]):
+        drawn = release.donors[:, column]
+        assert np.all(near[np.flatnonzero(drawn >= 0), drawn[drawn >= 0]])

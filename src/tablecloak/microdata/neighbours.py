@@ -17,7 +17,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -33,6 +33,18 @@ __all__ = ["LegacySampler", "NeighbourRelease", "NeighbourhoodSampling"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+Neighbours = tuple[Integers, Integers, Integers]
+"""Some records, their neighbours one after the other, and how many each has."""
+
+FEW_VALUES = 20
+"""Different values up to which a column may part the records into strata."""
+
+LEAST_IN_STRATUM = 50
+"""Records in a stratum on average; smaller ones are not worth a tree each."""
+
+LEAF = 16
+"""Points in a leaf of a tree."""
 
 CHUNK = 2000
 """Records whose neighbours are held at once."""
@@ -262,19 +274,15 @@ class NeighbourhoodSampling:
         eps = np.broadcast_to(np.asarray(self.eps, dtype=np.float64), (n,))
         order = sampler.permutation(n)[: int(n * self.proportion)]
         tree = KDTree(points)
-        in_order = isinstance(seed, LegacySampler)
-        if not in_order:
-            # Records that lie together are looked up together; R goes through them as drawn.
-            place = np.empty(n, dtype=np.int64)
-            place[tree.indices] = np.arange(n)
-            order = order[np.argsort(place[order])]
         counts = np.full(n, -1, dtype=np.int64)
         fallback = np.zeros(n, dtype=bool)
         donors = np.full((n, len(groups)), -1, dtype=np.int64)
-        for start in range(0, len(order), CHUNK):
-            part = order[start : start + CHUNK]
-            flat, size = self._near(tree, points, part, eps[part], in_order)
-            counts[part] = size
+        near = self._by_strata(points, order, eps)
+        if isinstance(seed, LegacySampler):
+            near = self._in_order(tree, points, order, eps)
+        for part, found, number in near:
+            counts[part] = number
+            flat, size = found, number
             few = np.flatnonzero(size < self.nearest)
             if len(few):
                 fallback[part[few]] = True
@@ -330,25 +338,43 @@ class NeighbourhoodSampling:
         every = [*together, *([name] for name in rest)]
         return sorted(every, key=lambda group: names.index(group[0]))
 
-    def _near(
-        self, tree: KDTree, points: Floats, part: Integers, eps: Floats, in_order: bool
-    ) -> tuple[Integers, Integers]:
-        """Neighbours of some records, one after the other, and how many.
+    def _in_order(
+        self, tree: KDTree, points: Floats, order: Integers, eps: Floats
+    ) -> Iterator[Neighbours]:
+        """Neighbours of records as they come, each record's in increasing order.
 
-        In increasing order only if asked for: what a legacy sampler draws depends on it.
+        What a legacy sampler draws depends on both.
         """
-        found = KDTree(points[part]).sparse_distance_matrix(
-            tree, float(eps.max()), output_type="ndarray"
-        )
-        at, cells = found["i"].astype(np.int64), found["j"].astype(np.int64)
-        kept = (found["v"] < eps[at]) & (cells != part[at])
-        at, cells = at[kept], cells[kept]
-        if in_order:
-            order = np.argsort(at * len(points) + cells)
-        else:
-            # Small types are sorted without comparisons.
-            order = np.argsort(at.astype(np.min_scalar_type(len(part))), kind="stable")
-        return cells[order], np.bincount(at, minlength=len(part))
+        for start in range(0, len(order), CHUNK):
+            part = order[start : start + CHUNK]
+            at, cells = _pairs(tree, points[part], eps[part])
+            other = cells != part[at]
+            at, cells = at[other], cells[other]
+            sort = np.argsort(at * len(points) + cells)
+            yield part, cells[sort], np.bincount(at, minlength=len(part))
+
+    def _by_strata(self, points: Floats, order: Integers, eps: Floats) -> Iterator[Neighbours]:
+        """Neighbours of records, those that lie together one after the other.
+
+        Records that differ in a column with few distant values are no neighbours: a tree for
+        each combination of these values, over the other columns alone, is several times faster.
+        """
+        wanted = np.zeros(len(points), dtype=bool)
+        wanted[order] = True
+        stratum, soft = _strata(points, float(eps.max()))
+        members = np.split(np.argsort(stratum, kind="stable"), np.cumsum(np.bincount(stratum))[:-1])
+        for inside in members:
+            place = points[inside][:, soft] if soft.any() else np.zeros((len(inside), 1))
+            tree = KDTree(place, leafsize=LEAF)
+            local = tree.indices[wanted[inside[tree.indices]]]
+            for start in range(0, len(local), CHUNK):
+                some = local[start : start + CHUNK]
+                at, cells = _pairs(tree, place[some], eps[inside[some]])
+                other = cells != some[at]
+                at, cells = at[other], cells[other]
+                # Small types are sorted without comparisons.
+                sort = np.argsort(at.astype(np.min_scalar_type(len(some))), kind="stable")
+                yield inside[some], inside[cells[sort]], np.bincount(at, minlength=len(some))
 
     def _with_nearest(
         self,
@@ -402,6 +428,40 @@ class NeighbourhoodSampling:
             donors,
             eps,
         )
+
+
+def _pairs(tree: KDTree, places: Floats, eps: Floats) -> tuple[Integers, Integers]:
+    """Pairs of a place and a point of a tree that lie closer than the eps of the place."""
+    found = KDTree(places, leafsize=LEAF).sparse_distance_matrix(
+        tree, float(eps.max()), output_type="ndarray"
+    )
+    near = found["v"] < eps[found["i"]]
+    return found["i"][near].astype(np.int64), found["j"][near].astype(np.int64)
+
+
+def _strata(points: Floats, eps: float) -> tuple[Integers, Flags]:
+    """Number the combinations of columns with few values that lie at least `eps` apart.
+
+    Returns
+    -------
+    stratum : numpy.ndarray of int, shape (n_records,)
+    soft : numpy.ndarray of bool, shape (n_columns,)
+        The other columns.
+    """
+    stratum = np.zeros(len(points), dtype=np.int64)
+    soft = np.ones(points.shape[1], dtype=bool)
+    for column in range(points.shape[1]):
+        # A look at some records spares sorting a column of continuous values.
+        if len(np.unique(points[:1000, column])) > FEW_VALUES:
+            continue
+        values, codes = np.unique(points[:, column], return_inverse=True)
+        if len(values) > FEW_VALUES or np.any(np.diff(values) < eps):
+            continue
+        combined, numbers = np.unique(stratum * len(values) + codes.ravel(), return_inverse=True)
+        if len(combined) <= max(len(points) // LEAST_IN_STRATUM, 1):
+            soft[column] = False
+            stratum = numbers.ravel().astype(np.int64)
+    return stratum, soft
 
 
 def _least_squares(frame: pd.DataFrame, response: str, predictors: Sequence[str]) -> pd.DataFrame:

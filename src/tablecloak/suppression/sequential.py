@@ -76,7 +76,7 @@ INTERIOR_ROWS = 4000
 PROGRAMS = (6, 400)
 """Fewest and most programs over the whole table for what no neighbourhood can protect."""
 
-REGIONS = ((12, 4, 20_000), (30, 3, 20_000))
+REGIONS = ((12, 4, 20_000), (30, 3, 20_000), (60, 3, 60_000), (100, 3, 100_000))
 """Width, slack and size of the regions of a very large table."""
 
 FEW = 50

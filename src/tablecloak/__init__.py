@@ -16,6 +16,7 @@ _HOME = {
     "AdjustmentRisk": "cta.risk",
     "Audit": "suppression.audit",
     "CellStatus": "tables.problem",
+    "Comparison": "comparison",
     "Covariance": "cta.preserve",
     "CoveringIntervals": "cta.covering",
     "Dimension": "tables.dimensions",
@@ -49,6 +50,7 @@ _HOME = {
     "adjust": "cta.adjust",
     "adjust_together": "cta.together",
     "attack_adjustment": "cta.risk",
+    "compare": "comparison",
     "controlled_rounding": "cta.rounding",
     "audit": "release",
     "each": "cta.preserve",
@@ -70,6 +72,8 @@ _HOME = {
 
 if TYPE_CHECKING:
     from tablecloak import examples as examples
+    from tablecloak.comparison import Comparison as Comparison
+    from tablecloak.comparison import compare as compare
     from tablecloak.cta.adjust import adjust as adjust
     from tablecloak.cta.adjustment import Adjustment as Adjustment
     from tablecloak.cta.covering import CoveringIntervals as CoveringIntervals

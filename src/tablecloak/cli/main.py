@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tablecloak import __version__
-from tablecloak.cli import audit, convert, microdata, problem, protect, securesum
+from tablecloak.cli import audit, compare, convert, microdata, problem, protect, securesum
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,6 +40,7 @@ def _main(
 protect.register(app)
 problem.register(app)
 audit.register(app)
+compare.register(app)
 convert.register(app)
 microdata.register(app)
 securesum.register(app)

@@ -1,0 +1,140 @@
+"""Methods side by side: figures by hand, intervals by scipy, one page without secrets' leaks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from random_tables import random_problem
+from tablecloak.cli.main import app
+from tablecloak.comparison import hidden_intervals, utility
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def cox():
+    problem = tc.examples.cox_rounded()
+    return tc.compare(problem, time_limit=20)
+
+
+def test_figures_of_coxs_table_are_those_computed_by_hand(cox):
+    problem = cox.problem
+    a, sensitive = problem.table.values, problem.sensitive
+    row = cox.table.loc["suppression"]
+    hidden = cox.releases["suppression"].suppressed
+    assert hidden.sum() == 12
+    assert row["exact"] == pytest.approx(1 - 12 / len(a))
+    assert row["value_lost"] == pytest.approx(3076 / a.sum())
+    for name in ("adjustment", "adjustment with statistics"):
+        row, x = cox.table.loc[name], cox.releases[name].values
+        assert row["value_lost"] == pytest.approx(np.abs(x - a).sum() / a.sum())
+        assert row["exact"] == pytest.approx(np.mean(np.abs(x - a) < 1e-6))
+        assert row["correlation"] == pytest.approx(np.corrcoef(a, x)[0, 1])
+        slope = np.cov(a[sensitive], x[sensitive])[0, 1] / np.var(a[sensitive], ddof=1)
+        assert row["sensitive_slope"] == pytest.approx(slope)
+        assert row["variance_ratio"] == pytest.approx(np.var(x) / np.var(a))
+    # The published finding: plain adjustment attenuates, with statistics the slope is 1.
+    assert cox.table.loc["adjustment", "sensitive_slope"] < 0.9
+    assert cox.table.loc["adjustment with statistics", "sensitive_slope"] == pytest.approx(
+        1, abs=0.01
+    )
+
+
+def test_who_knows_the_levels_undoes_plain_adjustment_but_not_suppression(cox):
+    assert cox.table.loc["adjustment", "guessed"] == 1
+    assert cox.table.loc["suppression", "guessed"] == 0
+    assert cox.map.best(0.2) == ["suppression"]
+    assert cox.verdict().startswith("Take suppression")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_intervals_of_suppressed_cells_equal_those_of_scipy(seed):
+    problem = random_problem(seed)
+    pattern = tc.suppress(problem)
+    lower, upper = hidden_intervals(pattern)
+    a, hidden = problem.table.values, pattern.suppressed
+    bounds = [
+        (low, high) if free else (value, value)
+        for low, high, value, free in zip(
+            problem.lower_bound, problem.upper_bound, a, hidden, strict=True
+        )
+    ]
+    equations = problem.table.relations.toarray()
+    for cell in range(len(a)):
+        cost = np.zeros(len(a))
+        cost[cell] = 1.0
+        for sign, end in ((1, lower[cell]), (-1, upper[cell])):
+            found = linprog(
+                sign * cost, A_eq=equations, b_eq=problem.table.right_hand_side, bounds=bounds
+            )
+            assert sign * found.fun == pytest.approx(end, abs=1e-5)
+    shown = utility(pattern)
+    midpoints = (lower + upper) / 2
+    assert shown["mean_change"] == pytest.approx(np.mean(np.abs(midpoints - a) / a))
+
+
+def test_given_releases_functions_and_failures():
+    problem = tc.examples.cox_rounded()
+
+    def impossible(problem):
+        raise tc.ModelError("no such table")
+
+    found = tc.compare(
+        problem,
+        {
+            "rounded": lambda p: tc.controlled_rounding(p, base=100),
+            "pattern": tc.suppress(problem),
+            "impossible": impossible,
+        },
+    )
+    assert list(found.table["kind"]) == ["rounding", "suppression"]
+    assert found.failures == {"impossible": "no such table"}
+    assert "impossible: no such table" in found.verdict()
+    rounded = found.releases["rounded"].values
+    truth = problem.table.values
+    assert found.table.loc["rounded", "value_lost"] == pytest.approx(
+        np.abs(rounded - truth).sum() / truth.sum()
+    )
+
+
+def test_what_cannot_be_compared_is_refused():
+    problem = tc.examples.cox_rounded()
+    with pytest.raises(tc.InputError, match="nothing to compare"):
+        tc.compare(problem, {})
+    with pytest.raises(tc.InputError, match="DataFrame cannot be compared"):
+        tc.compare(problem, {"frame": pd.DataFrame()})
+    with pytest.raises(tc.InputError, match="release of another table"):
+        tc.compare(problem, {"other": tc.suppress(random_problem(1))})
+
+
+def test_the_command_compares_a_job_and_writes_one_private_page(tmp_path):
+    page, measures = tmp_path / "page.html", tmp_path / "measures.csv"
+    problem = tmp_path / "cox.jj"
+    tc.write_jj(tc.examples.cox_rounded(), problem)
+    command = ["compare", str(problem), "--report", str(page), "-o", str(measures)]
+    done = CliRunner().invoke(app, [*command, "--time-limit", "10"])
+    assert done.exit_code == 0, done.output
+    assert "Take suppression" in done.output
+    assert set(pd.read_csv(measures)["release"]) >= {"suppression", "adjustment"}
+    for path in (page, measures):
+        assert path.stat().st_mode & 0o077 == 0
+    text = page.read_text()
+    assert "Take suppression" in text
+    assert not re.search(r"<script|<link|@import", text)
+
+
+def test_enterprises_are_compared_from_their_job():
+    from tablecloak.job import load_problem, read_job
+
+    problem = load_problem(read_job(EXAMPLES / "enterprises" / "job.toml"))
+    found = tc.compare(problem, time_limit=2)
+    assert found.table.loc["suppression", "exact"] > 0.3
+    assert found.table.loc["adjustment", "correlation"] > 0.99

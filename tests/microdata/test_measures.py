@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 import tablecloak as tc
 from tablecloak.microdata import (
     Microaggregation,
+    correlations_compared,
     information_loss,
     interval_disclosure,
     key_risk,
     propensity,
     record_linkage,
+    regression_compared,
     special_uniques,
 )
 
@@ -124,3 +126,18 @@ def test_bad_input_is_named():
         Microaggregation(["a"], 5).protect(frame)
     with pytest.raises(tc.InputError, match="at most 16"):
         special_uniques(frame, ["a"] * 17)
+
+
+def test_correlations_and_regressions_are_compared_pair_by_pair():
+    random = np.random.default_rng(8)
+    original = pd.DataFrame(random.normal(size=(300, 3)), columns=list("abc"))
+    released = original + random.normal(size=(300, 3))
+    found = correlations_compared(original, released, ["a", "b", "c"])
+    assert found[["one", "other"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
+    for _, row in found.iterrows():
+        pair = [row["one"], row["other"]]
+        assert row["original"] == pytest.approx(np.corrcoef(original[pair].T)[0, 1])
+        assert row["change"] == pytest.approx(np.corrcoef(released[pair].T)[0, 1] - row["original"])
+    table = regression_compared(original, original * 2, "a", ["b"])
+    assert table.loc["b", "relative_change"] == pytest.approx(0)
+    assert table.loc["(intercept)", "relative_change"] == pytest.approx(1)

@@ -8,11 +8,13 @@ from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.measures import (
     KeyRisk,
+    correlations_compared,
     information_loss,
     interval_disclosure,
     key_risk,
     propensity,
     record_linkage,
+    regression_compared,
     special_uniques,
 )
 from tablecloak.microdata.microaggregation import Microaggregation, MicroaggregationRelease
@@ -67,6 +69,7 @@ __all__ = [
     "Topcoding",
     "best_below",
     "choose_model",
+    "correlations_compared",
     "frontier",
     "information_loss",
     "interval_disclosure",
@@ -75,6 +78,7 @@ __all__ = [
     "plot_slope_map",
     "propensity",
     "record_linkage",
+    "regression_compared",
     "risk_utility_map",
     "secure_regression",
     "secure_sum",

@@ -29,11 +29,13 @@ from tablecloak.microdata.coding import CodedRecords
 
 __all__ = [
     "KeyRisk",
+    "correlations_compared",
     "information_loss",
     "interval_disclosure",
     "key_risk",
     "propensity",
     "record_linkage",
+    "regression_compared",
     "special_uniques",
 ]
 
@@ -270,3 +272,52 @@ def _numbers(
     if constant:
         raise InputError(f"Columns {constant} are constant, so that they have no scale.")
     return x, y
+
+
+def regression_compared(
+    original: pd.DataFrame, released: pd.DataFrame, response: str, predictors: Sequence[str]
+) -> pd.DataFrame:
+    """Compare an analyst's least-squares regression on original and released records.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Coefficients and standard errors of both, and the change relative to the original.
+        Records with missing values are left out.
+    """
+    before, after = (_least_squares(frame, response, predictors) for frame in (original, released))
+    table = before.add_suffix("_original").join(after.add_suffix("_masked"))
+    change = table["coefficient_masked"] / table["coefficient_original"] - 1
+    return table.assign(relative_change=change)
+
+
+def correlations_compared(
+    original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]
+) -> pd.DataFrame:
+    """Compare the correlation of each pair of columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``one, other, original, released, change``; records with a missing value in a file are
+        left out there.
+    """
+    before, after = (frame[list(columns)].dropna().corr() for frame in (original, released))
+    rows = [
+        (one, other, before.loc[one, other], after.loc[one, other])
+        for one, other in itertools.combinations(columns, 2)
+    ]
+    table = pd.DataFrame(rows, columns=["one", "other", "original", "released"])
+    return table.assign(change=table["released"] - table["original"])
+
+
+def _least_squares(frame: pd.DataFrame, response: str, predictors: Sequence[str]) -> pd.DataFrame:
+    used = frame[[response, *predictors]].dropna()
+    x = np.column_stack([np.ones(len(used)), used[list(predictors)].to_numpy(dtype=np.float64)])
+    y = used[response].to_numpy(dtype=np.float64)
+    found = np.linalg.lstsq(x, y, rcond=None)[0]
+    sigma2 = float(np.sum((y - x @ found) ** 2)) / (len(y) - x.shape[1])
+    errors = np.sqrt(sigma2 * np.diag(np.linalg.inv(x.T @ x)))
+    return pd.DataFrame(
+        {"coefficient": found, "standard_error": errors}, index=["(intercept)", *predictors]
+    )

@@ -27,6 +27,7 @@ import pandas as pd
 from scipy.spatial import KDTree
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.measures import regression_compared
 
 __all__ = ["LegacySampler", "NeighbourRelease", "NeighbourhoodSampling"]
 
@@ -191,12 +192,7 @@ class NeighbourRelease:
             Coefficients and standard errors of both, and the change relative to the original.
             Masked records with missing values are left out.
         """
-        before, after = (
-            _least_squares(frame, response, predictors) for frame in (self.original, self.frame)
-        )
-        table = before.add_suffix("_original").join(after.add_suffix("_masked"))
-        change = table["coefficient_masked"] / table["coefficient_original"] - 1
-        return table.assign(relative_change=change)
+        return regression_compared(self.original, self.frame, response, predictors)
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
@@ -462,15 +458,3 @@ def _strata(points: Floats, eps: float) -> tuple[Integers, Flags]:
             soft[column] = False
             stratum = numbers.ravel().astype(np.int64)
     return stratum, soft
-
-
-def _least_squares(frame: pd.DataFrame, response: str, predictors: Sequence[str]) -> pd.DataFrame:
-    used = frame[[response, *predictors]].dropna()
-    x = np.column_stack([np.ones(len(used)), used[list(predictors)].to_numpy(dtype=np.float64)])
-    y = used[response].to_numpy(dtype=np.float64)
-    found = np.linalg.lstsq(x, y, rcond=None)[0]
-    sigma2 = float(np.sum((y - x @ found) ** 2)) / (len(y) - x.shape[1])
-    errors = np.sqrt(sigma2 * np.diag(np.linalg.inv(x.T @ x)))
-    return pd.DataFrame(
-        {"coefficient": found, "standard_error": errors}, index=["(intercept)", *predictors]
-    )

@@ -10,7 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.measures import interval_disclosure, key_risk, record_linkage
+from tablecloak.microdata.measures import (
+    correlations_compared,
+    interval_disclosure,
+    key_risk,
+    record_linkage,
+)
 from tablecloak.page import Page
 from tablecloak.plotting import new_figure
 
@@ -162,14 +167,12 @@ def _draw_correlations(
 ) -> None:
     """Correlation of each pair of columns, after over before: on the diagonal nothing changed."""
     figure, axes = new_figure(5, 4.5)
-    above = np.triu_indices(len(names), 1)
-    before = original[list(names)].corr().to_numpy()[above]
-    after = released[list(names)].corr().to_numpy()[above]
+    found = correlations_compared(original, released, names)
     axes.plot([-1, 1], [-1, 1], color="grey", linewidth=0.8)
-    axes.plot(before, after, "o", color="#457b9d", markersize=4)
+    axes.plot(found["original"], found["released"], "o", color="#457b9d", markersize=4)
     axes.set_xlabel("correlation before")
     axes.set_ylabel("correlation after")
-    worst = float(np.nanmax(np.abs(before - after)))
+    worst = float(found["change"].abs().max())
     page.figure(figure, f"Correlations of pairs of columns; the largest change is {worst:.3g}")
 
 

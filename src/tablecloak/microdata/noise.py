@@ -219,18 +219,20 @@ class CovarianceNoise:
             If a column is missing, not numeric, constant, or has missing values; names it.
         """
         random = np.random.default_rng(seed)
-        values = np.column_stack([numbers_of(frame, name) for name in self.columns])
-        for name in self.columns:
-            if frame[name].nunique() < 2:
+        values = [numbers_of(frame, name) for name in self.columns]
+        for name, column in zip(self.columns, values, strict=True):
+            if len(column) < 2 or column.min() == column.max():
                 raise InputError(
                     f"Column {name!r} is constant: noise as a share of its variance is none."
                 )
-        covariance = np.atleast_2d(np.cov(values.T))
+        covariance = np.atleast_2d(np.cov(values))
         # Singular blocks, such as a column and its double, are allowed.
         size, axes = np.linalg.eigh(covariance)
         root = axes * np.sqrt(np.maximum(size, 0.0) * self.noise)
-        masked = values + random.standard_normal(values.shape) @ root.T
+        normal = random.standard_normal((len(values), len(frame)))
         released = frame.copy()
-        for at, name in enumerate(self.columns):
-            released[name] = masked[:, at]
+        for name, column, row in zip(self.columns, values, root, strict=True):
+            masked = row @ normal
+            masked += column
+            released[name] = masked
         return NoiseRelease(released, self.noise, tuple(self.columns), covariance)

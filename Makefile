@@ -25,7 +25,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff format --check src tests examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 clean:
 	rm -rf $(VENV) results

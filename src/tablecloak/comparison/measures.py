@@ -11,7 +11,6 @@ ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -19,19 +18,17 @@ import numpy.typing as npt
 
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.preserve import moments
-from tablecloak.cta.risk import RECOVERED, Knowledge, attack_adjustment
+from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
 from tablecloak.cta.rounding import RoundedTable
 from tablecloak.errors import InputError
 from tablecloak.suppression.attack import Attack, with_finite_bounds
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.suppression.system import System
-from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Guesses", "Release", "guesses", "hidden_intervals", "method_of", "seen", "utility"]
+__all__ = ["Release", "guesses", "hidden_intervals", "method_of", "risk", "seen", "utility"]
 
 Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 Release: TypeAlias = SuppressionPattern | Adjustment | RoundedTable
 
@@ -39,47 +36,22 @@ UNCHANGED = 1e-9
 """Change, as a share of the median level, below which a value counts as published exactly."""
 
 
-@dataclass(frozen=True, eq=False)
-class Guesses:
-    """What an intruder takes for the sensitive cells. Secret.
+def risk(found: Guesses) -> dict[str, float]:
+    """Return the share of right guesses, and the errors as multiples of the level.
 
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    values : numpy.ndarray of float, shape (n_sensitive,)
+    Returns
+    -------
+    dict of str to float
+        ``guessed``, ``worst_error``, ``mean_error``; the errors are NaN if no cell has a level.
     """
-
-    problem: ProtectionProblem
-    values: Floats
-
-    @property
-    def errors(self) -> Floats:
-        """Guess minus truth."""
-        return self.values - self.problem.table.values[self.problem.sensitive]
-
-    @property
-    def levels(self) -> Floats:
-        """Protection level on the side of the guess."""
-        problem, cells = self.problem, self.problem.sensitive
-        above = self.errors > 0
-        return np.where(above, problem.upper_protection[cells], problem.lower_protection[cells])
-
-    @property
-    def right(self) -> Flags:
-        """Which guesses lie within the level of the truth."""
-        right: Flags = np.abs(self.errors) < RECOVERED * self.levels
-        return right
-
-    def measures(self) -> dict[str, float]:
-        """Share of right guesses, and their errors as multiples of the level."""
-        levels = np.where(self.levels > 0, self.levels, np.nan)
-        relative = np.abs(self.errors) / levels
-        known = relative[np.isfinite(relative)]
-        return {
-            "guessed": float(np.mean(self.right)) if len(self.values) else 0.0,
-            "worst_error": float(known.min()) if len(known) else np.nan,
-            "mean_error": float(known.mean()) if len(known) else np.nan,
-        }
+    levels = np.where(found.levels > 0, found.levels, np.nan)
+    relative = np.abs(found.errors) / levels
+    known = relative[np.isfinite(relative)]
+    return {
+        "guessed": found.share_recovered,
+        "worst_error": float(known.min()) if len(known) else np.nan,
+        "mean_error": float(known.mean()) if len(known) else np.nan,
+    }
 
 
 def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
@@ -135,8 +107,7 @@ def guesses(
         What the analyst sees, if it is known already.
     """
     if isinstance(release, Adjustment):
-        found = attack_adjustment(release, knows=knows, time_limit=time_limit)
-        return Guesses(release.problem, found.guesses)
+        return attack_adjustment(release, knows=knows, time_limit=time_limit)
     shown = seen(release) if values is None else values
     return Guesses(release.problem, shown[release.problem.sensitive])
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.comparison.measures import Release, guesses, method_of, seen, utility
+from tablecloak.comparison.measures import Release, guesses, method_of, risk, seen, utility
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.preserve import Mean, Regression
 from tablecloak.cta.risk import Knowledge
@@ -177,7 +177,7 @@ def compare(
         found = guesses(release, knows=knows, time_limit=time_limit, values=values)
         rows[name] = {
             "kind": kind,
-            **found.measures(),
+            **risk(found),
             **utility(release, values),
             "loss": release.loss,
             "bound": release.bound,

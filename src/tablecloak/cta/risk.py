@@ -27,7 +27,7 @@ from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 
-__all__ = ["AdjustmentRisk", "attack_adjustment"]
+__all__ = ["AdjustmentRisk", "Guesses", "attack_adjustment"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -38,24 +38,18 @@ RECOVERED = 1 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class AdjustmentRisk:
-    """Guesses of the sensitive cells, beside the truth. Secret.
+class Guesses:
+    """What an intruder takes for the sensitive cells of a release. Secret.
 
     Parameters
     ----------
     problem : ProtectionProblem
-    knows : str
     guesses : numpy.ndarray of float, shape (n_sensitive,)
         What the intruder takes for the true values.
-    published : numpy.ndarray of float, shape (n_sensitive,)
-    seconds : float
     """
 
     problem: ProtectionProblem
-    knows: str
     guesses: Floats
-    published: Floats
-    seconds: float
 
     @property
     def errors(self) -> Floats:
@@ -79,6 +73,25 @@ class AdjustmentRisk:
     def share_recovered(self) -> float:
         """Share of the sensitive cells that are guessed to within their level."""
         return float(np.mean(self.recovered)) if len(self.guesses) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustmentRisk(Guesses):
+    """Guesses from an adjusted table, beside the truth. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    guesses : numpy.ndarray of float, shape (n_sensitive,)
+        What the intruder takes for the true values.
+    knows : str
+    published : numpy.ndarray of float, shape (n_sensitive,)
+    seconds : float
+    """
+
+    knows: str
+    published: Floats
+    seconds: float
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each sensitive cell. Secret."""

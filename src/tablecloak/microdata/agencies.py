@@ -28,10 +28,10 @@ import json
 import secrets
 import ssl
 import struct
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,9 @@ __all__ = ["AgencyAddress", "Study", "make_certificate", "read_study", "take_par
 
 Floats = npt.NDArray[np.float64]
 
+OneRound: TypeAlias = Callable[[str, Floats | None], Awaitable[Floats]]
+"""Given question and argument, the sums over all agencies."""
+
 PROTOCOL: Final = "tablecloak-sums/1"
 
 LARGEST_MESSAGE = 1 << 24
@@ -61,6 +64,9 @@ LARGEST_MESSAGE = 1 << 24
 RETRY_SECONDS = 0.2
 
 CLOSING_SECONDS = 1.0
+
+GRACE_SECONDS = 2.0
+"""How long to wait for an explanation when an agency cannot be reached any more."""
 
 SAME_ARGUMENT = 1e-6
 """Relative difference between the argument that an agency is asked and the one it computed."""
@@ -434,6 +440,10 @@ class _Participant:
     async def _lead(self) -> Any:
         self.session = secrets.token_hex(16)
         await asyncio.gather(*(self._open(name) for name in self.study.names[1:]))
+        return await self._through(self._lead_round)
+
+    async def _through(self, one_round: OneRound) -> Any:
+        """Go through the questions of the study."""
         rounds = self.study.rounds()
         sums: Floats | None = None
         while True:
@@ -442,7 +452,7 @@ class _Participant:
             except StopIteration as end:
                 return end.value
             self.number += 1
-            sums = await self._lead_round(*asked)
+            sums = await one_round(*asked)
 
     async def _open(self, name: str) -> None:
         await self._send(name, _Open(**self._header()), patient=True)
@@ -499,15 +509,7 @@ class _Participant:
         if not isinstance(first, _Open) or first.sender != self.leader:
             raise self._broken(first.sender)
         self.session = first.session
-        rounds = self.study.rounds()
-        sums: Floats | None = None
-        while True:
-            try:
-                asked = next(rounds) if sums is None else rounds.send(sums)
-            except StopIteration as end:
-                return end.value
-            self.number += 1
-            sums = await self._follow_round(*asked)
+        return await self._through(self._follow_round)
 
     async def _follow_round(self, question: str, argument: Floats | None) -> Floats:
         modulus = self.study.arithmetic.modulus
@@ -584,8 +586,10 @@ class _Participant:
 
     async def _next(self, late: str) -> _AnyMessage:
         """Return the next message of this session."""
+        # The leader gives up first and says why.
+        patience = self.study.timeout + (0 if self.name == self.leader else GRACE_SECONDS)
         try:
-            found = await asyncio.wait_for(self.inbox.get(), self.study.timeout)
+            found = await asyncio.wait_for(self.inbox.get(), patience)
         except TimeoutError:
             raise _GivenUpError(f"{late} It was waited for {self.study.timeout:g} s.") from None
         if isinstance(found, _GivenUpError):
@@ -639,8 +643,20 @@ class _Participant:
                 return
             except (OSError, ssl.SSLError, asyncio.IncompleteReadError, TimeoutError):
                 if not patient or loop.time() + RETRY_SECONDS >= deadline:
-                    raise _GivenUpError(f"Agency {name!r} could not be reached.") from None
+                    gone = f"Agency {name!r} could not be reached."
+                    end = _GivenUpError(gone) if patient else await self._explained(gone)
+                    raise end from None
                 await asyncio.sleep(RETRY_SECONDS)
+
+    async def _explained(self, reason: str) -> _GivenUpError:
+        """Return why an agency is gone: what another one says soon, or else the given reason."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(GRACE_SECONDS, self.study.timeout)):
+                while True:
+                    found = await self.inbox.get()
+                    if isinstance(found, _Stop):
+                        return _GivenUpError(found.reason, told=True)
+        return _GivenUpError(reason)
 
     async def _deliver(self, name: str, message: _Message) -> None:
         host, port = self.addresses[name].place

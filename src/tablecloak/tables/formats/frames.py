@@ -88,9 +88,7 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     InputError
         If the file does not exist or cannot be read.
     """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path}: this file does not exist. Check the path.")
+    path = existing(path)
     try:
         if _kind(path) == "parquet":
             return pd.read_parquet(path)
@@ -100,6 +98,20 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
         return frame
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def existing(path: str | Path) -> Path:
+    """Return the path of a file that must be there.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: this file does not exist. Check the path.")
+    return path
 
 
 def write_frame(frame: pd.DataFrame, path: str | Path, *, secret: bool = False) -> None:

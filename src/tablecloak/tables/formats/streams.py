@@ -10,7 +10,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
-from tablecloak.tables.formats.frames import read_frame
+from tablecloak.tables.formats.frames import existing, read_frame
 
 __all__ = ["column_names", "read_columns", "replace_columns"]
 
@@ -26,9 +26,7 @@ def column_names(path: str | Path) -> list[str]:
     InputError
         If the file does not exist or cannot be read.
     """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path}: this file does not exist. Check the path.")
+    path = existing(path)
     try:
         if path.suffix.lower() == ".parquet":
             import pyarrow.parquet

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords, numbers_of, taken_from
 
 __all__ = ["TargetedSwapRelease", "TargetedSwapping"]
@@ -248,18 +248,10 @@ class _Homes:
     """Which record belongs to which household."""
 
     def __init__(self, frame: pd.DataFrame, name: str) -> None:
-        if name not in frame.columns:
-            known = map(str, frame.columns)
-            raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
-        missing = np.flatnonzero(frame[name].isna())
-        if len(missing):
-            raise InputError(
-                f"Column {name!r} has a missing value in row {frame.index[missing[0]]!r}."
-            )
-        codes, names = pd.factorize(frame[name], sort=True)
-        self.of_record: Integers = codes.astype(np.int64)
-        self.names = np.asarray(names, dtype=object)
-        self.count = len(names)
+        coded = CodedRecords.of(frame, [name])
+        self.of_record: Integers = coded.codes[0].astype(np.int64)
+        self.names = coded.categories[0]
+        self.count = len(self.names)
         self.first: Integers = np.unique(self.of_record, return_index=True)[1]
         self.size: Integers = np.bincount(self.of_record)
 
@@ -336,12 +328,7 @@ class _Pairing:
                 self._found.append((pairs, level, forced))
 
     def _matched(self, seekers: Integers, stratum: Integers, area: Integers) -> Integers:
-        """Pair each seeker with the donor of the same rank in its stratum, if that is elsewhere.
-
-        Ranks are by area in opposite orders, so that most meet somebody from elsewhere.
-        """
-        seeking = np.zeros(len(stratum), dtype=bool)
-        seeking[seekers] = True
+        """Pair each seeker with the donor of the same random rank in its stratum, if elsewhere."""
         donors = np.flatnonzero(~self.used & np.isin(stratum, stratum[seekers]))
         # Two who both seek may serve each other; a seeker comes first as a seeker.
         seekers = seekers[self.random.permutation(len(seekers))]

@@ -35,7 +35,8 @@ _REQUIRED = (
 )
 _OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf, "capacity_up":
              np.inf, "reasons": ""}  # fmt: skip
-_ROUND_TRIP = {"float_precision": "round_trip"}
+# Before pandas 3 the default parser may be off in the last digit.
+EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -92,9 +93,7 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     try:
         if _kind(path) == "parquet":
             return pd.read_parquet(path)
-        # Before pandas 3 the default parser may be off in the last digit.
-        exact: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else _ROUND_TRIP
-        frame: pd.DataFrame = pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), **exact)
+        frame: pd.DataFrame = pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), **EXACT)
         return frame
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
-from tablecloak.tables.formats.frames import existing, read_frame
+from tablecloak.tables.formats.frames import EXACT, existing, read_frame
 
 __all__ = ["column_names", "read_columns", "replace_columns"]
 
@@ -63,11 +63,8 @@ def read_columns(
     try:
         if path.suffix.lower() == ".parquet":
             return pd.read_parquet(path, columns=wanted)
-        # Before pandas 3 the default parser may be off in the last digit.
-        is_exact = int(pd.__version__.split(".")[0]) >= 3
-        exact: Any = {} if is_exact else {"float_precision": "round_trip"}
         kinds: Any = str if as_text else None
-        frame: pd.DataFrame = pd.read_csv(path, usecols=wanted, dtype=kinds, **exact)
+        frame: pd.DataFrame = pd.read_csv(path, usecols=wanted, dtype=kinds, **EXACT)
         return frame
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error

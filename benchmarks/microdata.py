@@ -11,7 +11,14 @@ import time
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata import ClassicalPRAM, DataSwapping, GuaranteedPRAM, NeighbourhoodSampling
+from tablecloak.microdata import (
+    ClassicalPRAM,
+    CovarianceNoise,
+    DataSwapping,
+    GuaranteedPRAM,
+    NeighbourhoodSampling,
+    TargetedSwapping,
+)
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.swapping import _Table
 
@@ -44,8 +51,11 @@ def timed(job) -> float:
 def main() -> None:
     for n in map(int, sys.argv[1:]):
         categorical(n)
-    for n in (10_000, 100_000):
-        numeric(n)
+    for n in map(int, sys.argv[1:]):
+        noise(n)
+    for n, eps in ((100_000, 0.2), (1_000_000, 0.1)):
+        numeric(n, eps)
+    households(400_000)
 
 
 def categorical(n: int) -> None:
@@ -87,16 +97,33 @@ def categorical(n: int) -> None:
     print(f"{n:,}: PRAM by a matrix {1e9 * classical / n:.0f} ns/record", flush=True)
 
 
-def numeric(n: int) -> None:
+def numeric(n: int, eps: float) -> None:
     random = np.random.default_rng(3)
     frame = pd.DataFrame(random.normal(size=(n, 3)), columns=list("abc")).assign(
         d=random.random(n) < 0.2, e=random.random(n) < 0.3
     )
     frame[["d", "e"]] = frame[["d", "e"]].astype(float)
-    method = NeighbourhoodSampling(0.2 if n > 20_000 else 0.4)
+    method = NeighbourhoodSampling(eps)
     seconds = timed(lambda: method.protect(frame))
     mean = method.protect(frame).neighbours.mean()
     print(f"{n:,}: neighbourhood sampling {seconds:.2f} s, {mean:.0f} neighbours", flush=True)
+
+
+def noise(n: int) -> None:
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(n, 2)), columns=list("ab"))
+    seconds = timed(lambda: CovarianceNoise(["a", "b"], 0.1).protect(frame))
+    print(f"{n:,}: noise on two columns {1e9 * seconds / n:.0f} ns/record", flush=True)
+
+
+def households(n: int) -> None:
+    random = np.random.default_rng(1)
+    home = np.repeat(np.arange(n), random.integers(1, 5, n))
+    frame = pd.DataFrame(random.integers(0, (5, 10, 20), (n, 3))[home], columns=list("sct"))
+    frame = frame.assign(home=home, age=random.integers(0, 90, len(home)))
+    frame = frame.assign(tenure=random.integers(0, 3, n)[home])
+    method = TargetedSwapping(list("sct"), "home", ["age"], similar=[["tenure"], []])
+    seconds = timed(lambda: method.protect(frame))
+    print(f"{len(frame):,} people: targeted swapping {seconds:.2f} s", flush=True)
 
 
 if __name__ == "__main__":

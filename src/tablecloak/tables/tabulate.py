@@ -127,19 +127,19 @@ def tabulate(
         raise InputError(f"`n_largest` must be at least 1. Got {n_largest}.")
     roles = _Roles(value, contributor, holding, weight, shadow or value, request)
     source = _open(data, specified, roles)
-    hierarchies = _resolve(source, specified)
+    hierarchies, codes = _resolve(source, specified)
     records = _records(source, specified, roles)
-    _check_records(records, roles, hierarchies)
+    overview = _check_records(records, roles, hierarchies, codes)
     keys = {name: f"d{axis}" for axis, name in enumerate(hierarchies)}
-    leaves = _leaf_sums(records, list(keys.values()), decimals)
+    leaves = _leaf_sums(records, list(keys.values()), overview, decimals)
     levels = {"contributions": "contributor" if contributor else None}
     if holding:
         levels["holdings"] = "holding"
     grouped = {
-        attribute: _grouped(records, list(keys.values()), level, n_largest)
+        attribute: _grouped(records, list(keys.values()), level, overview, n_largest)
         for attribute, level in levels.items()
     }
-    _warn_negative(grouped["contributions"])
+    _warn_negative(overview)
     built = [
         _one_table(leaves, grouped, {name: hierarchies[name] for name in names}, keys, roles, unit)
         for names in _checked_tables(tables, hierarchies)
@@ -214,13 +214,18 @@ def _open_file(path: Path, text_columns: Sequence[str | None]) -> Any:
         raise InputError(f"{path}: cannot be read as a table. {error}") from error
 
 
-def _resolve(source: Any, dimensions: Mapping[str, Dimension]) -> dict[str, Hierarchy]:
-    hierarchies = {}
+def _resolve(
+    source: Any, dimensions: Mapping[str, Dimension]
+) -> tuple[dict[str, Hierarchy], dict[str, list[str]]]:
+    """Return the hierarchies, and the codes that occur."""
+    hierarchies, codes = {}, {}
     for name, dimension in dimensions.items():
         columns = list(dimension.columns)
         distinct = source.select(**{c: source[c].cast("string") for c in columns}).distinct()
-        hierarchies[name] = dimension.resolve(distinct.to_pandas().dropna())
-    return hierarchies
+        found = distinct.to_pandas()
+        hierarchies[name] = dimension.resolve(found.dropna())
+        codes[name] = found[dimension.column].dropna().tolist()
+    return hierarchies, codes
 
 
 def _records(source: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
@@ -255,48 +260,83 @@ def _as_float(source: Any, column: str) -> Any:
     return source[column].cast("float64")
 
 
-def _check_records(records: Any, roles: _Roles, hierarchies: Mapping[str, Hierarchy]) -> None:
-    import ibis
+@dataclass(frozen=True)
+class _Overview:
+    """One look at all records: what is wrong, and how large numbers get."""
 
-    if records.count().to_pandas() == 0:
-        raise InputError("The data has no records.")
+    count: int
+    largest: Mapping[str, float]
+    negative: bool
+
+    def factor(self, name: str) -> float:
+        """Return the power of 2 by which terms are multiplied to be summed as whole numbers.
+
+        No sum over any of the records, or over sums of them, leaves the range.
+        """
+        bits = int(np.frexp(max(self.largest[name], 1.0))[1])
+        bits += int(np.ceil(np.log2(self.count + 1)))
+        return float(2.0 ** (_DECIMAL_BITS - bits))
+
+
+def _check_records(
+    records: Any, roles: _Roles, hierarchies: Mapping[str, Hierarchy], codes: Mapping[str, Any]
+) -> _Overview:
+    """Check all records in one pass; only an error is looked up."""
+    sound, expected = {}, {}
     for role in ("value", "shadow", "weight"):
         column = records[role]
         bad = column.isnull() | column.isnan() | column.isinf()
-        name = getattr(roles, role)
-        if role == "weight":
-            bad = bad | (column <= 0)
-        _reject(records, bad, role, name, "a finite number" + " above 0" * (role == "weight"))
+        sound[role] = (bad | (column <= 0)) if role == "weight" else bad
+        expected[role] = "a finite number" + " above 0" * (role == "weight")
     for role in ("contributor", "holding"):
         if getattr(roles, role):
-            _reject(records, records[role].isnull(), role, getattr(roles, role), "an identifier")
+            sound[role], expected[role] = records[role].isnull(), "an identifier"
     if roles.request:
-        odd = ~records.request.isin([0, 1, 2])
-        _reject(records, odd, "request", roles.request, "0, 1 or 2")
+        sound["request"], expected["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
+    terms = {
+        "value": records.value * records.weight,
+        "shadow": records.shadow,
+        "total": records.shadow * records.weight,
+        "weight": records.weight,
+    }
+    found = (
+        records.agg(
+            count=records.count(),
+            negative=(records.shadow < 0).sum(),
+            **{f"bad_{role}": condition.sum() for role, condition in sound.items()},
+            **{f"no_d{axis}": records[f"d{axis}"].isnull().sum() for axis in range(len(codes))},
+            **{f"largest_{name}": term.abs().max() for name, term in terms.items()},
+        )
+        .to_pandas()
+        .iloc[0]
+    )
+    if found["count"] == 0:
+        raise InputError("The data has no records.")
+    for role, condition in sound.items():
+        if found[f"bad_{role}"]:
+            _reject(records, condition, role, getattr(roles, role), expected[role])
     for axis, (name, tree) in enumerate(hierarchies.items()):
-        codes = ibis.memtable({"leaf": list(tree.leaves)})
-        found = records[[f"d{axis}"]].distinct()
-        unknown = found.anti_join(codes, found[f"d{axis}"] == codes.leaf).to_pandas()[f"d{axis}"]
-        if len(unknown):
+        unknown = set(codes[name]) - set(tree.leaves)
+        if unknown or found[f"no_d{axis}"]:
             _reject_code(records, axis, name, tree, unknown)
+    largest = {name: float(found[f"largest_{name}"]) for name in terms}
+    return _Overview(int(found["count"]), largest, bool(found["negative"]))
 
 
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
     found = records.filter(bad).order_by("row").limit(1).to_pandas()
-    if len(found):
-        entry = found[role].iloc[0]
-        shown = "missing" if pd.isna(entry) else f"{entry}"
-        raise InputError(
-            f"Row {found['row'].iloc[0] + 1}: column {column!r} is {shown}, but must be "
-            f"{expected}. Correct the record or leave it out."
-        )
+    entry = found[role].iloc[0]
+    shown = "missing" if pd.isna(entry) else f"{entry}"
+    raise InputError(
+        f"Row {found['row'].iloc[0] + 1}: column {column!r} is {shown}, but must be "
+        f"{expected}. Correct the record or leave it out."
+    )
 
 
-def _reject_code(
-    records: Any, axis: int, name: str, tree: Hierarchy, unknown: pd.Series[Any]
-) -> None:
-    missing = bool(unknown.isnull().any())
-    code = None if missing else sorted(unknown)[0]
+def _reject_code(records: Any, axis: int, name: str, tree: Hierarchy, unknown: set[str]) -> None:
+    """Tell of an unknown code, or else of a missing one."""
+    missing = not unknown
+    code = None if missing else min(unknown)
     column = records[f"d{axis}"]
     where = column.isnull() if missing else column == code
     row = records.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0] + 1
@@ -329,22 +369,20 @@ def _checked_tables(
 # -- aggregation of the leaves -------------------------------------------------------------
 
 
-def _exact_sum(records: Any, terms: Any, name: str) -> tuple[Any, float]:
-    """Sum that does not depend on the order of records, and the factor to divide it by."""
-    import ibis
-
-    largest, count = records.agg(x=terms.abs().max(), n=ibis._.count()).to_pandas().iloc[0]
-    bits = int(np.frexp(max(float(largest), 1.0))[1]) + int(np.ceil(np.log2(count + 1)))
-    factor = float(2.0 ** (_DECIMAL_BITS - bits))
-    return (terms * factor).cast("decimal(38, 0)").sum().cast("float64").name(name), factor
+def _exact_sum(terms: Any, factor: float) -> Any:
+    """Sum that does not depend on the order of records; to be divided by the factor."""
+    return (terms * factor).cast("decimal(38, 0)").sum().cast("float64")
 
 
-def _leaf_sums(records: Any, keys: list[str], decimals: int | None) -> tuple[pd.DataFrame, Floats]:
+def _leaf_sums(
+    records: Any, keys: list[str], overview: _Overview, decimals: int | None
+) -> tuple[pd.DataFrame, Floats]:
     """Weighted sums of the value for each leaf, rounded if asked."""
-    expression, factor = _exact_sum(records, records.value * records.weight, "sum")
-    frame = records.group_by(keys).agg(expression).order_by(keys).to_pandas()
-    sums = frame["sum"].to_numpy(np.float64) / factor
-    return frame[keys], sums if decimals is None else np.round(sums, decimals)
+    factor = overview.factor("value")
+    sums = _exact_sum(records.value * records.weight, factor)
+    frame = records.group_by(keys).agg(sum=sums).order_by(keys).to_pandas()
+    values = frame["sum"].to_numpy(np.float64) / factor
+    return frame[keys], values if decimals is None else np.round(values, decimals)
 
 
 @dataclass(frozen=True)
@@ -355,25 +393,25 @@ class _Grouped:
     top: pd.DataFrame  # codes, size, weight, contributor
     spanning: pd.DataFrame  # codes, contributor, signed, weight, request
     n_largest: int
-    negative: bool
 
 
-def _grouped(records: Any, keys: list[str], level: str | None, n_largest: int) -> _Grouped:
+def _grouped(
+    records: Any, keys: list[str], level: str | None, overview: _Overview, n_largest: int
+) -> _Grouped:
     """Group records by contributor within each leaf, and set spanning contributors apart."""
     import ibis
 
     identifier = level or "row"
     if level:
-        summed, factor = _exact_sum(records, records.shadow, "signed")
-        weighted, weighted_factor = _exact_sum(records, records.shadow * records.weight, "total")
+        factor, total_factor = overview.factor("shadow"), overview.factor("total")
         units = records.group_by([*keys, identifier]).agg(
-            summed,
-            weighted,
+            signed=_exact_sum(records.shadow, factor),
+            total=_exact_sum(records.shadow * records.weight, total_factor),
             weight=records.weight.max(),
             lightest=records.weight.min(),
             request=records.request.max(),
         )
-        units = units.mutate(signed=units.signed / factor, total=units.total / weighted_factor)
+        units = units.mutate(signed=units.signed / factor, total=units.total / total_factor)
         _check_weights(units, identifier)
         units = units.mutate(leaves=ibis._.count().over(group_by=identifier)).cache()
         spanning = units.filter(units.leaves > 1)
@@ -389,7 +427,7 @@ def _grouped(records: Any, keys: list[str], level: str | None, n_largest: int) -
         )
         spanning = units.filter(ibis.literal(False))
     units = units.mutate(size=units.signed.abs())
-    leaves = _leaf_statistics(units, keys)
+    leaves = _leaf_statistics(units, keys, overview)
     rank = ibis.row_number().over(
         group_by=keys, order_by=[units["size"].desc(), units[identifier].asc()]
     )
@@ -400,14 +438,7 @@ def _grouped(records: Any, keys: list[str], level: str | None, n_largest: int) -
     spanning_frame = spanning.select(
         *keys, "signed", "weight", "request", contributor=spanning[identifier]
     ).to_pandas()
-    negative = bool(records.filter(records.shadow < 0).count().to_pandas())
-    return _Grouped(
-        leaves,
-        top_frame,
-        spanning_frame,
-        n_largest,
-        negative,
-    )
+    return _Grouped(leaves, top_frame, spanning_frame, n_largest)
 
 
 def _check_weights(units: Any, identifier: str) -> None:
@@ -420,24 +451,28 @@ def _check_weights(units: Any, identifier: str) -> None:
         )
 
 
-def _leaf_statistics(units: Any, keys: list[str]) -> pd.DataFrame:
+def _leaf_statistics(units: Any, keys: list[str], overview: _Overview) -> pd.DataFrame:
     import ibis
 
-    weighted, weight_factor = _exact_sum(units, units.weight, "weighted_count")
-    total, total_factor = _exact_sum(units, units.total, "total")
+    weight_factor, total_factor = overview.factor("weight"), overview.factor("total")
     requests = {
         f"request_{code}": ibis.ifelse(units.request == code, units["size"], 0.0).max()
         for code in (1, 2)
     }
-    frame = units.group_by(keys).agg(weighted, total, count=units.count(), **requests)
+    frame = units.group_by(keys).agg(
+        weighted_count=_exact_sum(units.weight, weight_factor),
+        total=_exact_sum(units.total, total_factor),
+        count=units.count(),
+        **requests,
+    )
     result: pd.DataFrame = frame.order_by(keys).to_pandas()
     result["weighted_count"] /= weight_factor
     result["total"] /= total_factor
     return result
 
 
-def _warn_negative(grouped: _Grouped) -> None:
-    if grouped.negative:
+def _warn_negative(overview: _Overview) -> None:
+    if overview.negative:
         warnings.warn(
             "Some contributions are negative. Contributors are ranked by absolute value against "
             "the signed total, as is usual; where contributions cancel, a cell's total says little "

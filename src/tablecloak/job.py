@@ -7,7 +7,6 @@ intervals, certificates and the report.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -22,8 +21,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, suggestion
+from tablecloak.history import History
+from tablecloak.page import Page
+from tablecloak.publication import write_release
 from tablecloak.release import AdjustedAudit, audit, read_previous
-from tablecloak.storage import write_text
+from tablecloak.report import Finding, internal_report
 from tablecloak.suppression.audit import Audit
 from tablecloak.suppression.certificate_file import write_certificate
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -237,6 +239,13 @@ class AuditSpec(_Part):
     groups: bool = False
 
 
+class Output(_Part):
+    """``[output]``: in which formats releases are written, and whether with a page."""
+
+    formats: list[Literal["csv", "parquet", "excel"]] = ["csv"]
+    report: bool = True
+
+
 class Job(_Part):
     """All that one job file says; see docs/job-file.md."""
 
@@ -250,6 +259,9 @@ class Job(_Part):
     suppression: Suppression | None = None
     adjustment: AdjustmentSpec | None = None
     audit: AuditSpec = AuditSpec()
+    output: Output = Output()
+    source: str = Field("", exclude=True)
+    """The text of the job file, for the report."""
 
     @model_validator(mode="after")
     def _some_method(self) -> Job:
@@ -271,6 +283,8 @@ class JobResult:
     adjustment_audit : AdjustedAudit or None
     files : list of Path
         All files that were written.
+    histories : dict of str to History
+        How the searches went: ``suppression``, ``adjustment``.
     """
 
     problem: ProtectionProblem
@@ -279,6 +293,7 @@ class JobResult:
     adjustment: Adjustment | None
     adjustment_audit: AdjustedAudit | None
     files: list[Path]
+    histories: dict[str, History]
 
     @property
     def is_safe(self) -> bool:
@@ -308,6 +323,7 @@ def read_job(path: str | Path) -> Job:
     except ValidationError as error:
         raise InputError(_readable(path, text, error)) from None
     _make_paths_absolute(job, path.parent)
+    job.source = text
     return job
 
 
@@ -353,8 +369,10 @@ def run_job(
     job = job if isinstance(job, Job) else read_job(job)
     problem = load_problem(job)
     pattern, adjusted = None, None
+    histories: dict[str, History] = {}
     if job.suppression is not None:
         options = job.suppression
+        histories["suppression"] = History(progress)
         pattern = suppress(
             problem if options.cost is None else _with_costs(job, problem, options.cost),
             method=options.method,
@@ -365,10 +383,11 @@ def run_job(
             discount=options.discount,
             time_limit=options.time_limit,
             seed=job.seed,
-            progress=progress,
+            progress=histories["suppression"],
         )
     if job.adjustment is not None:
         chosen = job.adjustment
+        histories["adjustment"] = History(progress)
         adjusted = adjust(
             _with_capacities(job, problem, chosen),
             weights=chosen.weights if chosen.cost is None else _sums(job, chosen.cost),
@@ -378,7 +397,7 @@ def run_job(
             integer=_whole(problem, chosen),
             repair=chosen.repair,
             time_limit=chosen.time_limit,
-            progress=progress,
+            progress=histories["adjustment"],
         )
     result = JobResult(
         problem=problem,
@@ -387,6 +406,7 @@ def run_job(
         adjustment=adjusted,
         adjustment_audit=_audited(job, problem, adjusted, AdjustedAudit),
         files=[],
+        histories=histories,
     )
     if out is not None:
         _write(job, result, Path(out))
@@ -457,6 +477,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "protection": Protection,
     "suppression": Suppression,
     "adjustment": AdjustmentSpec,
+    "output": Output,
 }
 
 
@@ -578,13 +599,17 @@ def _write(job: Job, result: JobResult, out: Path) -> None:
         write_frame(content, internal / name, secret=True)
         files.append(internal / name)
 
+    def release(found: SuppressionPattern | Adjustment) -> None:
+        folder = out / "release" / ("adjustment" if found is result.adjustment else "suppression")
+        options = job.output
+        files.extend(
+            write_release(
+                found, folder, title=job.title, formats=options.formats, report=options.report
+            )
+        )
+
     if result.pattern is not None and result.pattern_audit is not None:
-        about = {
-            "method": "cell suppression",
-            "suppressed cells": int(result.pattern.suppressed.sum()),
-            "reading": "Cells without a value are confidential, or protect others.",
-        }
-        files.extend(_write_release(job, result, out / "release" / "suppression", about))
+        release(result.pattern)
         secret("suppression_statuses.csv", result.pattern.to_frame())
         secret("suppression_audit.csv", result.pattern_audit.to_frame())
         if result.pattern_audit.is_safe:
@@ -593,49 +618,31 @@ def _write(job: Job, result: JobResult, out: Path) -> None:
             write_certificate(result.pattern_audit.certificate(), path)
             files.append(path)
     if result.adjustment is not None and result.adjustment_audit is not None:
-        about = {
-            "method": "controlled tabular adjustment",
-            "reading": "Some values were changed to protect respondents; all totals add up.",
-        }
-        files.extend(_write_release(job, result, out / "release" / "adjustment", about))
+        release(result.adjustment)
         secret("adjustment_changes.csv", result.adjustment.to_frame())
         secret("adjustment_audit.csv", result.adjustment_audit.to_frame())
     secret("problem.csv", result.problem.to_frame())
     write_problem(result.problem, internal / "problem.jj")
-    write_text(internal / "report.md", _report(job, result), secret=True)
-    files.extend([internal / "problem.jj", internal / "report.md"])
+    files.append(internal / "problem.jj")
+    if job.output.report:
+        _report(job, result).write(internal / "report.html")
+        files.append(internal / "report.html")
 
 
-def _write_release(job: Job, result: JobResult, folder: Path, about: dict[str, Any]) -> list[Path]:
-    """Write one release: its table, and what users may know; nothing here tells a hidden value.
-
-    The loss in particular does not appear: it is a sum of hidden values, one more equation for
-    an intruder.
-    """
-    from tablecloak import __version__
-
-    found = result.pattern if folder.name == "suppression" else result.adjustment
-    assert found is not None
-    table = result.problem.table
-    described = {"title": job.title, "measure": table.name, "unit": table.unit} | about
-    described |= {"cells": table.n_cells, "software": f"tablecloak {__version__}"}
-    write_frame(found.release(), folder / "table.csv")
-    write_text(folder / "about.json", json.dumps(described, indent=2) + "\n")
-    return [folder / "table.csv", folder / "about.json"]
-
-
-def _report(job: Job, result: JobResult) -> str:
-    """Return the internal report. Secret: it names sensitive cells and losses."""
-    lines = [f"# {job.title or 'Protected table'}", "", "INTERNAL - not for publication", ""]
-    lines.append(f"- table: {result.problem.table.summary()}")
-    lines.append(f"- problem: {result.problem.summary()}")
-    parts = (result.pattern, result.pattern_audit, result.adjustment, result.adjustment_audit)
-    lines.extend(f"- {part.summary()}" for part in parts if part is not None)
-    if result.adjustment is not None:
-        for subset in ("sensitive", "all"):
-            if result.problem.n_sensitive:
-                lines.append(f"- {subset} cells: {result.adjustment.moments(subset)}")
-    for found in (result.pattern, result.adjustment):
-        if found is not None:
-            lines.extend(f"- note: {note}" for note in found.notes)
-    return "\n".join(lines) + "\n"
+def _report(job: Job, result: JobResult) -> Page:
+    """Return the internal report. Secret: it shows true values and sensitive cells."""
+    findings = [
+        Finding(release, found, result.histories.get(name))
+        for name, release, found in (
+            ("suppression", result.pattern, result.pattern_audit),
+            ("adjustment", result.adjustment, result.adjustment_audit),
+        )
+        if release is not None
+    ]
+    return internal_report(
+        job.title or result.problem.table.name,
+        result.problem,
+        findings,
+        settings={"seed": job.seed},
+        source=job.source,
+    )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +16,68 @@ from tablecloak.storage import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Page"]
+__all__ = ["Grid", "Page", "Square"]
 
-STYLE = """
-:root { color-scheme: light dark; --line: #8886; --soft: #8881; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-table { border-collapse: collapse; margin: .5rem 0; display: block; overflow-x: auto; }
-th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-tr:nth-child(even) td { background: var(--soft); }
-figure { margin: 1rem 0; background: #fff; color: #222; border-radius: 4px; padding: .5rem; }
-figure svg { max-width: 100%; height: auto; }
-.secret { border: 1px solid #d62828; padding: .4rem .8rem; border-radius: 4px; }
-@media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } }
-"""
+STYLE = files("tablecloak").joinpath("page.css").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Square:
+    """One square of a grid.
+
+    Parameters
+    ----------
+    text : str
+        What is written in it.
+    kind : str, default=""
+        Names of styles: published, suppressed, primary, secondary, up, down, sensitive, none.
+    hover : str, default=""
+        What is shown when it is pointed at.
+    share : float, default=0
+        Strength of the colour of ``up`` and ``down``, from 0 to 1.
+    """
+
+    text: str
+    kind: str = ""
+    hover: str = ""
+    share: float = 0.0
+
+    def html(self) -> str:
+        """Return the square."""
+        hover = f' title="{escape(self.hover)}"' if self.hover else ""
+        kind = f' class="{escape(self.kind)}"' if self.kind else ""
+        colour = f' style="--share:{100 * self.share:.0f}%"' if self.share else ""
+        return f"<td{kind}{colour}{hover}>{escape(self.text)}</td>"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table drawn as squares.
+
+    Parameters
+    ----------
+    rows, columns : sequence of (str, int)
+        Code and its depth in the hierarchy.
+    squares : sequence of sequence of Square
+    """
+
+    rows: Sequence[tuple[str, int]]
+    columns: Sequence[tuple[str, int]]
+    squares: Sequence[Sequence[Square]]
+
+    def html(self) -> str:
+        """Return the grid."""
+        head = "".join(f"<th>{escape(code)}</th>" for code, _ in self.columns)
+        lines = [
+            f'<tr><th style="padding-left:{0.35 + 0.8 * depth:g}rem">{escape(code)}</th>'
+            + "".join(square.html() for square in line)
+            + "</tr>"
+            for (code, depth), line in zip(self.rows, self.squares, strict=True)
+        ]
+        return (
+            f'<table class="grid"><thead><tr><th></th>{head}</tr></thead>'
+            f"<tbody>{''.join(lines)}</tbody></table>"
+        )
 
 
 class Page:
@@ -59,12 +109,35 @@ class Page:
         text = plain.to_html(index=index, border=0, float_format=lambda value: f"{value:.6g}")
         self.parts.append(text.replace(' class="dataframe"', ""))
 
+    def grid(self, grid: Grid, *, folded: str = "") -> None:
+        """Add a table as squares; folded away below a title if one is given."""
+        text = grid.html()
+        if folded:
+            text = f"<details><summary>{escape(folded)}</summary>{text}</details>"
+        self.parts.append(text)
+
+    def legend(self, kinds: Mapping[str, str]) -> None:
+        """Explain the colours of a grid: style and meaning."""
+        spans = [f'<span class="{kind}">{escape(text)}</span>' for kind, text in kinds.items()]
+        self.parts.append(f'<p class="legend">{"".join(spans)}</p>')
+
+    def code(self, text: str) -> None:
+        """Add text as it was typed."""
+        self.parts.append(f"<pre>{escape(text)}</pre>")
+
     def figure(self, figure: Any, caption: str) -> None:
         """Add a figure of matplotlib as a drawing in the page itself."""
+        import matplotlib as mpl
+
         buffer = io.StringIO()
-        # Without a date the same input gives the same page.
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        # Without a date, and with names made of the content, the same input gives the same page.
+        with mpl.rc_context({"svg.hashsalt": "tablecloak"}):
+            figure.savefig(
+                buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+            )
         drawing = re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), flags=re.DOTALL)
+        # Black becomes the colour of the text, so that the drawing can be read on dark pages too.
+        drawing = re.sub(r"(fill|stroke): #000000", r"\1: currentColor", drawing)
         drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
         self.parts.append(f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>")
 

@@ -1,30 +1,19 @@
-"""What all plots share: matplotlib only if it is there, and files that appear whole."""
+"""What all plots share: matplotlib loaded late, and files that appear whole."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from tablecloak.errors import InputError
 from tablecloak.storage import replacing
 
 __all__ = ["new_figure", "save_secret"]
 
 
 def new_figure(width: float, height: float) -> tuple[Any, Any]:
-    """Return an empty figure and its axes; sizes in inches.
+    """Return an empty figure and its axes; sizes in inches."""
+    from matplotlib.figure import Figure
 
-    Raises
-    ------
-    InputError
-        If matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "Plots need matplotlib: install tablecloak with its extra `plots`."
-        ) from None
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
 

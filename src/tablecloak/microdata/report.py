@@ -98,11 +98,6 @@ def write_report(
         Of the method. The seed does not belong here: it undoes the release.
     keys : sequence of str, default=()
         Attributes that an intruder may know, for the counts of rare combinations.
-
-    Raises
-    ------
-    InputError
-        If matplotlib is not installed.
     """
     original, released = _read_numbers(original), _read_numbers(released)
     page = Page(title)

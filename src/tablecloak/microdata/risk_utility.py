@@ -72,13 +72,7 @@ class RiskUtilityMap:
         )
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw the map, with two standard errors each way; the frontier is connected.
-
-        Raises
-        ------
-        InputError
-            If matplotlib is not installed.
-        """
+        """Draw the map, with two standard errors each way; the frontier is connected."""
         figure, axes = new_figure(7, 5)
         table = self.table
         axes.errorbar(

@@ -18,13 +18,7 @@ COLOURS = {"protected": "#2a9d8f", "attackable": "#d62828", "undecided": "#f4a26
 
 
 def plot_protection(found: Audit, path: str | Path | None) -> Any:
-    """Draw achieved against required protection on logarithmic axes; on the line is just enough.
-
-    Raises
-    ------
-    InputError
-        If matplotlib is not installed.
-    """
+    """Draw achieved against required protection on logarithmic axes; on the line is just enough."""
     frame = found.to_frame()
     figure, axes = new_figure(6, 5)
     required = frame["required_width"].to_numpy(dtype=float)

@@ -1,5 +1,6 @@
 """File formats: one sibling for each."""
 
+from tablecloak.tables.formats.excel import write_workbook
 from tablecloak.tables.formats.frames import read_frame, read_problem, write_frame, write_problem
 from tablecloak.tables.formats.jj import read_jj, write_jj
 from tablecloak.tables.formats.streams import column_names, read_columns, replace_columns
@@ -14,4 +15,5 @@ __all__ = [
     "write_frame",
     "write_jj",
     "write_problem",
+    "write_workbook",
 ]

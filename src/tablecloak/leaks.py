@@ -1,0 +1,192 @@
+"""Search the files of a release for hidden values, whatever their format and spelling.
+
+Every number in a file is read in every way it can be meant: with separators of thousands, with a
+decimal point or comma, in scientific notation, rounded, or as the eight bytes of a double. ZIP
+archives (Excel) and gzip are opened; Parquet is also read column by column with its metadata.
+
+This finds carelessness, not arithmetic: whether a value follows from others is for the audit.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import struct
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tablecloak.errors import InputError
+
+__all__ = ["Leak", "find_leaks"]
+
+TELLING_DIGITS = 4
+"""Significant digits from which on a number is taken for that very value, not for chance."""
+
+ROUNDINGS = range(4)
+"""Digits behind the decimal point to which a value may have been rounded."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A hidden value found in a file. Secret.
+
+    Parameters
+    ----------
+    file : Path
+    part : str
+        Which part of the file; empty for the file as it is.
+    spelling : str
+        How it is written there.
+    value : float
+    """
+
+    file: Path
+    part: str
+    spelling: str
+    value: float
+
+    def __str__(self) -> str:
+        """Name file and part, not the value."""
+        return f"{self.file}{f' ({self.part})' if self.part else ''}"
+
+
+def find_leaks(
+    files: Iterable[str | Path], hidden: Iterable[float], known: Iterable[object] = ()
+) -> list[Leak]:
+    """Search files for hidden values.
+
+    Parameters
+    ----------
+    files : iterable of path
+        Files, or folders that are searched with all that is below them.
+    hidden : iterable of float
+        Values that must not appear. Those with fewer than four digits are passed over: they
+        occur by chance.
+    known : iterable
+        Numbers, codes and titles that are published and may look like a hidden value.
+
+    Returns
+    -------
+    list of Leak
+
+    Raises
+    ------
+    InputError
+        If a file does not exist.
+    """
+    public: set[float] = set()
+    for entry in known:
+        if isinstance(entry, int | float):
+            public.add(float(entry))
+        else:
+            public.update(*map(_readings, _NUMBER.findall(str(entry))))
+    public |= {round(number, digits) for number in list(public) for digits in ROUNDINGS}
+    wanted = {
+        abs(spelled): value
+        for value in hidden
+        for spelled in (value, *(round(value, digits) for digits in ROUNDINGS))
+        if _digits(spelled) >= TELLING_DIGITS and not {spelled, abs(spelled)} & public
+    }
+    binary = {struct.pack("<d", value): value for value in set(wanted.values())}
+    return [
+        Leak(path, part, spelling, value)
+        for path in _all_files(files)
+        for part, content in _parts(path)
+        for spelling, value in [*_in_text(content, wanted), *_in_bytes(content, binary)]
+    ]
+
+
+def _digits(value: float) -> int:
+    """Digits that a reader would recognise: all of a whole number, else the significant ones."""
+    if not np.isfinite(value) or value == 0:
+        return 0
+    if value == round(value):
+        return len(f"{abs(value):.0f}")
+    return len(f"{abs(value):.14e}".split("e")[0].replace(".", "").rstrip("0"))
+
+
+def _all_files(files: Iterable[str | Path]) -> Iterator[Path]:
+    for entry in map(Path, files):
+        if entry.is_dir():
+            yield from sorted(path for path in entry.rglob("*") if path.is_file())
+        elif entry.exists():
+            yield entry
+        else:
+            raise InputError(f"{entry}: this file does not exist. Check the path.")
+
+
+def _parts(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Each part of a file, unpacked."""
+    content = path.read_bytes()
+    yield "", content
+    if content[:2] == b"PK":
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                yield name, archive.read(name)
+    elif content[:2] == b"\x1f\x8b":
+        yield "unpacked", gzip.decompress(content)
+    elif content[:4] == b"PAR1":
+        import pyarrow.parquet as pq
+
+        opened = pq.ParquetFile(path)
+        yield "metadata", str(opened.metadata.to_dict()).encode()
+        for key, text in (opened.schema_arrow.metadata or {}).items():
+            yield f"metadata {key.decode(errors='replace')}", text
+        for name, column in zip(opened.schema_arrow.names, opened.read().columns, strict=True):
+            yield f"column {name}", " ".join(map(str, column.to_pylist())).encode()
+
+
+_BLANK = "'\u00a0\u202f_ "
+_NUMBER = re.compile(rf"(?<![\w.])[0-9][0-9.,{_BLANK}]*(?:[eE][+-]?[0-9]+)?")
+
+
+def _in_text(content: bytes, wanted: dict[float, float]) -> list[tuple[str, float]]:
+    """Wanted numbers that stand in a text."""
+    found = {}
+    for token in set(_NUMBER.findall(content.decode("utf-8", errors="ignore"))):
+        # What looks like one number may be a list: "1,234,5678" or "12 345 678".
+        runs = re.split(rf"[{_BLANK}]+", token)
+        pieces = {token, *runs, *(piece for run in runs for piece in run.split(","))}
+        for piece in pieces:
+            for number in _readings(piece):
+                if number in wanted:
+                    found[piece.strip(f",.{_BLANK}")] = wanted[number]
+    return sorted(found.items())
+
+
+def _in_bytes(content: bytes, wanted: dict[bytes, float]) -> list[tuple[str, float]]:
+    """Wanted numbers that stand somewhere as a double, little endian."""
+    # Text has no zero bytes.
+    if b"\0" not in content:
+        return []
+    found = []
+    for offset in range(8):
+        whole = (len(content) - offset) // 8
+        numbers = np.frombuffer(content, dtype="<f8", count=max(whole, 0), offset=offset)
+        finite = numbers[np.isfinite(numbers) & (np.abs(numbers) > 1e-3) & (np.abs(numbers) < 1e18)]
+        codes = {struct.pack("<d", number) for number in np.unique(finite).tolist()}
+        found += [("eight bytes", wanted[code]) for code in codes & wanted.keys()]
+    return found
+
+
+_GROUPED = (
+    (re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?"), ",", "."),
+    (re.compile(r"\d{1,3}(\.\d{3})+(,\d*)?"), ".", ","),
+    (re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?"), "", "."),
+    (re.compile(r"\d+(,\d*)?([eE][+-]?\d+)?"), "", ","),
+)
+"""Ways to write a number: between thousands, decimal sign."""
+
+
+def _readings(text: str) -> set[float]:
+    """Every number that a text can mean."""
+    plain = re.sub(rf"[{_BLANK}]", "", text).strip(",.")
+    return {
+        float((plain.replace(thousands, "") if thousands else plain).replace(point, "."))
+        for pattern, thousands, point in _GROUPED
+        if pattern.fullmatch(plain)
+    }

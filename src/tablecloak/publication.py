@@ -1,0 +1,165 @@
+"""What may leave the house: the released table, what readers may know, and a page on it.
+
+All of it is made from the release, so that none of it can tell more than the release does. The
+loss in particular does not appear: it is a sum of hidden values, one more equation for an intruder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.errors import InputError, VerificationError, listed, suggestion
+from tablecloak.heat_map import add_heat_map, as_number, labels_of
+from tablecloak.leaks import find_leaks
+from tablecloak.page import Page, Square
+from tablecloak.storage import write_text
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.tables.formats import write_frame, write_workbook
+from tablecloak.tables.hierarchy import Hierarchy
+
+__all__ = ["public_report", "write_release"]
+
+ENDINGS = {"csv": "csv", "parquet": "parquet", "excel": "xlsx"}
+
+
+def write_release(
+    found: SuppressionPattern | Adjustment,
+    folder: str | Path,
+    *,
+    title: str = "",
+    formats: Sequence[str] = ("csv",),
+    report: bool = True,
+) -> list[Path]:
+    """Write a release to a folder that holds nothing secret.
+
+    Parameters
+    ----------
+    found : SuppressionPattern or Adjustment
+    folder : str or path
+    title : str, default=""
+    formats : sequence of {"csv", "parquet", "excel"}, default=("csv",)
+    report : bool, default=True
+        Whether to add a page for readers.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    InputError
+        For an unknown format.
+    VerificationError
+        If a hidden value stands in one of the files; they are removed.
+    """
+    folder, table = Path(folder), found.problem.table
+    for kind in formats:
+        if kind not in ENDINGS:
+            raise InputError(f"Unknown format {kind!r}.{suggestion(kind, ENDINGS)}")
+    about = {"title": title, "measure": table.name, "unit": table.unit, **_method(found)}
+    about |= {"cells": table.n_cells, "software": f"tablecloak {version('tablecloak')}"}
+    released = found.release()
+    files = []
+    for kind in formats:
+        path = folder / f"table.{ENDINGS[kind]}"
+        if kind == "excel":
+            write_workbook(released, about, path)
+        else:
+            write_frame(released, path)
+        files.append(path)
+    write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
+    files.append(folder / "about.json")
+    if report:
+        page = public_report(title or table.name, released, table.hierarchies, about)
+        page.write(folder / "report.html")
+        files.append(folder / "report.html")
+    _refuse_leaks(found, files, title)
+    return files
+
+
+def _method(found: SuppressionPattern | Adjustment) -> dict[str, object]:
+    if isinstance(found, SuppressionPattern):
+        return {
+            "method": "cell suppression",
+            "suppressed cells": int(found.suppressed.sum()),
+            "reading": "Cells without a value are confidential, or protect others.",
+        }
+    return {
+        "method": "controlled tabular adjustment",
+        "reading": "Some values were changed to protect respondents; all totals add up.",
+    }
+
+
+def _refuse_leaks(found: SuppressionPattern | Adjustment, files: list[Path], title: str) -> None:
+    """Take a release back if a hidden value stands in one of its files."""
+    table = found.problem.table
+    if isinstance(found, SuppressionPattern):
+        hidden, published = found.suppressed, table.values[~found.suppressed]
+    else:
+        hidden, published = found.problem.sensitive, found.values
+    codes = {code for name in table.keys.columns for code in table.keys[name]}
+    known = [*published.tolist(), *codes, title, table.name, table.unit]
+    leaks = find_leaks(files, table.values[hidden].tolist(), known)
+    if leaks:
+        for path in files:
+            path.unlink(missing_ok=True)
+        where = listed(sorted({str(leak) for leak in leaks}))
+        raise VerificationError(f"A hidden value was found in {where}; the release was removed.")
+
+
+def public_report(
+    title: str,
+    released: pd.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    about: Mapping[str, Any],
+) -> Page:
+    """Show a release to its readers, from what is released alone.
+
+    Parameters
+    ----------
+    title : str
+    released : pandas.DataFrame
+        What `SuppressionPattern.release` or `Adjustment.release` returns: codes, the value, and
+        for suppression a column ``status``.
+    hierarchies : mapping of str to Hierarchy
+    about : mapping of str to object
+        What users are told: method, unit, how to read it.
+
+    Returns
+    -------
+    Page
+    """
+    page = Page(title, secret=False)
+    page.text(str(about.get("reading", "")))
+    measure = str(about["measure"])
+    dimensions = [name for name in released.columns if name not in (measure, "status")]
+    keys = released[dimensions].reset_index(drop=True)
+    values = released[measure].tolist()
+    hidden = (
+        released["status"].eq("suppressed").tolist()
+        if "status" in released.columns
+        else [False] * len(values)
+    )
+    if any(hidden):
+        page.legend({"": "published", "suppressed": "confidential"})
+    labels = labels_of(keys)
+
+    def square(cell: int) -> Square:
+        if hidden[cell]:
+            return Square("x", "suppressed", f"{labels[cell]}: confidential")
+        text = as_number(float(values[cell]))
+        return Square(text, "", f"{labels[cell]}: {text}")
+
+    page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
+    add_heat_map(page, keys, hierarchies, square)
+    page.heading("About")
+    shown = {key: value for key, value in about.items() if key != "reading" and value != ""}
+    page.table(pd.DataFrame({"": shown.keys(), " ": map(str, shown.values())}), index=False)
+    return page

@@ -105,6 +105,33 @@ def test_given_releases_functions_and_failures():
     )
 
 
+def test_a_sweep_over_levels_is_judged_by_the_levels_that_are_needed():
+    problem = tc.examples.cox_rounded()
+    methods = {
+        "adjustment": lambda p: tc.adjust(p, time_limit=5),
+        "suppression": lambda p: tc.suppress(p, time_limit=5),
+    }
+    found = tc.compare(problem, methods, level_factors=[0.5, 1, 3])
+    assert len(found.table) + len(found.failures) == 6
+    table = found.table
+    for kind in ("adjustment", "suppression"):
+        rows = table[table["kind"] == kind].sort_values("level_factor")
+        # More protection never costs the analyst less.
+        assert rows["value_lost"].is_monotonic_increasing
+    # Half the levels are not what is required, and the verdict does not propose them.
+    assert list(table["safe"]) == list(table["level_factor"] >= 1)
+    assert "x 0.5" not in found.verdict().split("Not protected")[0]
+    half = found.releases["adjustment, levels x 0.5"]
+    errors = np.abs(half.changes[problem.sensitive])
+    assert np.all(errors >= 0.5 * problem.upper_protection[problem.sensitive] - 1e-6)
+    # With half the levels the published value itself is a right guess.
+    assert np.mean(errors < problem.upper_protection[problem.sensitive]) > 0.5
+    # Who runs a threefold adjustment backwards still ends near the truth.
+    assert table.loc["adjustment, levels x 1", "guessed"] == 1
+    with pytest.raises(tc.InputError, match="greater than 0"):
+        tc.compare(problem, methods, level_factors=[0])
+
+
 def test_what_cannot_be_compared_is_refused():
     problem = tc.examples.cox_rounded()
     with pytest.raises(tc.InputError, match="nothing to compare"):

@@ -42,6 +42,10 @@ def compare(
     risk_limit: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Tolerable share of right guesses.")
     ] = 0.2,
+    level: Annotated[
+        list[float] | None,
+        typer.Option(help="Multiply all protection levels by this; repeat it for a sweep."),
+    ] = None,
     time_limit: Annotated[float, typer.Option(min=0.0, help="Seconds for each method.")] = 60.0,
 ) -> None:
     """Compare suppression, adjustment, and adjustment that keeps statistics.
@@ -49,6 +53,8 @@ def compare(
     Prints what an intruder guesses and what analysts lose, and a verdict.
 
     Example: tablecloak compare table.jj --report comparison.html
+
+    Example: tablecloak compare job.toml --level 0.5 --level 1 --level 2 --report sweep.html
     """
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.job import load_problem, read_job
@@ -58,7 +64,11 @@ def compare(
         is_job = file.suffix == ".toml"
         problem = load_problem(read_job(file)) if is_job else read_problem(file)
         found = compare_methods(
-            problem, knows=knows.value, risk_limit=risk_limit, time_limit=time_limit
+            problem,
+            level_factors=level or [1.0],
+            knows=knows.value,
+            risk_limit=risk_limit,
+            time_limit=time_limit,
         )
         if output is not None:
             write_frame(found.table.reset_index(names="release"), output, secret=True)

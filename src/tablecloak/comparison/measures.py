@@ -22,11 +22,23 @@ from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
 from tablecloak.cta.rounding import RoundedTable
 from tablecloak.errors import InputError
 from tablecloak.suppression.attack import Attack, with_finite_bounds
+from tablecloak.suppression.audit import audit_pattern
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.suppression.system import System
+from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Release", "guesses", "hidden_intervals", "method_of", "risk", "seen", "utility"]
+__all__ = [
+    "Release",
+    "ends",
+    "guesses",
+    "hidden_intervals",
+    "is_safe",
+    "method_of",
+    "risk",
+    "seen",
+    "utility",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,12 +91,52 @@ def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
     )
 
 
-def seen(release: Release) -> Floats:
-    """Return the values that an analyst uses, shape (n_cells,)."""
+def ends(release: Release) -> tuple[Floats, Floats]:
+    """Return between which values each cell lies for a reader, shape (n_cells,) each.
+
+    Adjusted and rounded tables are read as they stand.
+    """
     if isinstance(release, SuppressionPattern):
-        lower, upper = hidden_intervals(release)
-        return (lower + upper) / 2
-    return np.asarray(release.values, dtype=np.float64)
+        return hidden_intervals(release)
+    values = np.asarray(release.values, dtype=np.float64)
+    return values, values
+
+
+def seen(release: Release) -> Floats:
+    """Return the values that an analyst uses, shape (n_cells,): midpoints of suppressed cells."""
+    lower, upper = ends(release)
+    return (lower + upper) / 2
+
+
+def is_safe(problem: ProtectionProblem, release: Release, lower: Floats, upper: Floats) -> bool:
+    """Tell whether a release protects every sensitive cell as a problem asks.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Its levels count, also if the release was made for others.
+    release : SuppressionPattern, Adjustment or RoundedTable
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+        What `ends` returns; a rounded table is audited with its intervals instead.
+    """
+    if isinstance(release, RoundedTable):
+        intervals = release.intervals()
+        wide = np.asarray(intervals[1] > intervals[0])
+        return audit_pattern(problem, wide, intervals=intervals).is_safe
+    cells, slack = problem.sensitive, UNCHANGED * problem.unit
+    truth, levels = problem.table.values[cells], (
+        problem.lower_protection[cells] - slack,
+        problem.upper_protection[cells] - slack,
+    )  # fmt: skip
+    below, above = truth - lower[cells], upper[cells] - truth
+    if isinstance(release, Adjustment):
+        return bool(np.all((below >= levels[0]) | (above >= levels[1])))
+    wide = above + below >= problem.sliding_protection[cells] - slack
+    # What everybody knows beforehand cannot be protected.
+    known_low, known_high = problem.lower_bound[cells], problem.upper_bound[cells]
+    down = below >= np.minimum(levels[0], truth - known_low - slack)
+    up = above >= np.minimum(levels[1], known_high - truth - slack)
+    return bool(np.all(wide & down & up))
 
 
 def guesses(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,10 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.comparison.measures import Release, guesses, method_of, risk, seen, utility
+from tablecloak.comparison.measures import (
+    Release,
+    ends,
+    guesses,
+    is_safe,
+    method_of,
+    risk,
+    utility,
+)
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.preserve import Mean, Regression
-from tablecloak.cta.risk import Knowledge
+from tablecloak.cta.risk import Guesses, Knowledge
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.microdata.frontier import frontier
 from tablecloak.microdata.risk_utility import RiskUtilityMap
@@ -27,6 +35,8 @@ __all__ = ["Comparison", "compare"]
 Method = Callable[[ProtectionProblem], Release]
 
 NOTES = (
+    "safe: whether every sensitive cell is protected by the levels that are required, whatever "
+    "the levels the release was made with.",
     "guessed: share of the sensitive cells that an intruder's guess meets to within their "
     "protection level. From a suppressed table the guess is the midpoint of what follows from "
     "the published cells, from an adjusted one the table found by running the method backwards, "
@@ -47,7 +57,8 @@ class Comparison:
     problem : ProtectionProblem
     releases : dict of str to release
     table : pandas.DataFrame
-        One row for each release: kind, the measures of risk and utility, loss, bound, seconds.
+        One row for each release: kind, factor of the levels, whether it is safe, the measures of
+        risk and utility, loss, bound, seconds.
     failures : dict of str to str
         Methods that gave no release, and why.
     risk_limit : float
@@ -63,16 +74,7 @@ class Comparison:
     @property
     def map(self) -> RiskUtilityMap:
         """Share of right guesses against the share of the value that is left, 1 - value_lost."""
-        points = pd.DataFrame(
-            {"risk": self.table["guessed"], "utility": 1 - self.table["value_lost"]}
-        )
-        on = frontier(points["risk"], points["utility"])
-        points = points.assign(
-            risk_error=np.nan,
-            utility_error=np.nan,
-            frontier=np.isin(np.arange(len(points)), on),
-        )
-        return RiskUtilityMap(points)
+        return _map(self.table)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each release."""
@@ -80,8 +82,12 @@ class Comparison:
 
     def verdict(self) -> str:
         """Say in plain words which release to take, and what that costs."""
-        text = self.map.verdict(self.risk_limit)
-        chosen = self.map.best(self.risk_limit)
+        safe = self.table[self.table["safe"]]
+        if not len(safe):
+            return "No release protects every sensitive cell as required." + self._others()
+        allowed = _map(safe)
+        text = allowed.verdict(self.risk_limit)
+        chosen = allowed.best(self.risk_limit)
         if chosen:
             row = self.table.loc[chosen[0]]
             text += (
@@ -89,6 +95,11 @@ class Comparison:
                 f"published on true values {row['slope']:.4g}, correlation "
                 f"{row['correlation']:.4g}."
             )
+        return text + self._others()
+
+    def _others(self) -> str:
+        unsafe = list(self.table.index[~self.table["safe"]])
+        text = f" Not protected as required: {'; '.join(unsafe)}." if unsafe else ""
         failed = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
         return f"{text} No release: {failed}" if failed else text
 
@@ -121,6 +132,7 @@ def compare(
     problem: ProtectionProblem,
     releases: Mapping[str, Release | Method] | None = None,
     *,
+    level_factors: Sequence[float] = (1.0,),
     knows: Knowledge = "levels",
     risk_limit: float = 0.2,
     time_limit: float = 60.0,
@@ -134,6 +146,10 @@ def compare(
         Patterns, adjustments, rounded tables; or functions that make one of the problem. By
         default suppression, plain adjustment, and adjustment that preserves the mean of all
         and the regression of the sensitive cells.
+    level_factors : sequence of float, default=(1.0,)
+        Methods are applied once for each factor, with all protection levels multiplied by it:
+        a sweep from little to much protection. Guesses are always judged by the levels of
+        `problem`, so that the points can be compared.
     knows : {"method", "levels", "directions"}, default="levels"
         What the intruder knows of an adjustment besides the relations.
     risk_limit : float, default=0.2
@@ -160,12 +176,14 @@ def compare(
     given = _default_methods(time_limit) if releases is None else dict(releases)
     if not given:
         raise InputError("There is nothing to compare: give at least one release or method.")
+    if not level_factors or min(level_factors) <= 0:
+        raise InputError(f"`level_factors` must be greater than 0. Got {list(level_factors)}.")
     made: dict[str, Release] = {}
     failures: dict[str, str] = {}
     rows: dict[str, dict[str, object]] = {}
-    for name, entry in given.items():
+    for name, entry, factor in _wanted(given, level_factors):
         try:
-            release = entry(problem) if callable(entry) else entry
+            release = entry(_scaled(problem, factor)) if callable(entry) else entry
         except TablecloakError as error:
             failures[name] = str(error)
             continue
@@ -173,11 +191,14 @@ def compare(
         if not np.array_equal(release.problem.table.values, problem.table.values):
             raise InputError(f"{name!r} is a release of another table.")
         made[name] = release
-        values = seen(release)
+        lower, upper = ends(release)
+        values = (lower + upper) / 2
         found = guesses(release, knows=knows, time_limit=time_limit, values=values)
         rows[name] = {
             "kind": kind,
-            **risk(found),
+            "level_factor": factor,
+            "safe": is_safe(problem, release, lower, upper),
+            **risk(Guesses(problem, found.guesses)),
             **utility(release, values),
             "loss": release.loss,
             "bound": release.bound,
@@ -187,6 +208,37 @@ def compare(
         raise InputError(f"No method gave a release: {failures}")
     table = pd.DataFrame.from_dict(rows, orient="index")
     return Comparison(problem, made, table, failures, risk_limit)
+
+
+def _map(table: pd.DataFrame) -> RiskUtilityMap:
+    points = pd.DataFrame({"risk": table["guessed"], "utility": 1 - table["value_lost"]})
+    on = frontier(points["risk"], points["utility"])
+    return RiskUtilityMap(
+        points.assign(
+            risk_error=np.nan,
+            utility_error=np.nan,
+            frontier=np.isin(np.arange(len(points)), on),
+        )
+    )
+
+
+def _wanted(
+    given: Mapping[str, Release | Method], factors: Sequence[float]
+) -> Iterator[tuple[str, Release | Method, float]]:
+    """Each release, and each method for each factor; named by the factor if there are several."""
+    for name, entry in given.items():
+        if not callable(entry):
+            yield name, entry, 1.0
+            continue
+        for factor in factors:
+            yield f"{name}, levels x {factor:g}" if len(factors) > 1 else name, entry, factor
+
+
+def _scaled(problem: ProtectionProblem, factor: float) -> ProtectionProblem:
+    if factor == 1:
+        return problem
+    levels = ("lower_protection", "upper_protection", "sliding_protection")
+    return problem.with_changes(**{name: factor * getattr(problem, name) for name in levels})
 
 
 def _default_methods(time_limit: float) -> dict[str, Method]:

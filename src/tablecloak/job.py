@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, ModelError, SolverError, suggestion
 from tablecloak.history import History
 from tablecloak.page import Page
 from tablecloak.publication import write_release
@@ -285,6 +285,8 @@ class JobResult:
         All files that were written.
     histories : dict of str to History
         How the searches went: ``suppression``, ``adjustment``.
+    failures : dict of str to str
+        Methods that gave no release although another did, and why.
     """
 
     problem: ProtectionProblem
@@ -294,6 +296,7 @@ class JobResult:
     adjustment_audit: AdjustedAudit | None
     files: list[Path]
     histories: dict[str, History]
+    failures: dict[str, str]
 
     @property
     def is_safe(self) -> bool:
@@ -368,37 +371,16 @@ def run_job(
     """
     job = job if isinstance(job, Job) else read_job(job)
     problem = load_problem(job)
-    pattern, adjusted = None, None
-    histories: dict[str, History] = {}
-    if job.suppression is not None:
-        options = job.suppression
-        histories["suppression"] = History(progress)
-        pattern = suppress(
-            problem if options.cost is None else _with_costs(job, problem, options.cost),
-            method=options.method,
-            require=options.require,
-            weights=None if options.cost else options.weights,
-            protect_against=options.protect_against,
-            previous=None if options.previous is None else read_previous(problem, options.previous),
-            discount=options.discount,
-            time_limit=options.time_limit,
-            seed=job.seed,
-            progress=histories["suppression"],
-        )
-    if job.adjustment is not None:
-        chosen = job.adjustment
-        histories["adjustment"] = History(progress)
-        adjusted = adjust(
-            _with_capacities(job, problem, chosen),
-            weights=chosen.weights if chosen.cost is None else _sums(job, chosen.cost),
-            preserve=chosen.preserve,
-            distance=chosen.distance,
-            sensitive_limit=chosen.sensitive_limit,
-            integer=_whole(problem, chosen),
-            repair=chosen.repair,
-            time_limit=chosen.time_limit,
-            progress=histories["adjustment"],
-        )
+    histories = {name: History(progress) for name in ("suppression", "adjustment")}
+    failures: dict[str, str] = {}
+    pattern = _suppressed(job, problem, histories["suppression"])
+    try:
+        adjusted = _adjusted(job, problem, histories["adjustment"])
+    except (ModelError, SolverError) as error:
+        # What the other method found is not lost.
+        if pattern is None:
+            raise
+        adjusted, failures = None, {"adjustment": str(error)}
     result = JobResult(
         problem=problem,
         pattern=pattern,
@@ -407,10 +389,48 @@ def run_job(
         adjustment_audit=_audited(job, problem, adjusted, AdjustedAudit),
         files=[],
         histories=histories,
+        failures=failures,
     )
     if out is not None:
         _write(job, result, Path(out))
     return result
+
+
+def _suppressed(
+    job: Job, problem: ProtectionProblem, progress: Progress
+) -> SuppressionPattern | None:
+    options = job.suppression
+    if options is None:
+        return None
+    return suppress(
+        problem if options.cost is None else _with_costs(job, problem, options.cost),
+        method=options.method,
+        require=options.require,
+        weights=None if options.cost else options.weights,
+        protect_against=options.protect_against,
+        previous=None if options.previous is None else read_previous(problem, options.previous),
+        discount=options.discount,
+        time_limit=options.time_limit,
+        seed=job.seed,
+        progress=progress,
+    )
+
+
+def _adjusted(job: Job, problem: ProtectionProblem, progress: Progress) -> Adjustment | None:
+    chosen = job.adjustment
+    if chosen is None:
+        return None
+    return adjust(
+        _with_capacities(job, problem, chosen),
+        weights=chosen.weights if chosen.cost is None else _sums(job, chosen.cost),
+        preserve=chosen.preserve,
+        distance=chosen.distance,
+        sensitive_limit=chosen.sensitive_limit,
+        integer=_whole(problem, chosen),
+        repair=chosen.repair,
+        time_limit=chosen.time_limit,
+        progress=progress,
+    )
 
 
 def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool:
@@ -643,6 +663,6 @@ def _report(job: Job, result: JobResult) -> Page:
         job.title or result.problem.table.name,
         result.problem,
         findings,
-        settings={"seed": job.seed},
+        settings={"seed": job.seed} | {f"no {name}": why for name, why in result.failures.items()},
         source=job.source,
     )

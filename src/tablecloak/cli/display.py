@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tablecloak.errors import ModelError, TablecloakError, TablecloakWarning, VerificationError
 
-__all__ = ["NOT_SAFE", "Reporter", "errors_as_messages", "reporting"]
+__all__ = ["BAD_INPUT", "NOT_SAFE", "Reporter", "errors_as_messages", "reporting"]
 
 NOT_SAFE = 1
 """Exit code: a release is not proved to be safe."""

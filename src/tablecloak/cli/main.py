@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tablecloak import __version__
+from tablecloak.cli import app as local_app
 from tablecloak.cli import audit, compare, convert, microdata, problem, protect, securesum
 
 app = typer.Typer(
@@ -41,6 +42,7 @@ protect.register(app)
 problem.register(app)
 audit.register(app)
 compare.register(app)
+local_app.register(app)
 convert.register(app)
 microdata.register(app)
 securesum.register(app)

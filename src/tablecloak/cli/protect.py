@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
+from tablecloak.cli.display import BAD_INPUT, NOT_SAFE, errors_as_messages, reporting
 
 __all__ = ["register"]
 
@@ -28,7 +28,8 @@ def protect(
     OUT/release/METHOD/ holds what may be published, of one method only; OUT/internal/ (readable
     by you only) what may not: true values, which cells are sensitive, certificates, the report.
 
-    Exit code 0: every release is proved safe; 1: one is not; 2: wrong input.
+    Exit code 0: every release is proved safe; 1: one is not; 2: wrong input, or one of two
+    methods found that the problem has no solution (the release of the other is written).
 
     Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
     """
@@ -52,10 +53,14 @@ def protect(
     if not result.is_safe:
         typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
         raise typer.Exit(NOT_SAFE)
+    for name, why in result.failures.items():
+        typer.echo(f"No {name}: {why}", err=True)
     typer.echo("All releases are proved safe against an external intruder.")
     if result.pattern_audit is not None and result.pattern_audit.intruders:
         insiders = ", ".join(result.pattern_audit.intruders)
         typer.echo(f"The suppression is also proved safe against: {insiders}.")
+    if result.failures:
+        raise typer.Exit(BAD_INPUT)
 
 
 def _reasons(reasons: object) -> str:

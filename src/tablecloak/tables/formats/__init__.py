@@ -1,12 +1,19 @@
 """File formats: one sibling for each."""
 
 from tablecloak.tables.formats.excel import write_workbook
-from tablecloak.tables.formats.frames import read_frame, read_problem, write_frame, write_problem
+from tablecloak.tables.formats.frames import (
+    existing,
+    read_frame,
+    read_problem,
+    write_frame,
+    write_problem,
+)
 from tablecloak.tables.formats.jj import read_jj, write_jj
 from tablecloak.tables.formats.streams import column_names, read_columns, replace_columns
 
 __all__ = [
     "column_names",
+    "existing",
     "read_columns",
     "read_frame",
     "read_jj",

@@ -1,0 +1,290 @@
+"""The pages of the local app, for this machine only.
+
+The server listens on 127.0.0.1. Each start has a secret of its own in its address; without it, or
+under another host name (DNS rebinding), nothing is served. Pages load nothing from elsewhere and
+run no scripts.
+"""
+
+from __future__ import annotations
+
+import io
+import secrets
+import tempfile
+import threading
+import webbrowser
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tablecloak.app.choices import Choices
+from tablecloak.app.session import Session
+from tablecloak.errors import InputError, TablecloakError
+from tablecloak.examples import firms
+from tablecloak.heat_map import add_heat_map, as_number, labels_of
+from tablecloak.page import STYLE, Page, Square
+from tablecloak.tables.formats import column_names, existing, read_frame
+from tablecloak.tables.problem import ProtectionProblem
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+__all__ = ["create_app", "serve"]
+
+COOKIE = "tablecloak"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+MISSING = "The app needs Flask and waitress: install tablecloak with its extra `app`."
+SHOWN_RECORDS = 5
+MOST_UPLOADED = 2 * 2**30
+
+
+def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = None) -> None:
+    """Serve the app on this machine until it is interrupted.
+
+    Parameters
+    ----------
+    port : int, default=0
+        0 takes any that is free.
+    open_browser : bool, default=True
+    folder : Path, optional
+        Where uploads and results are kept; by default a private folder that is removed at the
+        end.
+
+    Raises
+    ------
+    InputError
+        If Flask or waitress is not installed, or the port is taken.
+    """
+    try:
+        from waitress import create_server
+    except ImportError:
+        raise InputError(MISSING) from None
+    with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary:
+        token = secrets.token_urlsafe(24)
+        app = create_app(folder or Path(temporary), token)
+        try:
+            server = create_server(app, host="127.0.0.1", port=port, threads=4)
+        except OSError as error:
+            raise InputError(f"Port {port} cannot be used ({error}). Choose another.") from error
+        address = f"http://127.0.0.1:{server.effective_port}/?token={token}"
+        print(f"tablecloak is at {address}\nCtrl-C ends.", flush=True)
+        if open_browser:
+            threading.Timer(0.5, webbrowser.open, [address]).start()
+        try:
+            server.run()
+        finally:
+            server.close()
+
+
+def create_app(folder: Path, token: str) -> Flask:
+    """Build the app.
+
+    Parameters
+    ----------
+    folder : Path
+        Private folder for uploads, the job file and results.
+    token : str
+        Secret that the first address must carry.
+
+    Returns
+    -------
+    flask.Flask
+    """
+    try:
+        from flask import Flask
+    except ImportError:
+        raise InputError(MISSING) from None
+    app = Flask("tablecloak.app", template_folder=str(Path(__file__).parent / "templates"))
+    app.config["MAX_CONTENT_LENGTH"] = MOST_UPLOADED
+    app.jinja_env.globals.update(style=STYLE)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    session = Session(folder)
+    _guard(app, token)
+    _pages_before(app, session)
+    _pages_after(app, session)
+
+    @app.errorhandler(TablecloakError)
+    def explained(error: TablecloakError) -> Any:
+        return _page(session, "error.html", 400, message=str(error))
+
+    return app
+
+
+def _page(session: Session, template: str, status: int = 200, **values: Any) -> Any:
+    from flask import render_template
+
+    return render_template(template, session=session, **values), status
+
+
+def _guard(app: Flask, token: str) -> None:
+    """Serve nobody but the user who started the app."""
+    from flask import abort, redirect, request
+
+    @app.before_request
+    def only_from_here() -> Any:
+        if request.host.rsplit(":", 1)[0] not in ("127.0.0.1", "localhost"):
+            abort(403)
+        given = request.cookies.get(COOKIE, "")
+        if secrets.compare_digest(given.encode(), token.encode()):
+            return None
+        offered = request.args.get("token", "")
+        if request.method != "GET" or not secrets.compare_digest(offered.encode(), token.encode()):
+            abort(403)
+        answer = redirect("/")
+        answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict")
+        return answer
+
+    @app.after_request
+    def closed(answer: Any) -> Any:
+        answer.headers["Content-Security-Policy"] = POLICY
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        answer.headers["Referrer-Policy"] = "same-origin"
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+
+def _pages_before(app: Flask, session: Session) -> None:
+    """File, choices, and the table before it is protected."""
+    from flask import redirect, request
+
+    @app.get("/")
+    def start() -> Any:
+        return _page(session, "start.html")
+
+    @app.post("/open")
+    def open_file() -> Any:
+        path = _given_file(session.folder)
+        column_names(path)
+        session.open(path)
+        return redirect("/choose")
+
+    @app.get("/choose")
+    def choose() -> Any:
+        if session.file is None:
+            return redirect("/")
+        head = _head(session.file)
+        numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
+        table = head.to_html(index=False, border=0)
+        return _page(
+            session, "choose.html", columns=list(head.columns), numeric=numeric, head=table
+        )
+
+    @app.post("/table")
+    def table() -> Any:
+        if session.file is None:
+            return redirect("/")
+        form = request.form.to_dict()
+        session.choose(Choices.of_form(session.file, form, column_names(session.file)))
+        return redirect("/table")
+
+    @app.get("/table")
+    def look() -> Any:
+        if session.problem is None:
+            return redirect("/choose")
+        drawing = _sensitive_map(session.problem)
+        return _page(session, "table.html", map=drawing, problem=session.problem)
+
+
+def _given_file(folder: Path) -> Path:
+    """Return the file that a user uploaded, named, or asked to be invented."""
+    from flask import request
+    from werkzeug.utils import secure_filename
+
+    uploaded, typed = request.files.get("upload"), request.form.get("path", "").strip()
+    if request.form.get("example"):
+        path = folder / "firms.csv"
+        firms().to_csv(path, index=False)
+    elif uploaded is not None and uploaded.filename:
+        path = folder / (secure_filename(uploaded.filename) or "data.csv")
+        uploaded.save(path)
+    elif typed:
+        path = existing(Path(typed).expanduser())
+    else:
+        raise InputError("Choose a file, or type the path of one.")
+    return path
+
+
+def _pages_after(app: Flask, session: Session) -> None:
+    """Protection and its results."""
+    from flask import abort, redirect, send_file
+
+    @app.post("/protect")
+    def protect() -> Any:
+        session.start()
+        return redirect("/progress")
+
+    @app.post("/stop")
+    def stop() -> Any:
+        session.stop()
+        return redirect("/progress")
+
+    @app.get("/progress")
+    def progress() -> Any:
+        if session.is_running:
+            return _page(session, "progress.html")
+        if session.error:
+            return _page(session, "error.html", 400, message=session.error)
+        return redirect("/results")
+
+    @app.get("/results")
+    def results() -> Any:
+        if session.result is None:
+            return redirect("/")
+        return _page(session, "results.html", result=session.result)
+
+    @app.get("/report")
+    def report() -> Any:
+        path = _written(session, session.results / "internal" / "report.html")
+        return send_file(io.BytesIO(path.read_bytes()), mimetype="text/html")
+
+    @app.get("/job.toml")
+    def job_file() -> Any:
+        content = io.BytesIO(existing(session.job_file).read_bytes())
+        return send_file(content, as_attachment=True, download_name="job.toml")
+
+    @app.get("/release/<method>.zip")
+    def release(method: str) -> Any:
+        if method not in ("suppression", "adjustment"):
+            abort(404)
+        files = sorted(_written(session, session.results / "release" / method).iterdir())
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files:
+                archive.write(path, path.name)
+        buffer.seek(0)
+        return send_file(buffer, as_attachment=True, download_name=f"{method}.zip")
+
+
+def _written(session: Session, path: Path) -> Path:
+    """Return a result of the job that was done last."""
+    if session.result is None:
+        raise InputError("There are no results yet.")
+    return Path(existing(path))
+
+
+def _head(path: Path) -> pd.DataFrame:
+    """First records of a file."""
+    if ".parquet" in path.suffixes:
+        return read_frame(path).head(SHOWN_RECORDS)
+    return pd.read_csv(path, nrows=SHOWN_RECORDS)
+
+
+def _sensitive_map(problem: ProtectionProblem) -> str:
+    """Draw the table with its sensitive cells."""
+    labels, values = labels_of(problem.table.keys), problem.table.values
+
+    def square(cell: int) -> Square:
+        text = as_number(values[cell])
+        kind = "primary" if problem.sensitive[cell] else ""
+        reason = f", sensitive by {problem.reasons[cell]}" if kind else ""
+        return Square(text, kind, f"{labels[cell]}: {text}{reason}")
+
+    drawing = Page("")
+    drawing.legend({"": "safe", "primary": "sensitive"})
+    add_heat_map(drawing, problem.table.keys, problem.table.hierarchies, square)
+    return "\n".join(drawing.parts)

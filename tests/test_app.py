@@ -1,0 +1,213 @@
+"""The local app: the whole story in a browser, and nobody else let in."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import zipfile
+
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from tablecloak.app import create_app
+from tablecloak.job import run_job
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+
+FORM = {
+    "title": "Turnover",
+    "value": "turnover",
+    "dimension:region": "1",
+    "levels:region": "part",
+    "dimension:industry": "1",
+    "p-percent": "1",
+    "p-percent:p": "10",
+    "minimum-frequency": "1",
+    "minimum-frequency:minimum": "3",
+    "suppression": "1",
+    "time_limit": "5",
+}
+
+
+@pytest.fixture
+def client(tmp_path):
+    client = create_app(tmp_path / "app", "secret").test_client()
+    assert client.get("/?token=secret").status_code == 302
+    return client
+
+
+def wait(client) -> str:
+    for _ in range(600):
+        answer = client.get("/progress")
+        if b"http-equiv" not in answer.data:
+            return answer.headers.get("Location", answer.text)
+        time.sleep(0.1)
+    raise AssertionError("the job does not end")
+
+
+def test_nobody_else_is_let_in(tmp_path):
+    app = create_app(tmp_path / "app", "secret")
+    assert (tmp_path / "app").stat().st_mode & 0o077 == 0
+    stranger = app.test_client()
+    for path in ("/", "/choose", "/report", "/job.toml", "/?token=wrong", "/?token="):
+        assert stranger.get(path).status_code == 403
+    assert stranger.post("/open?token=secret", data={"example": "1"}).status_code == 403
+    user = app.test_client()
+    assert user.get("/?token=secret").status_code == 302
+    assert user.get("/").status_code == 200
+    # Another host name that leads here, as in DNS rebinding.
+    assert user.get("/", headers={"Host": "evil.example"}).status_code == 403
+    cookie = user.get_cookie("tablecloak")
+    assert cookie.http_only
+    assert cookie.same_site == "Strict"
+    policy = user.get("/").headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "script-src" not in policy
+
+
+def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path):
+    assert client.post("/open", data={"example": "1"}).status_code == 302
+    assert client.post("/table", data=FORM).headers["Location"] == "/table"
+    shown = client.get("/table").text
+    assert "sensitive" in shown
+    assert client.post("/protect").status_code == 302
+    assert wait(client) == "/results"
+    assert "proved safe" in client.get("/results").text
+    job = client.get("/job.toml").text
+    assert tomllib.loads(job)["dimensions"]["region"]["levels"] == ["part", "region"]
+    (tmp_path / "again.toml").write_text(job)
+    again = run_job(tmp_path / "again.toml")
+    release = client.get("/release/suppression.zip").data
+    with zipfile.ZipFile(io.BytesIO(release)) as archive:
+        assert set(archive.namelist()) == {"table.csv", "table.xlsx", "about.json", "report.html"}
+        table = pd.read_csv(archive.open("table.csv"))
+    assert list(table["status"]) == list(again.pattern.release()["status"])
+    program = re.search(r'<pre id="python">(.*?)</pre>', shown, re.DOTALL).group(1)
+    found: dict = {}
+    exec(html.unescape(program), found)
+    assert (found["pattern"].suppressed == again.pattern.suppressed).all()
+    assert "Internal" in client.get("/report").text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dimension:region": "", "dimension:industry": ""}, "at least one dimension"),
+        ({"p-percent:p": "ten"}, "not a number"),
+        ({"p-percent": "", "minimum-frequency": ""}, "at least one rule"),
+        ({"suppression": ""}, "at least one method"),
+        ({"levels:region": "county"}, "no column &#39;county&#39;"),
+    ],
+)
+def test_wrong_choices_are_explained(client, change, message):
+    client.post("/open", data={"example": "1"})
+    answer = client.post("/table", data={**FORM, **change})
+    assert answer.status_code == 400
+    assert message in answer.text
+
+
+def test_wrong_files_are_explained_and_uploads_cannot_leave_their_folder(client, tmp_path):
+    assert "does not exist" in client.post("/open", data={"path": "/nowhere.csv"}).text
+    assert "Choose a file" in client.post("/open", data={}).text
+    upload = {"upload": (io.BytesIO(b"region,v\n<script>,1\nb,2\n"), "../../outside.csv")}
+    assert client.post("/open", data=upload).status_code == 302
+    assert not (tmp_path / "outside.csv").exists()
+    assert "<script>" not in client.get("/choose").text
+    assert client.get("/release/other.zip").status_code == 404
+    assert "no results yet" in client.get("/report").text
+
+
+def test_a_method_that_is_impossible_does_not_lose_the_release_of_the_other(client):
+    """Three sensitive cells, one of them far larger than the rest, fix their own regression."""
+    client.post("/open", data={"example": "1"})
+    client.post("/table", data={**FORM, "adjustment": "1", "preserve": "1"})
+    client.post("/protect")
+    assert wait(client) == "/results"
+    shown = client.get("/results").text
+    assert "No adjustment: No choice of directions" in shown
+    assert "proved safe" in shown
+    assert client.get("/release/suppression.zip").status_code == 200
+
+
+def test_a_stop_keeps_the_best_that_is_proved(client):
+    client.post("/open", data={"example": "1"})
+    client.post("/table", data={**FORM, "adjustment": "1", "time_limit": "60"})
+    client.post("/protect")
+    for _ in range(3):
+        time.sleep(1.5)
+        client.post("/stop")
+    found = wait(client)
+    assert found == "/results" or "Stopped before anything was proved" in found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")
+def test_the_whole_story_in_a_browser(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tablecloak.cli.main", "app", "--no-browser"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        address = re.search(r"http://127\.0\.0\.1:(\d+)/\S+", server.stdout.readline())
+        with socket.socket() as outside:
+            # Other addresses of this machine are not listened on.
+            assert outside.connect_ex(("127.0.0.2", int(address.group(1)))) != 0
+        with playwright.sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+            page = browser.new_page()
+            asked: list[str] = []
+            page.on("request", lambda request: asked.append(request.url))
+            page.goto(address.group())
+            page.click("text=2,000 invented firms")
+            page.fill("input[name=title]", "Turnover of firms")
+            page.check("input[name='dimension:region']")
+            page.fill("input[name='levels:region']", "part")
+            page.check("input[name='dimension:industry']")
+            page.check("input[name='dimension:size']")
+            page.check("input[name=adjustment]")
+            page.fill("input[name=time_limit]", "5")
+            page.click("text=Tabulate")
+            assert page.locator("td.primary").count() > 0
+            assert "[dimensions.region]" in page.inner_text("#job")
+            page.click("button:has-text('Protect')")
+            page.wait_for_url("**/results", timeout=60_000)
+            assert "proved safe" in page.inner_text("body")
+            assert "never both" in page.inner_text("body")
+            with page.expect_download() as download:
+                page.click("text=Download what may be published >> nth=0")
+            download.value.save_as(tmp_path / "release.zip")
+            page.click("text=Internal report")
+            assert page.locator(".grid").count() >= 2
+            assert page.locator("td.secondary").first.get_attribute("title")
+            assert page.locator("figure svg").count() >= 3
+            page.screenshot(path=tmp_path / "report.png", full_page=True)
+            browser.close()
+        assert all(url.startswith("http://127.0.0.1:") for url in asked)
+        assert "table.xlsx" in zipfile.ZipFile(tmp_path / "release.zip").namelist()
+    finally:
+        server.terminate()
+        server.communicate(timeout=10)
+
+
+def test_without_flask_the_command_says_what_to_install(monkeypatch):
+    from typer.testing import CliRunner
+
+    from tablecloak.cli.main import app
+
+    monkeypatch.setitem(sys.modules, "waitress", None)
+    done = CliRunner().invoke(app, ["app", "--no-browser"])
+    assert done.exit_code == 2
+    assert "extra `app`" in done.output
+    assert isinstance(tc.examples.firms(50), pd.DataFrame)

@@ -16,9 +16,15 @@ from tablecloak.storage import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Grid", "Page", "Square"]
+__all__ = ["GRID_STYLE", "STYLE", "Grid", "Page", "Square"]
 
-STYLE = files("tablecloak").joinpath("page.css").read_text(encoding="utf-8")
+
+def _style(name: str) -> str:
+    return files("tablecloak").joinpath(name).read_text(encoding="utf-8")
+
+
+GRID_STYLE = _style("grid.css")
+STYLE = _style("page.css") + GRID_STYLE
 
 
 @dataclass(frozen=True)

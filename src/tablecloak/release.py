@@ -114,6 +114,11 @@ class AdjustedAudit:
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(self.summary())}</p>{self.to_frame().head(20).to_html(index=False)}"
+
 
 def audit(
     problem: ProtectionProblem,

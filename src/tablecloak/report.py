@@ -12,10 +12,17 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.comparison.side_by_side import NOTES, compare
-from tablecloak.cta.adjustment import TOLERANCE, Adjustment
-from tablecloak.heat_map import add_heat_map, as_number, labels_of
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.heat_map import (
+    ADJUSTMENT,
+    SUPPRESSION,
+    add_heat_map,
+    adjustment_squares,
+    labels_of,
+    suppression_squares,
+)
 from tablecloak.history import History
-from tablecloak.page import Page, Square
+from tablecloak.page import Page
 from tablecloak.plotting import new_figure
 from tablecloak.suppression.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -123,12 +130,10 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
     for note in release.notes:
         page.text(f"Note: {note}")
     if isinstance(release, SuppressionPattern):
-        page.legend({"": "published", "primary": "primary", "secondary": "secondary",
-                     "none": "empty or must be published"})  # fmt: skip
-        square = _suppression_squares(problem, release)
+        legend, square = SUPPRESSION, suppression_squares(problem, release.statuses())
     else:
-        page.legend({"": "unchanged", "up": "raised", "down": "lowered", "sensitive": "sensitive"})
-        square = _adjustment_squares(problem, release)
+        legend, square = ADJUSTMENT, adjustment_squares(problem, release.values)
+    page.legend(legend)
     add_heat_map(page, problem.table.keys, problem.table.hierarchies, square)
     if isinstance(finding.audit, Audit) and problem.n_sensitive:
         page.figure(_intervals_figure(finding.audit), _interval_caption(finding.audit))
@@ -140,52 +145,6 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
         page.table(pd.DataFrame.from_dict(rows, orient="index"))
     if finding.history is not None and len(finding.history.steps) > 1:
         page.figure(_search_figure(finding.history), f"Search of the {name}: loss and proved bound")
-
-
-def _suppression_squares(problem: ProtectionProblem, pattern: SuppressionPattern) -> Any:
-    labels, values = labels_of(problem.table.keys), problem.table.values
-    statuses, frozen = pattern.statuses(), problem.frozen
-
-    def square(cell: int) -> Square:
-        text = as_number(values[cell])
-        hover = f"{labels[cell]}: {text}, {statuses[cell]}"
-        if problem.sensitive[cell]:
-            hover += (
-                f" ({problem.reasons[cell] or 'given'}); must be able to lie "
-                f"{as_number(problem.lower_protection[cell])} below and "
-                f"{as_number(problem.upper_protection[cell])} above"
-            )
-        hover += _contributors(problem, cell)
-        kind = str(statuses[cell]) if statuses[cell] != "published" else "none" * int(frozen[cell])
-        return Square(text, kind, hover)
-
-    return square
-
-
-def _adjustment_squares(problem: ProtectionProblem, adjusted: Adjustment) -> Any:
-    labels, values, changes = labels_of(problem.table.keys), problem.table.values, adjusted.changes
-    unit = TOLERANCE * problem.unit
-    relative = np.abs(changes) / np.maximum(np.abs(values), problem.unit)
-
-    def square(cell: int) -> Square:
-        change = changes[cell]
-        hover = (
-            f"{labels[cell]}: {as_number(values[cell])} published as "
-            f"{as_number(adjusted.values[cell])} ({'+' if change > 0 else ''}{as_number(change)})"
-            + _contributors(problem, cell)
-        )
-        kind = "" if abs(change) <= unit else "up" if change > 0 else "down"
-        kind += " sensitive" * int(problem.sensitive[cell])
-        # The square root lets small changes be seen as well.
-        share = float(np.sqrt(min(relative[cell], 1.0)))
-        return Square(as_number(adjusted.values[cell]), kind.strip(), hover, share)
-
-    return square
-
-
-def _contributors(problem: ProtectionProblem, cell: int) -> str:
-    known = problem.table.contributions
-    return "" if known is None else f"; {known.count[cell]} contributors"
 
 
 def _interval_caption(audit: Audit) -> str:

@@ -22,8 +22,8 @@ from tablecloak.app.choices import Choices
 from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.examples import firms
-from tablecloak.heat_map import add_heat_map, as_number, labels_of
-from tablecloak.page import STYLE, Page, Square
+from tablecloak.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
+from tablecloak.page import STYLE, Page
 from tablecloak.tables.formats import column_names, existing, read_frame
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -276,15 +276,8 @@ def _head(path: Path) -> pd.DataFrame:
 
 def _sensitive_map(problem: ProtectionProblem) -> str:
     """Draw the table with its sensitive cells."""
-    labels, values = labels_of(problem.table.keys), problem.table.values
-
-    def square(cell: int) -> Square:
-        text = as_number(values[cell])
-        kind = "primary" if problem.sensitive[cell] else ""
-        reason = f", sensitive by {problem.reasons[cell]}" if kind else ""
-        return Square(text, kind, f"{labels[cell]}: {text}{reason}")
-
     drawing = Page("")
-    drawing.legend({"": "safe", "primary": "sensitive"})
-    add_heat_map(drawing, problem.table.keys, problem.table.hierarchies, square)
+    drawing.legend(SENSITIVITY)
+    table = problem.table
+    add_heat_map(drawing, table.keys, table.hierarchies, sensitivity_squares(problem))
     return "\n".join(drawing.parts)

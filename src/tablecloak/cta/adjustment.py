@@ -254,6 +254,7 @@ class Adjustment:
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from tablecloak.heat_map import ADJUSTMENT, adjustment_squares, for_notebook
 
-        return f"<p>{escape(self.summary())}</p>"
+        table, square = self.problem.table, adjustment_squares(self.problem, self.values)
+        return for_notebook(self.summary(), table.keys, table.hierarchies, square, ADJUSTMENT)

@@ -172,6 +172,12 @@ class RoundedTable:
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
 
+    def _repr_html_(self) -> str:
+        from tablecloak.heat_map import ADJUSTMENT, adjustment_squares, for_notebook
+
+        table, square = self.problem.table, adjustment_squares(self.problem, self.values.astype(np.float64))
+        return for_notebook(self.summary(), table.keys, table.hierarchies, square, ADJUSTMENT)
+
 
 def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: str) -> None:
     """Refuse a rounded table with such cells.

@@ -123,6 +123,7 @@ class SuppressionPattern:
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from tablecloak.heat_map import SUPPRESSION, for_notebook, suppression_squares
 
-        return f"<p>{escape(self.summary())}</p>"
+        table, square = self.problem.table, suppression_squares(self.problem, self.statuses())
+        return for_notebook(self.summary(), table.keys, table.hierarchies, square, SUPPRESSION)

@@ -232,9 +232,10 @@ class ProtectionProblem:
         return f"<ProtectionProblem: {self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from tablecloak.heat_map import SENSITIVITY, for_notebook, sensitivity_squares
 
-        return f"<p>{escape(self.summary())}</p>"
+        table, square = self.table, sensitivity_squares(self)
+        return for_notebook(self.summary(), table.keys, table.hierarchies, square, SENSITIVITY)
 
     # -- checks ---------------------------------------------------------------------------
 

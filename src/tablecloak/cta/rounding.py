@@ -175,7 +175,10 @@ class RoundedTable:
     def _repr_html_(self) -> str:
         from tablecloak.heat_map import ADJUSTMENT, adjustment_squares, for_notebook
 
-        table, square = self.problem.table, adjustment_squares(self.problem, self.values.astype(np.float64))
+        table, square = (
+            self.problem.table,
+            adjustment_squares(self.problem, self.values.astype(np.float64)),
+        )
         return for_notebook(self.summary(), table.keys, table.hierarchies, square, ADJUSTMENT)
 
 

@@ -27,6 +27,8 @@ __all__ = [
     "Solution",
     "SolveStatus",
     "find_infeasibility",
+    "new_highs",
+    "pass_program",
     "solve",
     "solve_quadratic",
 ]
@@ -129,9 +131,9 @@ class LinearSolver:
         self._interior = interior
         self._crossover = "on" if crossover else "off"
         self._cold = interior != "never"
-        self._highs = _new_highs()
+        self._highs = new_highs()
         self._set_options(self._options)
-        _pass(self._highs, self.program)
+        pass_program(self._highs, self.program)
 
     def restart(self) -> None:
         """Say that the last basis is of no use for the next solve."""
@@ -314,12 +316,12 @@ def solve(
     """
     if not program.is_mixed_integer:
         return LinearSolver(program).solve(time_limit)
-    highs = _new_highs()
+    highs = new_highs()
     highs.setOptionValue("mip_rel_gap", gap)
     if np.isfinite(target):
         highs.setOptionValue("objective_target", target)
     highs.setOptionValue("mip_feasibility_tolerance", FEASIBILITY_TOLERANCE)
-    _pass(highs, program)
+    pass_program(highs, program)
     if start is not None:
         given = _module().HighsSolution()
         given.col_value = list(start)
@@ -367,10 +369,10 @@ def solve_quadratic(
     hessian.index_ = np.flatnonzero(curved).astype(np.int32)
     hessian.value_ = curvature[curved].astype(np.float64)
     for tolerance in QUADRATIC_TOLERANCES:
-        highs = _new_highs()
+        highs = new_highs()
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             highs.setOptionValue(name, tolerance)
-        _pass(highs, program)
+        pass_program(highs, program)
         if highs.passHessian(hessian) == _module().HighsStatus.kError:
             raise SolverError("HiGHS refused the quadratic program.")
         try:
@@ -436,7 +438,8 @@ def _module() -> Any:
     return highspy
 
 
-def _new_highs() -> Any:
+def new_highs() -> Any:
+    """Return an instance with our settings: quiet, one thread, tight tolerances."""
     highs = _module().Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", THREADS)
@@ -446,7 +449,8 @@ def _new_highs() -> Any:
     return highs
 
 
-def _pass(highs: Any, program: Program) -> None:
+def pass_program(highs: Any, program: Program) -> None:
+    """Hand a program over to HiGHS."""
     module = _module()
     lp = module.HighsLp()
     lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows

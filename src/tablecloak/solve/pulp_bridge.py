@@ -15,7 +15,7 @@ from tablecloak.solve.certify import violation
 from tablecloak.solve.highs import ACCEPTED_VIOLATION, Solution, SolveStatus
 from tablecloak.solve.program import Program
 
-__all__ = ["solve_with_pulp"]
+__all__ = ["pulp_model", "solve_with_pulp"]
 
 
 def solve_with_pulp(
@@ -50,7 +50,7 @@ def solve_with_pulp(
     available = pulp.listSolvers(onlyAvailable=True)
     if solver not in available:
         raise InputError(f"PuLP finds no solver {solver!r} here.{suggestion(solver, available)}")
-    model, columns = _model(pulp, program)
+    model, columns = pulp_model(pulp, program)
     model.solve(pulp.getSolver(solver, msg=False, timeLimit=time_limit))
     status = {
         pulp.LpStatusOptimal: SolveStatus.OPTIMAL,
@@ -66,7 +66,8 @@ def solve_with_pulp(
     return Solution(status, x, np.empty(0), program.objective(x), -np.inf)
 
 
-def _model(pulp: Any, program: Program) -> tuple[Any, list[Any]]:
+def pulp_model(pulp: Any, program: Program) -> tuple[Any, list[Any]]:
+    """Build PuLP's model of a program; return it and its variables in the order of the columns."""
     model = pulp.LpProblem("tablecloak", pulp.LpMinimize)
     columns = [
         pulp.LpVariable(

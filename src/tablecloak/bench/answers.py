@@ -1,0 +1,167 @@
+"""Answers of solvers, and what we make of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.release import AdjustedAudit, audit
+from tablecloak.solve.certify import violation
+from tablecloak.solve.program import Program
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Answer", "Judgement", "answer_of", "judge_methods", "judge_programs"]
+
+Floats = npt.NDArray[np.float64]
+
+FEASIBLE = 1e-5
+"""Violation of a scaled program up to which a point counts as feasible: ten times what solvers
+promise, since some hand their points over as text."""
+
+EQUAL = 1e-5
+"""Relative difference up to which two objectives count as equal; solvers stop at gaps of 1e-6."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a solver said.
+
+    Parameters
+    ----------
+    status : str
+        "optimal", "feasible", "infeasible", "unbounded", "limit" (time or memory), "error".
+    x : numpy.ndarray of float
+        Its point; for methods the adjusted values, or 1 for suppressed cells. Empty if none.
+    value, bound : float
+        What it claims; NaN if nothing.
+    seconds : float
+    memory : float
+        Peak, in MiB.
+    history : list of (float, float, float)
+        Seconds, value and bound on the way.
+    message : str
+    """
+
+    status: str
+    x: Floats = field(default_factory=lambda: np.empty(0))
+    value: float = np.nan
+    bound: float = np.nan
+    seconds: float = np.nan
+    memory: float = np.nan
+    history: list[tuple[float, float, float]] = field(default_factory=list)
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What an answer is worth.
+
+    Parameters
+    ----------
+    verdict : {"solved", "limit", "wrong", "failed"}
+        "solved": claimed to be optimal, and nothing speaks against it. "limit": a sound answer
+        without that claim, or none in time.
+    why : str
+        What is wrong.
+    value : float
+        Objective of the point, computed by us; NaN if it is none.
+    """
+
+    verdict: str
+    why: str
+    value: float
+
+
+def judge_programs(program: Program, answers: dict[str, Answer]) -> dict[str, Judgement]:
+    """Judge the answers to one program against the program and against each other.
+
+    A point is checked row by row. "Optimal" is wrong if anybody has a feasible point that is
+    better; "infeasible" if anybody has one at all; a bound if it exceeds one. So one honest
+    solver is enough to convict another.
+    """
+    checked = {name: _checked(program, answer) for name, answer in answers.items()}
+    sound = [value for value, why in checked.values() if not why and np.isfinite(value)]
+    best = min(sound, default=np.inf)
+    return {
+        name: _verdict(answer, *checked[name], best, len(sound) > 0)
+        for name, answer in answers.items()
+    }
+
+
+def judge_methods(problem: ProtectionProblem, answers: dict[str, Answer]) -> dict[str, Judgement]:
+    """Judge releases of a problem: by an audit, and by the loss of the others."""
+    checked = {name: _audited(problem, answer) for name, answer in answers.items()}
+    sound = [value for value, why in checked.values() if not why and np.isfinite(value)]
+    best = min(sound, default=np.inf)
+    return {
+        name: _verdict(answer, *checked[name], best, len(sound) > 0)
+        for name, answer in answers.items()
+    }
+
+
+def _checked(program: Program, answer: Answer) -> tuple[float, str]:
+    """Objective of a point, and what is wrong with it."""
+    if answer.status not in ("optimal", "feasible"):
+        return np.nan, ""
+    if len(answer.x) != program.n_columns:
+        return np.nan, f"{answer.status}, but the point has {len(answer.x)} columns"
+    worst = violation(program, answer.x).worst
+    if not worst <= FEASIBLE:
+        return np.nan, f"the point breaks the program by {worst:.3g}"
+    return program.objective(answer.x), ""
+
+
+def _audited(problem: ProtectionProblem, answer: Answer) -> tuple[float, str]:
+    if answer.status not in ("optimal", "feasible"):
+        return np.nan, ""
+    if answer.x.shape != problem.table.values.shape:
+        return np.nan, f"the release has {answer.x.size} cells"
+    pattern = bool(np.all((answer.x == 0) | (answer.x == 1)))
+    found = audit(problem, answer.x.astype(bool) if pattern else answer.x)
+    if not found.is_safe:
+        return np.nan, found.summary() if isinstance(found, AdjustedAudit) else "not protected"
+    if pattern:
+        return float(problem.weights[answer.x.astype(bool)].sum()), ""
+    size = np.abs(problem.table.values)
+    relative = np.abs(answer.x - problem.table.values) / np.where(size > 0, size, 1.0)
+    return float(relative.sum()), ""
+
+
+def _verdict(answer: Answer, value: float, why: str, best: float, any_point: bool) -> Judgement:
+    slack = EQUAL * (1 + abs(best)) if np.isfinite(best) else 0.0
+    if not why and np.isfinite(answer.value) and np.isfinite(value):
+        off = abs(answer.value - value)
+        if off > EQUAL * (1 + abs(value)):
+            why = f"claims the objective {answer.value:.9g}, but its point has {value:.9g}"
+    if not why and answer.status == "optimal" and value > best + slack:
+        why = f"claims to be optimal with {value:.9g}, but a point with {best:.9g} exists"
+    if not why and answer.status == "infeasible" and any_point:
+        why = "claims that no point exists, but there is one"
+    if not why and answer.status == "unbounded" and any_point and np.isfinite(best):
+        why = "claims that the objective has no limit, but all columns have bounds"
+    if not why and np.isfinite(answer.bound) and answer.bound > best + slack:
+        why = f"claims the bound {answer.bound:.9g}, but a point with {best:.9g} exists"
+    if why:
+        return Judgement("wrong", why, value)
+    if answer.status == "error":
+        return Judgement("failed", answer.message, value)
+    solved = answer.status in ("optimal", "infeasible", "unbounded")
+    return Judgement("solved" if solved else "limit", answer.message, value)
+
+
+def answer_of(found: SuppressionPattern | Adjustment) -> Answer:
+    """Return the answer of one of our own methods."""
+    x = (
+        found.suppressed.astype(np.float64)
+        if isinstance(found, SuppressionPattern)
+        else found.values
+    )
+    bound = found.bound
+    if isinstance(found, SuppressionPattern) and found.bound_certificate is None:
+        bound = np.nan
+    status = "optimal" if found.is_optimal else "feasible"
+    return Answer(status, x, found.loss, bound)

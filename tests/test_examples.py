@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
+import re
 import runpy
 import subprocess
 import sys
@@ -45,6 +47,38 @@ def test_enterprises_are_protected_both_ways(tmp_path):
     assert len(released) == table.n_cells
     assert released[table.name].isna().sum() == result.pattern.suppressed.sum()
     assert not (table.relations @ result.adjustment.values).any()
+
+
+DOCS = EXAMPLES.parent / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_programs_of_the_documentation_run_and_hold_what_they_assert(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    programs = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    # One page is one session, as a reader would type it.
+    exec(compile("\n".join(programs), f"<{page.name}>", "exec"), {"__name__": "docs"})
+
+
+@pytest.mark.slow
+def test_the_documentation_builds_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=DOCS.parent,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) >= 18
+    for page in pages:
+        # Readers in closed networks: nothing is loaded from elsewhere.
+        text = page.read_text("utf-8")
+        assert not re.search(r'<(script|link|img)[^>]+(src|href)="https?://(?!tablecloak)', text)
 
 
 def test_importing_the_package_loads_no_heavy_library():

@@ -23,7 +23,7 @@ from tablecloak.errors import InputError, ModelError, listed, suggestion
 
 __all__ = ["Bench", "run_bench"]
 
-GRACE = 20.0
+GRACE = 10.0
 """Seconds beyond the limit after which a process is ended: start, model and clean-up."""
 
 Said = Callable[[str], None]
@@ -178,6 +178,7 @@ def _asked(solver: str, question: Any, kind: str, seconds: float, memory: float)
             done = subprocess.run(
                 command,
                 cwd=folder,
+                stdin=subprocess.DEVNULL,
                 env=environment,
                 capture_output=True,
                 text=True,

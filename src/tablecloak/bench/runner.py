@@ -160,20 +160,18 @@ def _say(said: Said | None, text: str) -> None:
         said(text)
 
 
+def _places() -> list[str]:
+    """Where modules may lie: as here, and in the folder from which the bench is run."""
+    return [*(place for place in sys.path if place), str(Path.cwd())]
+
+
 def _asked(solver: str, question: Any, kind: str, seconds: float, memory: float) -> Answer:
     """Run one solver in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="tablecloak-bench-") as folder:
         task, answer = Path(folder) / "task", Path(folder) / "answer"
-        task.write_bytes(pickle.dumps((solver, question, kind, seconds, memory)))
+        task.write_bytes(pickle.dumps((solver, question, kind, seconds, memory, _places())))
         command = [sys.executable, "-m", "tablecloak.bench.worker", str(task), str(answer)]
-        places = [str(Path.cwd()), *sys.path, os.environ.get("PYTHONPATH", "")]
-        environment = {
-            **os.environ,
-            # A solver of one's own may lie in the folder from which the bench is run.
-            "PYTHONPATH": os.pathsep.join(place for place in places if place),
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         try:
             done = subprocess.run(
                 command,

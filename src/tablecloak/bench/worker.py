@@ -18,7 +18,9 @@ __all__ = ["main"]
 
 def main(task: Path, answer: Path) -> None:
     """Answer a task that was written by the runner of this machine."""
-    solver, question, kind, seconds, memory = pickle.loads(task.read_bytes())
+    solver, question, kind, seconds, memory, places = pickle.loads(task.read_bytes())
+    # Last, so that no file of the user takes the place of a module of Python.
+    sys.path.extend(place for place in places if place not in sys.path)
     solve = solver_named(solver)
     _limit_memory(memory)
     started = time.perf_counter()

@@ -8,7 +8,17 @@ import typer
 
 from tablecloak import __version__
 from tablecloak.cli import app as local_app
-from tablecloak.cli import audit, bench, compare, convert, microdata, problem, protect, securesum
+from tablecloak.cli import (
+    argus,
+    audit,
+    bench,
+    compare,
+    convert,
+    microdata,
+    problem,
+    protect,
+    securesum,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,6 +51,7 @@ def _main(
 protect.register(app)
 problem.register(app)
 audit.register(app)
+argus.register(app)
 bench.register(app)
 compare.register(app)
 local_app.register(app)

@@ -1,0 +1,372 @@
+"""Metadata (.rda): which variables a file has, where they stand, and what they are for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.argus.places import find_file, lines_of, text_of, tokens
+from tablecloak.errors import InputError, suggestion
+from tablecloak.tables.hierarchy import Hierarchy
+
+__all__ = ["Metadata", "Variable", "read_metadata"]
+
+TOTAL = "Total"
+
+_KNOWN = {
+    "RECODEABLE", "RECODABLE", "TOTCODE", "CODELIST", "HIERARCHICAL", "HIERCODELIST",
+    "HIERLEADSTRING", "HIERLEVELS", "DISTANCE", "NUMERIC", "DECIMALS", "WEIGHT", "HOLDING",
+    "REQUEST", "RECORDKEY", "PFILE", "PFILE_FREQ", "PFILE_CONT", "PFILE_SEP", "CKM",
+    "INCLUDEZEROS", "PARITY", "SEPARATION", "SCALING", "SHADOW", "COST", "COSTVAR", "LOWERPL",
+    "UPPERPL", "FREQUENCY", "MAXSCORE", "STATUS", "TRUNCABLE", "POLVAR", "TOPCODE",
+}  # fmt: skip
+_HEADS = {"SEPARATOR", "SAFE", "UNSAFE", "PROTECT", "SPSS", "STARTINLINE"}
+
+
+@dataclass
+class Variable:
+    """One variable.
+
+    Parameters
+    ----------
+    name : str
+    start, width : int
+        Position in a line from 1, and width; 0 where a file has separators.
+    missing : tuple of str
+        Codes that mean missing, or the code of the total in a file of cells.
+    tags : dict of str to list of str
+        Keywords without brackets, and what follows them.
+    """
+
+    name: str
+    start: int = 0
+    width: int = 0
+    missing: tuple[str, ...] = ()
+    tags: dict[str, list[str]] = field(default_factory=dict)
+
+    def has(self, tag: str) -> bool:
+        """Whether the variable has a tag."""
+        return tag in self.tags
+
+    def first(self, tag: str, default: str = "") -> str:
+        """Return what follows a tag."""
+        return (self.tags.get(tag) or [default])[0]
+
+    @property
+    def is_dimension(self) -> bool:
+        """Whether the variable can span a table."""
+        return self.has("RECODEABLE") or self.has("RECODABLE") or self.has("HIERARCHICAL")
+
+    @property
+    def total(self) -> str:
+        """Code of the total."""
+        return self.first("TOTCODE", TOTAL)
+
+    @property
+    def decimals(self) -> int:
+        """Digits behind the decimal point."""
+        return int(self.first("DECIMALS", "0"))
+
+    def padded(self, code: str) -> str:
+        """Return a code as tau-ARGUS keeps it: blanks on the left up to the width."""
+        return code.strip().rjust(self.width)
+
+
+@dataclass
+class Metadata:
+    """What an .rda file says.
+
+    Parameters
+    ----------
+    path : Path
+    separator : str
+        Between the fields of a line; empty for fixed positions.
+    variables : list of Variable
+    letters : dict of str to str
+        What stands for SAFE, UNSAFE and PROTECT in the statuses of a file of cells.
+    """
+
+    path: Path
+    separator: str
+    variables: list[Variable]
+    letters: dict[str, str]
+
+    def variable(self, name: str) -> Variable:
+        """Return a variable by its name.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        for variable in self.variables:
+            if variable.name.lower() == name.lower():
+                return variable
+        known = [variable.name for variable in self.variables]
+        raise InputError(f"{self.path}: there is no variable {name!r}.{suggestion(name, known)}")
+
+    def with_tag(self, tag: str) -> list[Variable]:
+        """Return the variables that have a tag."""
+        return [variable for variable in self.variables if variable.has(tag)]
+
+    def hierarchy(self, variable: Variable, codes: set[str]) -> Hierarchy:
+        """Return the hierarchy of a dimension.
+
+        Codes that mean missing and are not in its file lie directly below the total.
+
+        Parameters
+        ----------
+        variable : Variable
+        codes : set of str
+            Codes that occur in the data, without the total.
+        """
+        total = variable.total
+        if variable.has("HIERCODELIST"):
+            lead = variable.first("HIERLEADSTRING", "@")
+            path = find_file(variable.first("HIERCODELIST"), self.path.parent)
+            tree = Hierarchy.from_hrc(path, total, lead, encoding=_encoding(path))
+            rename = {code: code if code == total else variable.padded(code) for code in tree.codes}
+            if len(set(rename.values())) < len(rename):
+                raise InputError(f"{path}: two codes differ in blanks only.")
+            groups = tuple(
+                (rename[parent], tuple(rename[part] for part in parts))
+                for parent, parts in tree.groups
+            )
+            lost = sorted((set(variable.missing) & codes) - set(rename.values()))
+            if lost:
+                groups = tuple(
+                    (parent, (*parts, *lost) if parent == total else parts)
+                    for parent, parts in groups
+                )
+            return Hierarchy(total, groups)
+        if variable.has("HIERLEVELS"):
+            return _by_digits(codes, [int(w) for w in variable.tags["HIERLEVELS"]], total)
+        return Hierarchy.flat(sorted(codes), total)
+
+
+def read_metadata(path: str | Path) -> Metadata:
+    """Read an .rda file, of microdata or of a table.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Metadata
+
+    Raises
+    ------
+    InputError
+        Names file, line and what was expected there.
+    """
+    path = Path(path)
+    separator, letters = "", {"SAFE": "S", "UNSAFE": "U", "PROTECT": "P"}
+    variables: list[Variable] = []
+    for number, line in lines_of(path):
+        words = tokens(line)
+        if not words[0].startswith("<"):
+            variables.append(_variable(path, number, words, separator))
+            continue
+        for keyword, arguments in _tagged(words):
+            if keyword in _HEADS and not variables:
+                if keyword == "SPSS":
+                    raise InputError(
+                        f"{path}, line {number}: SPSS files are not read. Export the data as text "
+                        f"with separators."
+                    )
+                if keyword == "SEPARATOR":
+                    separator = (arguments or [";"])[0]
+                elif keyword in letters:
+                    letters[keyword] = (arguments or [letters[keyword]])[0]
+                continue
+            if not variables:
+                raise InputError(f"{path}, line {number}: <{keyword}> comes before any variable.")
+            if keyword not in _KNOWN:
+                raise InputError(
+                    f"{path}, line {number}: <{keyword}> is not known.{suggestion(keyword, _KNOWN)}"
+                )
+            variables[-1].tags[keyword] = arguments
+    if not variables:
+        raise InputError(f"{path}: no variable was found. Is this a metadata file (.rda)?")
+    names = [variable.name.lower() for variable in variables]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise InputError(f"{path}: the variable {twice!r} is described twice.")
+    return Metadata(path, separator, variables, letters)
+
+
+def _tagged(words: list[str]) -> list[tuple[str, list[str]]]:
+    """Group words into keywords and what follows them."""
+    found: list[tuple[str, list[str]]] = []
+    for word in words:
+        if word.startswith("<") and word.endswith(">"):
+            found.append((word[1:-1].strip(), []))
+        else:
+            found[-1][1].append(word)
+    return found
+
+
+def _variable(path: Path, number: int, words: list[str], separator: str) -> Variable:
+    """``name start width [missing]``, or without start and width where files have separators."""
+    name, rest = words[0], words[1:]
+    plain = rest[: next((at for at, w in enumerate(rest) if w.startswith("<")), len(rest))]
+    tags = dict(_tagged(rest[len(plain) :]))
+    try:
+        if not separator:
+            start, width = int(plain[0]), int(plain[1])
+            if start < 1 or width < 1:
+                raise ValueError
+            return Variable(name, start, width, _missing(plain[2:], width), tags)
+        if plain and plain[0].isdigit() and len(plain) <= 3 and not _is_table(path):
+            width = int(plain[0])
+            return Variable(name, 0, width, _missing(plain[1:], width), tags)
+    except (ValueError, IndexError):
+        raise InputError(
+            f"{path}, line {number}: variable {name!r} needs its first position and its width, "
+            f"two whole numbers from 1. Found {' '.join(plain) or 'nothing'!r}."
+        ) from None
+    return Variable(name, missing=tuple(plain), tags=tags)
+
+
+def _is_table(path: Path) -> bool:
+    """Whether an .rda file describes cells: only there are statuses and frequencies."""
+    text = text_of(path).upper()
+    return any(f"<{tag}>" in text for tag in ("STATUS", "FREQUENCY", "MAXSCORE", "SAFE", "UNSAFE"))
+
+
+def _missing(words: list[str], width: int) -> tuple[str, ...]:
+    return tuple(word.strip().rjust(width) for word in words)
+
+
+def _encoding(path: Path) -> str:
+    try:
+        path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _by_digits(codes: set[str], widths: list[int], total: str) -> Hierarchy:
+    """Levels are the first digits of a code."""
+    ends = [int(end) for end in np.cumsum([width for width in widths if width > 0])]
+    children: dict[str, dict[str, None]] = {total: {}}
+    for code in sorted(codes):
+        parent = total
+        for end in ends:
+            short = code[:end]
+            if short == parent or not short.strip():
+                continue
+            children.setdefault(parent, {})[short] = None
+            parent = short
+    groups = tuple((parent, tuple(below)) for parent, below in children.items() if below)
+    return Hierarchy(total, groups)
+
+
+def read_microdata(metadata: Metadata, path: Path, names: list[str]) -> pd.DataFrame:
+    """Read variables of a file of records; codes padded, numbers as numbers.
+
+    Raises
+    ------
+    InputError
+        Names line and variable of a number that is none, or of a line that is too short.
+    """
+    lines = pd.Series([line for line in text_of(path).splitlines() if line.strip()], dtype=object)
+    if not len(lines):
+        raise InputError(f"{path}: there are no records.")
+    fields = lines.str.split(metadata.separator, expand=True) if metadata.separator else None
+    found: dict[str, Any] = {}
+    for name in names:
+        variable = metadata.variable(name)
+        if fields is None:
+            text = lines.str.slice(variable.start - 1, variable.start - 1 + variable.width)
+        else:
+            at = metadata.variables.index(variable)
+            if at >= fields.shape[1]:
+                raise InputError(f"{path}: lines have no field for {name!r} (number {at + 1}).")
+            text = fields[at]
+        short = np.flatnonzero(text.isna() | (text == ""))
+        if len(short):
+            raise InputError(f"{path}, line {short[0] + 1}: it ends before {name!r}.")
+        found[variable.name] = (
+            _numbers(path, variable, text) if _is_number(variable) else _codes(variable, text)
+        )
+    return pd.DataFrame(found)
+
+
+def _is_number(variable: Variable) -> bool:
+    return variable.has("NUMERIC") or variable.has("WEIGHT")
+
+
+def _codes(variable: Variable, text: pd.Series) -> pd.Series:
+    plain = text.str.strip().str.strip('"').str.strip()
+    padded: pd.Series = plain.str.rjust(variable.width)
+    return padded
+
+
+def _numbers(path: Path, variable: Variable, text: pd.Series) -> pd.Series:
+    numbers = pd.to_numeric(text.str.strip(), errors="coerce")
+    bad = np.flatnonzero(numbers.isna())
+    if len(bad):
+        raise InputError(
+            f"{path}, line {bad[0] + 1}: {variable.name!r} is {text.iloc[bad[0]].strip()!r}, which "
+            f"is not a number. Decimal points are needed."
+        )
+    return numbers.astype(np.float64)
+
+
+def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read a file of cells (.tab): one line for each, totals included.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        One column for each variable, codes as text, numbers as numbers (NaN if empty).
+    notes : list of str
+        What had to be read with good will, such as decimal commas.
+    """
+    rows, notes = [], []
+    for number, line in lines_of(path):
+        parts = [part.strip() for part in _split(line, metadata.separator or ";")]
+        if len(parts) != len(metadata.variables):
+            raise InputError(
+                f"{path}, line {number}: {len(parts)} fields, but {metadata.path.name} describes "
+                f"{len(metadata.variables)} variables."
+            )
+        rows.append(parts)
+    names = [variable.name for variable in metadata.variables]
+    frame = pd.DataFrame(rows, columns=names, dtype=object)
+    for variable in metadata.variables:
+        column = frame[variable.name]
+        if _is_number(variable) or variable.has("FREQUENCY") or variable.has("MAXSCORE"):
+            column = column.where(~column.isin(["", "-"]))
+            if metadata.separator != "," and column.str.fullmatch(r"-?\d+,\d+").any():
+                column = column.str.replace(",", ".", regex=False)
+                notes.append(f"{path.name}: decimal commas of {variable.name!r} read as points")
+            numbers = pd.to_numeric(column, errors="coerce")
+            bad = np.flatnonzero(numbers.isna() & column.notna())
+            if len(bad):
+                raise InputError(
+                    f"{path}, cell {bad[0] + 1}: {variable.name!r} is {column.iloc[bad[0]]!r}, "
+                    f"which is not a number."
+                )
+            frame[variable.name] = numbers.astype(np.float64)
+    return frame, notes
+
+
+def _split(line: str, separator: str) -> list[str]:
+    """Split at separators outside quotes; quoted fields keep their blanks."""
+    parts, current, quoted = [], "", False
+    for letter in line:
+        if letter == '"':
+            quoted = not quoted
+        elif letter == separator and not quoted:
+            parts.append(current)
+            current = ""
+        else:
+            current += letter
+    return [*parts, current]

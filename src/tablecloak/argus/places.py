@@ -1,0 +1,67 @@
+"""Finding files that were named on another machine, and reading text as tau-ARGUS does."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path, PureWindowsPath
+
+from tablecloak.errors import InputError
+
+__all__ = ["find_file", "lines_of", "text_of", "tokens"]
+
+
+def find_file(name: str, folder: Path) -> Path:
+    """Return the file of this name, in any case, below a folder, also if it is compressed.
+
+    Paths of Windows that lead nowhere here are cut to their last part.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    parts = PureWindowsPath(name)
+    tried = [Path(name), folder / name, folder.joinpath(*parts.parts[-1:])]
+    if not parts.drive and not parts.root:
+        tried.insert(1, folder.joinpath(*parts.parts))
+    for path in tried:
+        for candidate in (path, path.with_name(path.name + ".gz")):
+            if candidate.is_file():
+                return candidate
+        if path.parent.is_dir():
+            wanted = {path.name.lower(), path.name.lower() + ".gz"}
+            for other in sorted(path.parent.iterdir()):
+                if other.name.lower() in wanted and other.is_file():
+                    return other
+    raise InputError(f"{folder / parts.name}: this file does not exist. Check the name.")
+
+
+def text_of(path: Path) -> str:
+    """Read a text file in UTF-8, or else in the code page of Western Windows."""
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line that says something: no comments, tabs as blanks."""
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
+        plain = line.replace("\t", " ").strip()
+        if plain and not plain.startswith(("//", "\\\\")):
+            yield number, plain
+
+
+_TOKEN = re.compile(r'"([^"]*)"|(<[^>]*>)|([^\s"<>]+)')
+
+
+def tokens(line: str) -> list[str]:
+    """Split a line at blanks; what is quoted stays together, keywords keep their brackets."""
+    return [
+        quoted if found.group(1) is not None else (keyword.upper() or plain)
+        for found in _TOKEN.finditer(line)
+        for quoted, keyword, plain in [(found.group(1), found.group(2) or "", found.group(3) or "")]
+    ]

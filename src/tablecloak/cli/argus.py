@@ -1,0 +1,50 @@
+"""``tablecloak argus``: batch files of tau-ARGUS as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command()(argus)
+
+
+def argus(
+    batch: Annotated[Path, typer.Argument(help="Batch file (.arb).")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for the tables; else beside it.")
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0.1, help="Seconds for each SUPPRESS, instead of its minutes."),
+    ] = None,
+) -> None:
+    """Run a batch file of tau-ARGUS: rules, hierarchies, a priori lists, tables.
+
+    Prints what is done in another way, and why. Files that are named are looked for beside the
+    batch file, in any case, also compressed.
+
+    Exit code 0: every pattern is proved safe; 1: one is not; 2: wrong input.
+
+    Example: tablecloak argus job.arb --out results/
+    """
+    from tablecloak.argus import run_batch
+
+    with errors_as_messages(), reporting() as reporter:
+        result = run_batch(batch, out, time_limit=time_limit, progress=reporter)
+    for line in result.log:
+        typer.echo(line)
+    typer.echo("Written:")
+    for path in result.files:
+        typer.echo(f"    {path}")
+    if not result.is_safe:
+        typer.echo("NOT SAFE: a sensitive cell is not protected.", err=True)
+        raise typer.Exit(NOT_SAFE)

@@ -285,11 +285,10 @@ class _Runner:
         if not self.is_microdata:
             found = self.frame.set_index(list(table.keys.columns))[variable.name]
             index = pd.MultiIndex.from_frame(table.keys)
-            sums: Floats = np.abs(found.reindex(index).fillna(0.0).to_numpy(dtype=np.float64))
-            return sums
+            given = found.reindex(index).fillna(0.0).to_numpy(dtype=np.float64)
+            return np.abs(given)  # type: ignore[no-any-return]
         dimensions = {key: Dimension(key, job.trees[key]) for key in table.keys.columns}
-        sums = np.abs(tabulate(self.frame, dimensions, variable.name).values)
-        return sums
+        return np.abs(tabulate(self.frame, dimensions, variable.name).values)
 
     def _read_table(self, command: Command) -> None:
         metadata, data = self._opened()

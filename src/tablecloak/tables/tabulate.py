@@ -126,10 +126,10 @@ def tabulate(
     if n_largest < 1:
         raise InputError(f"`n_largest` must be at least 1. Got {n_largest}.")
     roles = _Roles(value, contributor, holding, weight, shadow or value, request)
-    source = _open(data, specified, roles)
+    source, is_quick = _open(data, specified, roles)
     hierarchies, codes = _resolve(source, specified)
-    records = _records(source, specified, roles)
-    overview = _check_records(records, roles, hierarchies, codes)
+    records, numbered = _records(source, specified, roles, is_quick)
+    overview = _check_records(records, numbered, roles, hierarchies, codes)
     keys = {name: f"d{axis}" for axis, name in enumerate(hierarchies)}
     leaves = _leaf_sums(records, list(keys.values()), overview, decimals)
     levels = {"contributions": "contributor" if contributor else None}
@@ -165,13 +165,18 @@ class _Roles:
 # -- reading ------------------------------------------------------------------------------
 
 
-def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
-    """Return an Ibis table over the data, after checking that all columns exist."""
+def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> tuple[Any, bool]:
+    """Return an Ibis table over the data, and whether reading it again costs little.
+
+    All columns that are needed are known to exist.
+    """
     codes = [column for dimension in dimensions.values() for column in dimension.columns]
+    is_quick = False
     if isinstance(data, str | Path):
         table = _open_file(Path(data), [*codes, roles.contributor, roles.holding])
+        is_quick = ".parquet" in Path(data).suffixes
     elif isinstance(data, pd.DataFrame):
-        table = _open_frame(data)
+        table, is_quick = _open_frame(data), True
     else:
         table = data
     for column in [*codes, *roles.columns()]:
@@ -179,7 +184,7 @@ def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
             raise InputError(
                 f"The data has no column {column!r}.{suggestion(column, table.columns)}"
             )
-    return table
+    return table, is_quick
 
 
 def _open_frame(frame: pd.DataFrame) -> Any:
@@ -228,27 +233,56 @@ def _resolve(
     return hierarchies, codes
 
 
-def _records(source: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> Any:
-    """Select what is needed, under names of our own: d0.., value, shadow, weight, ..."""
+def _records(
+    source: Any, dimensions: Mapping[str, Dimension], roles: _Roles, is_quick: bool
+) -> tuple[Any, Any]:
+    """Select what is needed, under names of our own: d0.., value, shadow, weight, ...
+
+    Returns the records, cached unless they are quick to read, and the same with row numbers, to be
+    executed for errors only.
+    """
     import ibis
 
-    one = ibis.literal(1.0)
-    columns = {
+    given: dict[str, Any] = {
         f"d{axis}": source[dimension.column].cast("string")
         for axis, dimension in enumerate(dimensions.values())
     }
+    same: dict[str, Any] = {}
     for role in ("value", "shadow", "weight"):
         column = getattr(roles, role)
-        columns[role] = _as_float(source, column) if column else one
+        if role == "shadow" and column and column == roles.value:
+            same[role] = "value"
+        elif column:
+            given[role] = _as_float(source, column)
+        else:
+            same[role] = ibis.literal(1.0)
     for role in ("contributor", "holding"):
         column = getattr(roles, role)
-        columns[role] = source[column].cast("string") if column else ibis.null("string")
-    columns["request"] = (
-        source[roles.request].cast("int64").fill_null(0) if roles.request else ibis.literal(0)
-    )
-    records = source.select(row=ibis.row_number(), **columns)
-    # Executed once: everything after this works on the cached columns.
-    return records.cache()
+        if column:
+            given[role] = source[column].cast("string")
+        else:
+            same[role] = ibis.null("string")
+    if roles.request:
+        given["request"] = source[roles.request].cast("int64").fill_null(0)
+    else:
+        same["request"] = ibis.literal(0)
+
+    def complete(table: Any) -> Any:
+        """Add what is the same everywhere, or the same as another column."""
+        return table.mutate(
+            **{
+                role: table[column] if isinstance(column, str) else column
+                for role, column in same.items()
+            }
+        )
+
+    numbered = source.select(row=ibis.row_number(), **given)
+    # Numbers of rows are needed where each record is a contributor, and else for errors only; they
+    # are given once. Text, and what somebody else computes, is read once.
+    wanted = source.select(**given) if roles.contributor else numbered
+    if not (is_quick and roles.contributor):
+        wanted = wanted.cache()
+    return complete(wanted), complete(numbered)
 
 
 def _as_float(source: Any, column: str) -> Any:
@@ -278,21 +312,31 @@ class _Overview:
         return float(2.0 ** (_DECIMAL_BITS - bits))
 
 
-def _check_records(
-    records: Any, roles: _Roles, hierarchies: Mapping[str, Hierarchy], codes: Mapping[str, Any]
-) -> _Overview:
-    """Check all records in one pass; only an error is looked up."""
-    sound, expected = {}, {}
+def _bad(records: Any, roles: _Roles) -> dict[str, tuple[Any, str]]:
+    """For each role which records are wrong, and what they must be."""
+    found = {}
     for role in ("value", "shadow", "weight"):
         column = records[role]
         bad = column.isnull() | column.isnan() | column.isinf()
-        sound[role] = (bad | (column <= 0)) if role == "weight" else bad
-        expected[role] = "a finite number" + " above 0" * (role == "weight")
+        bad = (bad | (column <= 0)) if role == "weight" else bad
+        found[role] = bad, "a finite number" + " above 0" * (role == "weight")
     for role in ("contributor", "holding"):
         if getattr(roles, role):
-            sound[role], expected[role] = records[role].isnull(), "an identifier"
+            found[role] = records[role].isnull(), "an identifier"
     if roles.request:
-        sound["request"], expected["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
+        found["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
+    return found
+
+
+def _check_records(
+    records: Any,
+    numbered: Any,
+    roles: _Roles,
+    hierarchies: Mapping[str, Hierarchy],
+    codes: Mapping[str, Any],
+) -> _Overview:
+    """Check all records in one pass; only an error is looked up."""
+    bad = _bad(records, roles)
     terms = {
         "value": records.value * records.weight,
         "shadow": records.shadow,
@@ -303,7 +347,7 @@ def _check_records(
         records.agg(
             count=records.count(),
             negative=(records.shadow < 0).sum(),
-            **{f"bad_{role}": condition.sum() for role, condition in sound.items()},
+            **{f"bad_{role}": condition.sum() for role, (condition, _) in bad.items()},
             **{f"no_d{axis}": records[f"d{axis}"].isnull().sum() for axis in range(len(codes))},
             **{f"largest_{name}": term.abs().max() for name, term in terms.items()},
         )
@@ -312,13 +356,13 @@ def _check_records(
     )
     if found["count"] == 0:
         raise InputError("The data has no records.")
-    for role, condition in sound.items():
+    for role, (condition, expected) in _bad(numbered, roles).items():
         if found[f"bad_{role}"]:
-            _reject(records, condition, role, getattr(roles, role), expected[role])
+            _reject(numbered, condition, role, getattr(roles, role), expected)
     for axis, (name, tree) in enumerate(hierarchies.items()):
         unknown = set(codes[name]) - set(tree.leaves)
         if unknown or found[f"no_d{axis}"]:
-            _reject_code(records, axis, name, tree, unknown)
+            _reject_code(numbered, axis, name, tree, unknown)
     largest = {name: float(found[f"largest_{name}"]) for name in terms}
     return _Overview(int(found["count"]), largest, bool(found["negative"]))
 
@@ -413,9 +457,11 @@ def _grouped(
         )
         units = units.mutate(signed=units.signed / factor, total=units.total / total_factor)
         _check_weights(units, identifier)
-        units = units.mutate(leaves=ibis._.count().over(group_by=identifier)).cache()
-        spanning = units.filter(units.leaves > 1)
-        units = units.filter(units.leaves == 1)
+        units = units.cache()
+        # Few are in several leaves: a join with these costs less than counting along the rows.
+        leaves = units.group_by(identifier).agg(leaves=units.count())
+        several = leaves.filter(leaves.leaves > 1)[[identifier]].cache()
+        spanning, units = units.semi_join(several, identifier), units.anti_join(several, identifier)
     else:
         units = records.select(
             *keys,
@@ -427,7 +473,7 @@ def _grouped(
         )
         spanning = units.filter(ibis.literal(False))
     units = units.mutate(size=units.signed.abs())
-    leaves = _leaf_statistics(units, keys, overview)
+    statistics = _leaf_statistics(units, keys, overview)
     rank = ibis.row_number().over(
         group_by=keys, order_by=[units["size"].desc(), units[identifier].asc()]
     )
@@ -438,7 +484,7 @@ def _grouped(
     spanning_frame = spanning.select(
         *keys, "signed", "weight", "request", contributor=spanning[identifier]
     ).to_pandas()
-    return _Grouped(leaves, top_frame, spanning_frame, n_largest)
+    return _Grouped(statistics, top_frame, spanning_frame, n_largest)
 
 
 def _check_weights(units: Any, identifier: str) -> None:

@@ -7,10 +7,13 @@ intervals, certificates and the report.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +29,7 @@ from tablecloak.page import Page
 from tablecloak.publication import write_release
 from tablecloak.release import AdjustedAudit, audit, read_previous
 from tablecloak.report import Finding, internal_report
+from tablecloak.storage import replacing_folder, write_text
 from tablecloak.suppression.audit import Audit
 from tablecloak.suppression.certificate_file import write_certificate
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -33,7 +37,7 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables import sensitivity
 from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.formats import read_frame, write_frame, write_problem
+from tablecloak.tables.formats import existing, read_frame, write_frame, write_problem
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulate import tabulate
@@ -42,6 +46,9 @@ __all__ = ["Job", "JobResult", "read_job", "run_job"]
 
 Progress = Callable[[str, float, float, int], None]
 Percentage = float | tuple[float, float]
+
+RESULT = "result.json"
+"""Internal file that says how a job went, and of which inputs its results are."""
 
 
 class _Part(BaseModel):
@@ -263,6 +270,24 @@ class Job(_Part):
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
 
+    def fingerprint(self) -> str:
+        """Return a hash of all that the results depend on: job, data, hierarchies, version.
+
+        Raises
+        ------
+        InputError
+            If a file does not exist.
+        """
+        digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
+        files = [self.data.file]
+        files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
+        if self.suppression is not None and self.suppression.previous is not None:
+            files.append(self.suppression.previous)
+        for path in map(existing, files):
+            with path.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+        return digest.hexdigest()
+
     @model_validator(mode="after")
     def _some_method(self) -> Job:
         if self.suppression is None and self.adjustment is None:
@@ -303,6 +328,12 @@ class JobResult:
         """Whether every release passed its audit."""
         audits = [self.pattern_audit, self.adjustment_audit]
         return all(found.is_safe for found in audits if found is not None)
+
+    def summary(self) -> str:
+        """Say in one line what was found. Secret: losses are sums of hidden values."""
+        parts = [part.summary() for part in (self.pattern, self.adjustment) if part is not None]
+        failed = [f"no {name}: {why}" for name, why in self.failures.items()]
+        return "; ".join([*parts, *failed])
 
 
 def read_job(path: str | Path) -> Job:
@@ -392,7 +423,10 @@ def run_job(
         failures=failures,
     )
     if out is not None:
-        _write(job, result, Path(out))
+        out = Path(out)
+        with replacing_folder(out) as folder:
+            _write(job, result, folder)
+        result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
 
 
@@ -644,6 +678,13 @@ def _write(job: Job, result: JobResult, out: Path) -> None:
     secret("problem.csv", result.problem.to_frame())
     write_problem(result.problem, internal / "problem.jj")
     files.append(internal / "problem.jj")
+    state = {
+        "fingerprint": job.fingerprint(),
+        "is_safe": result.is_safe,
+        "message": result.summary(),
+    }
+    write_text(internal / RESULT, json.dumps(state, indent=2) + "\n", secret=True)
+    files.append(internal / RESULT)
     if job.output.report:
         _report(job, result).write(internal / "report.html")
         files.append(internal / "report.html")

@@ -18,10 +18,22 @@ def register(app: typer.Typer) -> None:
 
 
 def protect(
-    job: Annotated[Path, typer.Argument(help="Job file (TOML); see docs/job-file.md.")],
+    job: Annotated[
+        Path, typer.Argument(help="Job file (TOML); see docs/job-file.md. With --all a folder.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
         "results"
     ),
+    every: Annotated[
+        bool, typer.Option("--all", help="Do all job files of a folder; go on where it ended.")
+    ] = False,
+    executor: Annotated[
+        str,
+        typer.Option(
+            help="Where the jobs of a folder are done: serial, threads:2, processes:2, dask, or "
+            "dask:tcp://scheduler:8786."
+        ),
+    ] = "serial",
 ) -> None:
     """Microdata or a table in; protected tables, audit, certificate and report out.
 
@@ -32,8 +44,14 @@ def protect(
     methods found that the problem has no solution (the release of the other is written).
 
     Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
+
+    Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
     from tablecloak.job import run_job
+
+    if every:
+        _all(job, out, executor)
+        return
 
     with errors_as_messages(), reporting() as reporter:
         result = run_job(job, out, progress=reporter)
@@ -61,6 +79,24 @@ def protect(
         typer.echo(f"The suppression is also proved safe against: {insiders}.")
     if result.failures:
         raise typer.Exit(BAD_INPUT)
+
+
+def _all(jobs: Path, out: Path, executor: str) -> None:
+    """Do a campaign; each result is told when it is on disk."""
+    from tablecloak.campaign import Outcome, run_campaign
+    from tablecloak.executors import executor_named
+
+    def said(outcome: Outcome) -> None:
+        state = "safe" if outcome.is_safe else "NOT SAFE"
+        again = "" if outcome.is_new else " (was there already)"
+        typer.echo(f"{outcome.name}: {state}{again}: {outcome.message}")
+
+    with errors_as_messages():
+        found = run_campaign(jobs, out, executor=executor_named(executor), said=said)
+    unsafe = [outcome.name for outcome in found if not outcome.is_safe]
+    typer.echo(f"{len(found) - len(unsafe)} of {len(found)} jobs are done and safe, in {out}.")
+    if unsafe:
+        raise typer.Exit(NOT_SAFE)
 
 
 def _reasons(reasons: object) -> str:

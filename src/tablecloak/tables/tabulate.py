@@ -11,8 +11,11 @@ must count each of them once and with its whole contribution.
 from __future__ import annotations
 
 import math
+import shutil
+import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,13 @@ __all__ = ["tabulate"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+SPANNING_ROWS = 500_000
+"""Rows of contributors in several leaves that are rolled up at once: each becomes one for every
+margin above it."""
+
+MEMORY_LIMIT = "3GB"
+"""Beyond it DuckDB puts what it holds on disk, into a private folder."""
 
 _DECIMAL_BITS = 100
 """Sums are taken over integer multiples of 2^k, with k such that the sum stays below 2^100.
@@ -207,7 +217,9 @@ def _open_file(path: Path, text_columns: Sequence[str | None]) -> Any:
 
     if not path.exists():
         raise InputError(f"{path}: this file does not exist. Check the path.")
-    connection = ibis.duckdb.connect()
+    aside = tempfile.mkdtemp(prefix="tablecloak-")
+    connection = ibis.duckdb.connect(memory_limit=MEMORY_LIMIT, temp_directory=aside)
+    weakref.finalize(connection, shutil.rmtree, aside, ignore_errors=True)
     try:
         if ".parquet" in path.suffixes:
             return connection.read_parquet(path)
@@ -659,13 +671,14 @@ def _contributions(
     )
     for axis, above in enumerate(ancestors):
         top = top.expanded(axis, above).largest(k)
-    if len(grouped.spanning):
+    of_spanning = numbers[len(grouped.top) :]
+    for part in _whole_contributors(of_spanning):
         extra, spanning_sums, spanning_maxima = _spanning(
-            grouped.spanning, numbers[len(grouped.top) :], trees, cells, ancestors
+            grouped.spanning.iloc[part], of_spanning[part], trees, cells, ancestors
         )
         sums += spanning_sums
         maxima = np.maximum(maxima, spanning_maxima)
-        top = top.joined(extra).largest(k)
+        top = top.joined(extra.largest(k)).largest(k)
     largest, weight, contributor = top.as_matrix(cells, k)
     return Contributions(
         count=np.rint(sums[:, 0]).astype(np.int64),
@@ -677,6 +690,17 @@ def _contributions(
         largest_request=maxima,
         names=np.asarray(names, dtype=object),
     )
+
+
+def _whole_contributors(numbers: Integers) -> Iterator[slice]:
+    """Cut rows, ordered by contributor, into parts of bearable size between contributors."""
+    start = 0
+    while start < len(numbers):
+        end = min(start + SPANNING_ROWS, len(numbers))
+        while end < len(numbers) and numbers[end] == numbers[end - 1]:
+            end += 1
+        yield slice(start, end)
+        start = end
 
 
 def _spanning(

@@ -124,7 +124,9 @@ def _refuse_linked(jobs: dict[Path, Job]) -> None:
     """
     by_data: dict[tuple[object, ...], list[str]] = {}
     for path, job in jobs.items():
-        measure = (job.data.file.resolve(), job.data.value, job.data.weight)
+        data = job.data
+        source = data.file.resolve() if data.file else (data.connection, data.table)
+        measure = (source, data.value, data.weight)
         by_data.setdefault(measure, []).append(path.name)
     for names in by_data.values():
         if len(names) > 1:

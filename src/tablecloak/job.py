@@ -37,6 +37,7 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables import sensitivity
 from tablecloak.tables.dimensions import Dimension
+from tablecloak.tables.engines import open_database
 from tablecloak.tables.formats import existing, read_frame, write_frame, write_problem
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -58,7 +59,9 @@ class _Part(BaseModel):
 class Data(_Part):
     """``[data]``: microdata, one row for each record, or a table, one row for each cell."""
 
-    file: Path
+    file: Path | None = None
+    connection: str | None = None
+    table: str | None = None
     kind: Literal["microdata", "table"] = "microdata"
     value: str | None = None
     contributor: str | None = None
@@ -71,6 +74,14 @@ class Data(_Part):
     decimals: int | None = None
     unit: str = ""
     tolerance: float = 0.0
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Data:
+        if (self.file is None) == (self.connection is None):
+            raise ValueError("give either file, or connection and table")
+        if self.connection is not None and (self.table is None or self.kind == "table"):
+            raise ValueError("a connection needs the name of a table with microdata")
+        return self
 
 
 class DimensionSpec(_Part):
@@ -279,7 +290,7 @@ class Job(_Part):
             If a file does not exist.
         """
         digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
-        files = [self.data.file]
+        files = [self.data.file] if self.data.file else []
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         if self.suppression is not None and self.suppression.previous is not None:
             files.append(self.suppression.previous)
@@ -361,9 +372,16 @@ def read_job(path: str | Path) -> Job:
     return job
 
 
-def load_problem(job: Job) -> ProtectionProblem:
-    """Tabulate or read the data of a job and apply its rules."""
-    table = _table(job, _dimensions(job), job.data.value)
+def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
+    """Tabulate or read the data of a job and apply its rules.
+
+    Parameters
+    ----------
+    job : Job
+    engine : str, default="duckdb"
+        What reads microdata from a file; see `tablecloak.tabulate`.
+    """
+    table = _table(job, _dimensions(job), job.data.value, engine)
     bounds = None
     if job.protection.lower_bound is not None and job.protection.upper_bound is not None:
         bounds = (job.protection.lower_bound, job.protection.upper_bound)
@@ -382,7 +400,11 @@ def group_rules(job: Job) -> list[sensitivity.Rule]:
 
 
 def run_job(
-    job: Job | str | Path, out: str | Path | None = None, *, progress: Progress | None = None
+    job: Job | str | Path,
+    out: str | Path | None = None,
+    *,
+    engine: str = "duckdb",
+    progress: Progress | None = None,
 ) -> JobResult:
     """Run a job and write its results.
 
@@ -392,6 +414,8 @@ def run_job(
         A job, or the path of a job file.
     out : str or Path, optional
         Folder for ``release/`` and ``internal/``. Without it nothing is written.
+    engine : str, default="duckdb"
+        What reads microdata from a file; see `tablecloak.tabulate`.
     progress : callable, optional
         Called with stage, loss, bound and what is still open.
 
@@ -401,7 +425,7 @@ def run_job(
         Each release has been verified by its certificate and audited as a stranger would.
     """
     job = job if isinstance(job, Job) else read_job(job)
-    problem = load_problem(job)
+    problem = load_problem(job, engine)
     histories = {name: History(progress) for name in ("suppression", "adjustment")}
     failures: dict[str, str] = {}
     pattern = _suppressed(job, problem, histories["suppression"])
@@ -543,7 +567,8 @@ def _known_keys(location: list[Any]) -> list[str]:
 
 
 def _make_paths_absolute(job: Job, folder: Path) -> None:
-    job.data.file = folder / job.data.file
+    if job.data.file is not None:
+        job.data.file = folder / job.data.file
     if job.suppression is not None and job.suppression.previous is not None:
         job.suppression.previous = folder / job.suppression.previous
     for spec in job.dimensions.values():
@@ -559,10 +584,13 @@ def _dimensions(job: Job) -> dict[str, Dimension]:
     }  # fmt: skip
 
 
-def _table(job: Job, dimensions: dict[str, Dimension], value: str | None) -> Table:
+def _table(
+    job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str = "duckdb"
+) -> Table:
     """Tabulate or read one column of the data."""
     data = job.data
     if data.kind == "table":
+        assert data.file is not None
         frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
         renamed = {dimension.column: name for name, dimension in dimensions.items()}
         plain = {
@@ -577,8 +605,11 @@ def _table(job: Job, dimensions: dict[str, Dimension], value: str | None) -> Tab
             unit=data.unit,
             tolerance=data.tolerance,
         )
+    source: Any = data.file
+    if data.connection is not None and data.table is not None:
+        source = open_database(data.connection, data.table)
     return tabulate(
-        data.file,
+        source,
         dimensions,
         value,
         contributor=data.contributor,
@@ -590,6 +621,7 @@ def _table(job: Job, dimensions: dict[str, Dimension], value: str | None) -> Tab
         decimals=data.decimals,
         unit=data.unit,
         n_largest=_largest_needed(job),
+        engine=engine,
     )
 
 

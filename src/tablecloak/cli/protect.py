@@ -27,6 +27,10 @@ def protect(
     every: Annotated[
         bool, typer.Option("--all", help="Do all job files of a folder; go on where it ended.")
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(help="What reads microdata: duckdb, spark, or spark://host:7077."),
+    ] = "duckdb",
     executor: Annotated[
         str,
         typer.Option(
@@ -54,7 +58,7 @@ def protect(
         return
 
     with errors_as_messages(), reporting() as reporter:
-        result = run_job(job, out, progress=reporter)
+        result = run_job(job, out, engine=engine, progress=reporter)
     problem = result.problem
     typer.echo(f"table:  {problem.table.summary()}")
     typer.echo(f"        {_reasons(problem.reasons)}")

@@ -11,10 +11,7 @@ must count each of them once and with its whole contribution.
 from __future__ import annotations
 
 import math
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +24,7 @@ import pandas as pd
 from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.dimensions import Dimension, as_dimensions
+from tablecloak.tables.engines import open_file
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table, hierarchical_relations, link
 
@@ -39,15 +37,13 @@ SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every
 margin above it."""
 
-MEMORY_LIMIT = "3GB"
-"""Beyond it DuckDB puts what it holds on disk, into a private folder."""
+_EXACT_BITS, _WORD_BITS = 52, 62
+"""Sums are taken over whole numbers, so that they do not depend on the order of the records.
 
-_DECIMAL_BITS = 100
-"""Sums are taken over integer multiples of 2^k, with k such that the sum stays below 2^100.
-
-A DECIMAL(38, 0) holds 126 bits, so no sum overflows, and a double is cut only where it is
-less than 2^-47 of the largest one. Integer sums do not depend on the order of the records,
-so the same data give the same table for any number of threads.
+Each term is split, exactly, into three whole numbers: multiples of 2^-a, 2^-(a+b) and
+2^-(a+2b), with a such that the sum of the first stays below 2^52, exact as a double, and b such
+that the sums of the others stay below 2^62. Every engine does this arithmetic in the same way, so
+that the same data give the same table for any number of threads, and through any engine.
 """
 
 
@@ -65,6 +61,7 @@ def tabulate(
     n_largest: int = 3,
     decimals: int | None = None,
     unit: str = "",
+    engine: str = "duckdb",
 ) -> Table:
     """Aggregate microdata to a table with all its margins.
 
@@ -100,6 +97,9 @@ def tabulate(
         it is a table of whole numbers. By default nothing is rounded.
     unit : str, default=""
         Unit of the values, for people.
+    engine : str, default="duckdb"
+        What reads a file: "duckdb", "spark", or a cluster such as "spark://host:7077". The table
+        is the same. An Ibis table is aggregated where it lies.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def tabulate(
     if n_largest < 1:
         raise InputError(f"`n_largest` must be at least 1. Got {n_largest}.")
     roles = _Roles(value, contributor, holding, weight, shadow or value, request)
-    source, is_quick = _open(data, specified, roles)
+    source, is_quick = _open(data, specified, roles, engine)
     hierarchies, codes = _resolve(source, specified)
     records, numbered = _records(source, specified, roles, is_quick)
     overview = _check_records(records, numbered, roles, hierarchies, codes)
@@ -175,7 +175,9 @@ class _Roles:
 # -- reading ------------------------------------------------------------------------------
 
 
-def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> tuple[Any, bool]:
+def _open(
+    data: Any, dimensions: Mapping[str, Dimension], roles: _Roles, engine: str
+) -> tuple[Any, bool]:
     """Return an Ibis table over the data, and whether reading it again costs little.
 
     All columns that are needed are known to exist.
@@ -183,8 +185,9 @@ def _open(data: Any, dimensions: Mapping[str, Dimension], roles: _Roles) -> tupl
     codes = [column for dimension in dimensions.values() for column in dimension.columns]
     is_quick = False
     if isinstance(data, str | Path):
-        table = _open_file(Path(data), [*codes, roles.contributor, roles.holding])
-        is_quick = ".parquet" in Path(data).suffixes
+        identifiers = [name for name in (roles.contributor, roles.holding) if name]
+        table = open_file(data, [*codes, *identifiers], engine)
+        is_quick = ".parquet" in Path(data).suffixes and engine == "duckdb"
     elif isinstance(data, pd.DataFrame):
         table, is_quick = _open_frame(data), True
     else:
@@ -209,26 +212,6 @@ def _open_frame(frame: pd.DataFrame) -> Any:
             f"The frame cannot be read: {' '.join(map(str, error.args))}. A column mixes numbers "
             f"and text; look for entries such as '-' or 'x' in it."
         ) from error
-
-
-def _open_file(path: Path, text_columns: Sequence[str | None]) -> Any:
-    """Open a file; codes are read as text, so that "01" stays "01"."""
-    import ibis
-
-    if not path.exists():
-        raise InputError(f"{path}: this file does not exist. Check the path.")
-    aside = tempfile.mkdtemp(prefix="tablecloak-")
-    connection = ibis.duckdb.connect(memory_limit=MEMORY_LIMIT, temp_directory=aside)
-    weakref.finalize(connection, shutil.rmtree, aside, ignore_errors=True)
-    try:
-        if ".parquet" in path.suffixes:
-            return connection.read_parquet(path)
-        header = connection.read_csv(path).columns
-        text = {column: "VARCHAR" for column in text_columns if column in header}
-        return connection.read_csv(path, types=text)
-    except Exception as error:
-        # DuckDB names file, line and column in its own message.
-        raise InputError(f"{path}: cannot be read as a table. {error}") from error
 
 
 def _resolve(
@@ -314,14 +297,26 @@ class _Overview:
     largest: Mapping[str, float]
     negative: bool
 
-    def factor(self, name: str) -> float:
-        """Return the power of 2 by which terms are multiplied to be summed as whole numbers.
+    def exact_sum(self, terms: Any, name: str) -> Any:
+        """Sum of terms that does not depend on their order.
 
-        No sum over any of the records, or over sums of them, leaves the range.
+        Parameters
+        ----------
+        terms : ibis column
+            Terms of the kind `name`, over some of the records or over sums of them.
+        name : str
+            Key of `largest`.
         """
-        bits = int(np.frexp(max(self.largest[name], 1.0))[1])
-        bits += int(np.ceil(np.log2(self.count + 1)))
-        return float(2.0 ** (_DECIMAL_BITS - bits))
+        count_bits = int(np.ceil(np.log2(self.count + 1)))
+        bits = int(np.frexp(max(self.largest[name], 1.0))[1]) + count_bits
+        first, further = 2.0 ** (_EXACT_BITS - bits), 2.0 ** (_WORD_BITS - count_bits)
+        scaled = terms * first
+        high = scaled.floor()
+        rest = (scaled - high) * further
+        middle = rest.floor()
+        low = ((rest - middle) * further).floor()
+        sums = [part.cast("int64").sum().cast("float64") for part in (high, middle, low)]
+        return (sums[0] + (sums[1] + sums[2] / further) / further) / first
 
 
 def _bad(records: Any, roles: _Roles) -> dict[str, tuple[Any, str]]:
@@ -425,19 +420,13 @@ def _checked_tables(
 # -- aggregation of the leaves -------------------------------------------------------------
 
 
-def _exact_sum(terms: Any, factor: float) -> Any:
-    """Sum that does not depend on the order of records; to be divided by the factor."""
-    return (terms * factor).cast("decimal(38, 0)").sum().cast("float64")
-
-
 def _leaf_sums(
     records: Any, keys: list[str], overview: _Overview, decimals: int | None
 ) -> tuple[pd.DataFrame, Floats]:
     """Weighted sums of the value for each leaf, rounded if asked."""
-    factor = overview.factor("value")
-    sums = _exact_sum(records.value * records.weight, factor)
+    sums = overview.exact_sum(records.value * records.weight, "value")
     frame = records.group_by(keys).agg(sum=sums).order_by(keys).to_pandas()
-    values = frame["sum"].to_numpy(np.float64) / factor
+    values = frame["sum"].to_numpy(np.float64)
     return frame[keys], values if decimals is None else np.round(values, decimals)
 
 
@@ -459,15 +448,13 @@ def _grouped(
 
     identifier = level or "row"
     if level:
-        factor, total_factor = overview.factor("shadow"), overview.factor("total")
         units = records.group_by([*keys, identifier]).agg(
-            signed=_exact_sum(records.shadow, factor),
-            total=_exact_sum(records.shadow * records.weight, total_factor),
+            signed=overview.exact_sum(records.shadow, "shadow"),
+            total=overview.exact_sum(records.shadow * records.weight, "total"),
             weight=records.weight.max(),
             lightest=records.weight.min(),
             request=records.request.max(),
         )
-        units = units.mutate(signed=units.signed / factor, total=units.total / total_factor)
         _check_weights(units, identifier)
         units = units.cache()
         # Few are in several leaves: a join with these costs less than counting along the rows.
@@ -512,20 +499,17 @@ def _check_weights(units: Any, identifier: str) -> None:
 def _leaf_statistics(units: Any, keys: list[str], overview: _Overview) -> pd.DataFrame:
     import ibis
 
-    weight_factor, total_factor = overview.factor("weight"), overview.factor("total")
     requests = {
         f"request_{code}": ibis.ifelse(units.request == code, units["size"], 0.0).max()
         for code in (1, 2)
     }
     frame = units.group_by(keys).agg(
-        weighted_count=_exact_sum(units.weight, weight_factor),
-        total=_exact_sum(units.total, total_factor),
+        weighted_count=overview.exact_sum(units.weight, "weight"),
+        total=overview.exact_sum(units.total, "total"),
         count=units.count(),
         **requests,
     )
     result: pd.DataFrame = frame.order_by(keys).to_pandas()
-    result["weighted_count"] /= weight_factor
-    result["total"] /= total_factor
     return result
 
 

@@ -1,0 +1,119 @@
+"""One job, several engines: the same table to the last digit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from tablecloak.job import load_problem, read_job
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]:
+    """A master and two workers of Spark on the loopback."""
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(pyspark),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+    def start(name: str, *arguments: str) -> tuple[subprocess.Popen, Path]:
+        log = folder / f"{name}.log"
+        with log.open("w") as file:
+            command = [str(pyspark / "bin" / "spark-class"), *arguments]
+            process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
+        return process, log
+
+    deploy = "org.apache.spark.deploy"
+    ports = ["--host", "127.0.0.1", "--webui-port", "0"]
+    master, log = start("master", f"{deploy}.master.Master", "--port", "0", *ports)
+    found = None
+    for _ in range(600):
+        found = re.search(r"spark://127\.0\.0\.1:\d+", log.read_text())
+        if found:
+            break
+        time.sleep(0.1)
+    assert found, log.read_text()
+    workers = []
+    for number in range(2):
+        work = ["--work-dir", str(folder / f"work{number}"), "--cores", "1", "--memory", "1g"]
+        command = (f"{deploy}.worker.Worker", *ports, *work, found.group())
+        workers.append(start(f"worker{number}", *command)[0])
+    return [master, *workers], found.group()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not shutil.which("java"), reason="no Java on this machine")
+def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(tmp_path):
+    pyspark = pytest.importorskip("pyspark")
+    started, address = processes(tmp_path, Path(pyspark.__file__).parent)
+    try:
+        job = read_job(EXAMPLES / "enterprises" / "job.toml")
+        one = load_problem(job)
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        other = load_problem(job, address)
+        assert one.table.keys.equals(other.table.keys)
+        assert np.array_equal(one.table.values, other.table.values)
+        assert np.array_equal(one.status, other.status)
+        assert np.array_equal(one.upper_protection, other.upper_protection)
+        assert np.array_equal(one.table.contributions.count, other.table.contributions.count)
+        assert np.array_equal(one.table.contributions.largest, other.table.contributions.largest)
+        # The work was done by the cluster.
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        assert session.sparkContext.master == address
+        session.stop()
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait(20)
+
+
+def test_unknown_engines_and_databases_are_explained(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("r,v\na,1\nb,2\n")
+    with pytest.raises(tc.InputError, match="no engine 'sparc'.*spark"):
+        tc.tabulate(path, ["r"], "v", engine="sparc")
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(tc.InputError, match="extra `spark`"):
+        tc.tabulate(path, ["r"], "v", engine="spark")
+    text = '[data]\nconnection = "postgresql://nobody:secret@127.0.0.1:1/x"\n{}value = "v"\n'
+    text += '[dimensions.r]\n[[rules]]\nrule = "minimum-frequency"\nminimum = 3\n[suppression]\n'
+    (tmp_path / "job.toml").write_text(text.format(""))
+    with pytest.raises(tc.InputError, match="name of a table"):
+        read_job(tmp_path / "job.toml")
+    (tmp_path / "job.toml").write_text(text.format('table = "firms"\n'))
+    with pytest.raises(tc.InputError) as error:
+        load_problem(read_job(tmp_path / "job.toml"))
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("codes", [["01", "1"], ["x", "y"]])
+def test_a_database_table_is_aggregated_where_it_lies(tmp_path, codes):
+    """Any database that Ibis opens; DuckDB stands for a server here."""
+    import duckdb
+
+    path = tmp_path / "firms.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE firms (r VARCHAR, v DOUBLE)")
+        connection.executemany("INSERT INTO firms VALUES (?, ?)", [(codes[0], 5), (codes[1], 7)])
+    text = f'[data]\nconnection = "duckdb://{path}"\ntable = "firms"\nvalue = "v"\n[dimensions.r]\n'
+    text += '[[rules]]\nrule = "minimum-frequency"\nminimum = 2\n[suppression]\n'
+    (tmp_path / "job.toml").write_text(text)
+    problem = load_problem(read_job(tmp_path / "job.toml"))
+    assert problem.table.to_frame().set_index("r")["v"].to_dict() == {
+        "Total": 12, codes[0]: 5, codes[1]: 7,
+    }  # fmt: skip

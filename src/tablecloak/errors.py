@@ -77,5 +77,5 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     import difflib
 
     known = sorted(known)
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else f" Known are: {', '.join(known)}."

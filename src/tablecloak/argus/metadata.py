@@ -17,6 +17,9 @@ __all__ = ["Metadata", "Variable", "read_metadata"]
 
 TOTAL = "Total"
 
+MOST_WIDTH = 100_000
+"""Widest line that is believed."""
+
 _KNOWN = {
     "RECODEABLE", "RECODABLE", "TOTCODE", "CODELIST", "HIERARCHICAL", "HIERCODELIST",
     "HIERLEADSTRING", "HIERLEVELS", "DISTANCE", "NUMERIC", "DECIMALS", "WEIGHT", "HOLDING",
@@ -68,8 +71,17 @@ class Variable:
 
     @property
     def decimals(self) -> int:
-        """Digits behind the decimal point."""
-        return int(self.first("DECIMALS", "0"))
+        """Digits behind the decimal point.
+
+        Raises
+        ------
+        InputError
+            If they are no number from 0 to 15.
+        """
+        text = self.first("DECIMALS", "0")
+        if not text.isdecimal() or int(text) > 15:
+            raise InputError(f"Variable {self.name!r}: DECIMALS is {text!r}; expected 0 to 15.")
+        return int(text)
 
     def padded(self, code: str) -> str:
         """Return a code as tau-ARGUS keeps it: blanks on the left up to the width."""
@@ -144,7 +156,10 @@ class Metadata:
                 )
             return Hierarchy(total, groups)
         if variable.has("HIERLEVELS"):
-            return _by_digits(codes, [int(w) for w in variable.tags["HIERLEVELS"]], total)
+            widths = variable.tags["HIERLEVELS"]
+            if not all(width.isdecimal() for width in widths):
+                raise InputError(f"Variable {variable.name!r}: HIERLEVELS are {widths}.")
+            return _by_digits(codes, [int(width) for width in widths], total)
         return Hierarchy.flat(sorted(codes), total)
 
 
@@ -169,6 +184,8 @@ def read_metadata(path: str | Path) -> Metadata:
     variables: list[Variable] = []
     for number, line in lines_of(path):
         words = tokens(line)
+        if not words or (words[0].startswith("<") and not words[0].endswith(">")):
+            raise InputError(f"{path}, line {number}: {line[:40]!r} is no keyword and no variable.")
         if not words[0].startswith("<"):
             variables.append(_variable(path, number, words, separator))
             continue
@@ -219,16 +236,18 @@ def _variable(path: Path, number: int, words: list[str], separator: str) -> Vari
     try:
         if not separator:
             start, width = int(plain[0]), int(plain[1])
-            if start < 1 or width < 1:
+            if not 1 <= start <= MOST_WIDTH or not 1 <= width <= MOST_WIDTH:
                 raise ValueError
             return Variable(name, start, width, _missing(plain[2:], width), tags)
         if plain and plain[0].isdigit() and len(plain) <= 3 and not _is_table(path):
             width = int(plain[0])
+            if width > MOST_WIDTH:
+                raise ValueError
             return Variable(name, 0, width, _missing(plain[1:], width), tags)
     except (ValueError, IndexError):
         raise InputError(
             f"{path}, line {number}: variable {name!r} needs its first position and its width, "
-            f"two whole numbers from 1. Found {' '.join(plain) or 'nothing'!r}."
+            f"whole numbers from 1 to {MOST_WIDTH}. Found {' '.join(plain) or 'nothing'!r}."
         ) from None
     return Variable(name, missing=tuple(plain), tags=tags)
 

@@ -23,6 +23,8 @@ def find_file(name: str, folder: Path) -> Path:
         If there is none.
     """
     parts = PureWindowsPath(name)
+    if not parts.name or "\0" in name:
+        raise InputError(f"{name!r} is no name of a file.")
     tried = [Path(name), folder / name, folder.joinpath(*parts.parts[-1:])]
     if not parts.drive and not parts.root:
         tried.insert(1, folder.joinpath(*parts.parts))

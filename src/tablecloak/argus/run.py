@@ -417,12 +417,14 @@ class _Runner:
 
     def _apriori(self, command: Command) -> None:
         arguments = command.arguments()
+        if len(arguments) < 2:
+            raise InputError("APRIORI needs a file and the number of a table.")
         name, number = arguments[0], arguments[1]
         separator = arguments[2] if len(arguments) > 2 and arguments[2] else ","
         lenient = len(arguments) > 3 and arguments[3] == "1"
         job = self._job(number)
-        assert job.problem is not None
-        assert self.metadata is not None
+        if job.problem is None or self.metadata is None:
+            raise InputError("Read the data first (READMICRODATA or READTABLE).")
         path = find_file(name, self.path.parent)
         table = job.problem.table
         variables = [self.metadata.variable(key) for key in table.keys.columns]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array
 
@@ -23,7 +24,10 @@ from tablecloak.tables.formats.jj import read_jj, write_jj
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["read_frame", "read_problem", "write_frame", "write_problem"]
+__all__ = ["numbers", "read_frame", "read_problem", "write_frame", "write_problem"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 _REQUIRED = (
     "value",
@@ -37,6 +41,7 @@ _OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf,
              np.inf, "reasons": ""}  # fmt: skip
 # Before pandas 3 the default parser may be off in the last digit.
 EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+MOST_RELATIONS = 10**9
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -139,32 +144,29 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     for column in _RELATIONS:
         if column not in relations.columns:
             raise InputError(f"{_beside(path, 'relations')}: column {column!r} is missing.")
-    n_cells, n_relations = len(frame), int(relations["relation"].max() + 1) if len(relations) else 0
+    n_cells = len(frame)
+    row, cell, coefficient, side = _read_relations(relations, _beside(path, "relations"), n_cells)
+    n_relations = int(row.max() + 1) if len(row) else 0
     right_hand_side = np.zeros(n_relations)
-    right_hand_side[relations["relation"]] = relations["right_hand_side"]
-    outside = relations.index[(relations["cell"] < 0) | (relations["cell"] >= n_cells)]
-    if len(outside):
-        raise InputError(
-            f"{_beside(path, 'relations')}, row {outside[0] + 1}: there is no cell "
-            f"{relations['cell'][outside[0]]}; cells are numbered 0 to {n_cells - 1}."
-        )
+    right_hand_side[row] = side
     keys = (
         frame[codes].astype(str)
         if codes
         else pd.DataFrame({"cell": np.arange(n_cells).astype(str)})
     )
-    matrix = coo_array(
-        (relations["coefficient"], (relations["relation"], relations["cell"])),
-        shape=(n_relations, n_cells),
-    )
-    arrays: dict[str, Any] = {name: frame[name].to_numpy() for name in _REQUIRED if name != "value"}
+    matrix = coo_array((coefficient, (row, cell)), shape=(n_relations, n_cells))
+    arrays: dict[str, Any] = {"status": frame["status"].astype(str).to_numpy()}
+    for name in _REQUIRED:
+        if name not in ("value", "status"):
+            arrays[name] = numbers(frame[name], path)
     for name, default in _OPTIONAL.items():
         given: Any = frame[name] if name in frame else pd.Series([default] * n_cells)
-        arrays[name] = given.astype(object).where(given.notna(), default).to_numpy()
+        given = given.astype(object).where(given.notna(), default)
+        arrays[name] = given.astype(str).to_numpy() if name == "reasons" else numbers(given, path)
     known_contributions = _read_contributions(_beside(path, "contributions"), n_cells)
     table = Table(
         keys=keys,
-        values=frame["value"].to_numpy(dtype=np.float64),
+        values=numbers(frame["value"], path),
         relations=matrix.tocsr(),
         right_hand_side=right_hand_side,
         tolerance=tolerance,
@@ -172,6 +174,45 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
         holdings=known_contributions.get("holdings"),
     )
     return ProtectionProblem(table=table, **arrays)
+
+
+def numbers(column: pd.Series, path: Path) -> Floats:
+    """Return a column as numbers; empty entries become NaN.
+
+    Raises
+    ------
+    InputError
+        Names the row of an entry that is no number.
+    """
+    found = pd.to_numeric(column, errors="coerce")
+    odd = np.flatnonzero(found.isna() & column.notna() & (column.astype(str).str.lower() != "nan"))
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: {column.name} is {column.iloc[odd[0]]!r}, which is not a "
+            f"number."
+        )
+    return found.to_numpy(dtype=np.float64)
+
+
+def _read_relations(
+    relations: pd.DataFrame, path: Path, n_cells: int
+) -> tuple[Integers, Integers, Floats, Floats]:
+    """Number of the relation, cell, coefficient and right-hand side of each row."""
+    found = {name: numbers(relations[name], path) for name in _RELATIONS}
+    for name, end in (("relation", MOST_RELATIONS), ("cell", n_cells)):
+        column = found[name]
+        outside = np.flatnonzero(~((column >= 0) & (column < end) & (column == np.floor(column))))
+        if len(outside):
+            raise InputError(
+                f"{path}, row {outside[0] + 1}: there is no {name} {column[outside[0]]:g}; they "
+                f"are numbered from 0 to {end - 1}."
+            )
+    for name in ("coefficient", "right_hand_side"):
+        odd = np.flatnonzero(~np.isfinite(found[name]))
+        if len(odd):
+            raise InputError(f"{path}, row {odd[0] + 1}: {name} is missing or infinite.")
+    row, cell = (found[name].astype(np.int64) for name in ("relation", "cell"))
+    return row, cell, found["coefficient"], found["right_hand_side"]
 
 
 def _beside(path: Path, what: str) -> Path:

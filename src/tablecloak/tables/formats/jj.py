@@ -187,7 +187,7 @@ class _Reader:
 
     def whole(self, what: str) -> int:
         token = self.next(what)
-        if not token.isdigit():
+        if not (token.isascii() and token.isdecimal() and len(token) < 18):
             raise self.fail(f"expected {what}, found {token!r}.", self.at - 1)
         return int(token)
 
@@ -231,6 +231,12 @@ class _Reader:
             raise
 
     def relations(self, n_relations: int, n_cells: int) -> tuple[csr_array, Floats]:
+        if 2 * n_relations > len(self.tokens) - self.at:
+            raise self.fail(
+                f"{n_relations} relations are announced, but the file ends sooner; it was cut off. "
+                f"Copy it again from its source.",
+                len(self.tokens),
+            )
         right_hand_side = np.zeros(n_relations)
         pointers = [0]
         cells: list[str] = []
@@ -256,7 +262,7 @@ class _Reader:
         try:
             indices = np.array(cells, dtype=np.int64)
             data = np.array(coefficients, dtype=np.float64)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise self.fail(f"a relation holds something that is not a number ({error}).") from None
         outside = np.flatnonzero((indices < 0) | (indices >= n_cells))
         if len(outside):

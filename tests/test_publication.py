@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import itertools
+import json
+import re
 import zipfile
 
 import numpy as np
@@ -15,7 +18,7 @@ from random_tables import random_problem
 from tablecloak.leaks import find_leaks
 from tablecloak.publication import write_release
 
-FORMATS = ["csv", "parquet", "excel"]
+FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
 
 
 def large_numbers(seed: int) -> tc.ProtectionProblem:
@@ -44,7 +47,8 @@ def test_no_file_of_a_release_holds_a_hidden_value(tmp_path, seed, method):
     found = method(problem, time_limit=5)
     files = write_release(found, tmp_path, title="Turnover 2026", formats=FORMATS)
     names = {path.name for path in files}
-    assert names == {"table.csv", "table.parquet", "table.xlsx", "about.json", "report.html"}
+    tables = {f"table.{end}" for end in ("csv", "parquet", "xlsx", "sdmx.csv", "json", "px")}
+    assert names == tables | {"about.json", "report.html"}
     if method is tc.suppress:
         hidden, shown = found.suppressed, problem.table.values[~found.suppressed]
     else:
@@ -186,3 +190,73 @@ def test_excel_shows_statuses_as_styles_and_calculates_nothing(tmp_path):
     grey = [row for row in rows if row[2].fill.fill_type == "solid"]
     assert len(grey) == pattern.suppressed.sum()
     assert {row[2].value for row in grey} == {"x"}
+
+
+def test_sdmx_json_stat_and_px_hold_the_published_values_and_flags(tmp_path):
+    problem = large_numbers(2)
+    pattern = tc.suppress(problem, time_limit=5)
+    write_release(pattern, tmp_path, title="T", formats=["sdmx-csv", "json-stat", "px"])
+    sdmx = pd.read_csv(tmp_path / "table.sdmx.csv", dtype=str)
+    hidden = pattern.suppressed
+    assert (sdmx["CONF_STATUS"] == np.where(hidden, "C", "F")).all()
+    assert (sdmx["OBS_STATUS"] == np.where(hidden, "Q", "A")).all()
+    assert sdmx["OBS_VALUE"].isna().equals(pd.Series(hidden))
+    # What was written can be audited again.
+    assert tc.audit(problem, tmp_path / "table.sdmx.csv").is_safe
+    content = json.loads((tmp_path / "table.json").read_text())
+    sizes, codes = content["size"], [
+        content["dimension"][name]["category"]["index"] for name in content["id"]
+    ]  # fmt: skip
+    assert np.prod(sizes) == problem.table.n_cells
+    for at, key in enumerate(itertools.product(*codes)):
+        cell = problem.table.cell(**dict(zip(content["id"], key, strict=True)))
+        if hidden[cell]:
+            assert content["status"][str(at)] == "c"
+            assert str(at) not in content["value"]
+        else:
+            assert content["value"][str(at)] == problem.table.values[cell]
+    px = (tmp_path / "table.px").read_text()
+    data = px.split("DATA=")[1].rstrip(";\n").split()
+    assert data.count('".."') == hidden.sum()
+    assert sum(float(entry) for entry in data if entry[0] != '"') == pytest.approx(
+        problem.table.values[~hidden].sum()
+    )
+
+
+def test_no_text_of_a_csv_is_calculated_and_the_codes_come_back(tmp_path):
+    codes = ["=1+1", "+A", "-B", "@SUM(A1)"]
+    frame = pd.DataFrame({"a": codes, "b": "x", "v": [5.0, 7, 9, 11]})
+    table = tc.tabulate(frame, ["a", "b"], "v")
+    status = np.where((table.keys.a == "=1+1") & (table.keys.b == "x"), "u", "s")
+    level = np.where(status == "u", 1.0, 0.0)
+    zero = 0 * level
+    problem = tc.ProtectionProblem(
+        table, status, level, level, zero, zero, zero + 100, table.values
+    )
+    pattern = tc.suppress(problem)
+    write_release(pattern, tmp_path)
+    text = (tmp_path / "table.csv").read_text()
+    assert "'=1+1" in text
+    assert not re.search(r"(^|,)[=+@-]", text, re.M)
+    assert tc.audit(problem, tmp_path / "table.csv").is_safe
+
+
+def test_what_cannot_be_written_loses_nothing_and_says_so(tmp_path, monkeypatch):
+    problem = random_problem(1)
+    pattern = tc.suppress(problem)
+    write_release(pattern, tmp_path / "out")
+    before = (tmp_path / "out" / "table.csv").read_bytes()
+    with pytest.raises(tc.InputError, match="no format|Unknown format 'xls'"):
+        write_release(pattern, tmp_path / "out", formats=["xls"])
+
+    # A full disk, in the middle of a file.
+    def full(self, path, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    with pytest.raises(tc.InputError, match="No space left"):
+        write_release(pattern, tmp_path / "out")
+    assert (tmp_path / "out" / "table.csv").read_bytes() == before
+    assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
+    with pytest.raises(tc.InputError, match="cannot be written"):
+        write_release(pattern, tmp_path / "out" / "table.csv" / "below")

@@ -260,7 +260,7 @@ class AuditSpec(_Part):
 class Output(_Part):
     """``[output]``: in which formats releases are written, and whether with a page."""
 
-    formats: list[Literal["csv", "parquet", "excel"]] = ["csv"]
+    formats: list[Literal["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]] = ["csv"]
     report: bool = True
 
 

@@ -21,12 +21,34 @@ from tablecloak.leaks import find_leaks
 from tablecloak.page import Page, Square
 from tablecloak.storage import write_text
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.tables.formats import write_frame, write_workbook
+from tablecloak.tables.formats import (
+    harmless,
+    write_frame,
+    write_json_stat,
+    write_px,
+    write_sdmx_csv,
+    write_workbook,
+)
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["public_report", "write_release"]
 
-ENDINGS = {"csv": "csv", "parquet": "parquet", "excel": "xlsx"}
+ENDINGS = {
+    "csv": "csv",
+    "parquet": "parquet",
+    "excel": "xlsx",
+    "sdmx-csv": "sdmx.csv",
+    "json-stat": "json",
+    "px": "px",
+}
+"""Formats of a release, and how the names of their files end."""
+
+WRITERS = {
+    "excel": write_workbook,
+    "sdmx-csv": write_sdmx_csv,
+    "json-stat": write_json_stat,
+    "px": write_px,
+}
 
 
 def write_release(
@@ -44,7 +66,8 @@ def write_release(
     found : SuppressionPattern or Adjustment
     folder : str or path
     title : str, default=""
-    formats : sequence of {"csv", "parquet", "excel"}, default=("csv",)
+    formats : sequence of str, default=("csv",)
+        Of "csv", "parquet", "excel", "sdmx-csv", "json-stat", "px".
     report : bool, default=True
         Whether to add a page for readers.
 
@@ -69,10 +92,10 @@ def write_release(
     files = []
     for kind in formats:
         path = folder / f"table.{ENDINGS[kind]}"
-        if kind == "excel":
-            write_workbook(released, about, path)
+        if kind in WRITERS:
+            WRITERS[kind](released, about, path)
         else:
-            write_frame(released, path)
+            write_frame(harmless(released) if kind == "csv" else released, path)
         files.append(path)
     write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
     files.append(folder / "about.json")

@@ -23,7 +23,7 @@ from tablecloak.suppression.intervals import IntervalPattern
 from tablecloak.suppression.intruder import Intruder
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.tables.formats import read_frame
+from tablecloak.tables.formats import original_codes, read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sensitivity import Rule
 
@@ -284,7 +284,7 @@ def read_release(
         if code_values is not None:
             frame = code_values
         else:
-            frame = read_frame(release, (*keys, "cell", "status"))
+            frame = _from_sdmx(read_frame(release, (*keys, "cell", "status")), keys, release)
     rows = _rows_in_table_order(problem, frame, keys, source)
     frame = frame.iloc[rows]
     column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
@@ -299,6 +299,21 @@ def read_release(
     if column is not None:
         _check_published(problem, frame[column], suppressed, source)
     return suppressed, None
+
+
+def _from_sdmx(frame: pd.DataFrame, keys: list[str], path: str | Path) -> pd.DataFrame:
+    """Translate the names and flags of SDMX-CSV; other frames stay as they are."""
+    if "OBS_VALUE" not in frame.columns:
+        return frame
+    # Codes are text, whatever they look like.
+    frame = read_frame(path, tuple(key.upper() for key in keys))
+    frame = frame.rename(columns={key.upper(): key for key in keys} | {"OBS_VALUE": "value"})
+    if "CONF_STATUS" in frame.columns:
+        hidden = frame["CONF_STATUS"].isin(["C", "D", "N", "S"])
+        if hidden.any():
+            words = hidden.map({True: "suppressed", False: "published"})
+            frame = frame.assign(status=words)
+    return frame
 
 
 def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Floats] | None:
@@ -447,7 +462,7 @@ def _named(
 ) -> tuple[pd.Index, pd.Index]:
     """Names of the cells in a frame, and of those in the table."""
     if all(key in frame.columns for key in keys):
-        given = pd.MultiIndex.from_frame(frame[keys].astype(str))
+        given = pd.MultiIndex.from_frame(frame[keys].apply(original_codes))
         return given, pd.MultiIndex.from_frame(problem.table.keys)
     if "cell" in frame.columns:
         numbers = pd.Index([str(cell) for cell in range(problem.table.n_cells)])

@@ -51,6 +51,8 @@ def replacing(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
         yield temporary
         temporary.chmod(SECRET_MODE if secret else PUBLIC_MODE)
         temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error}). Choose another place.") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -74,3 +74,16 @@ def test_real_hrc_file_of_tau_argus_can_be_read(instances):
     tree = tc.Hierarchy.from_hrc(instances / "tau-argus/Region.hrc")
     assert tree.total == "Total"
     assert len(tree.leaves) > 2
+
+
+def test_tables_of_sdc_hierarchies():
+    frame = pd.DataFrame(
+        {"level": ["@", "@@", "@@@", "@@@", "@@"], "name": ["Tot", "A", "a1", "a2", "B"]}
+    )
+    tree = tc.Hierarchy.from_sdc_hierarchies(frame)
+    assert tree.total == "Tot"
+    assert tree.groups == (("Tot", ("A", "B")), ("A", ("a1", "a2")))
+    with pytest.raises(tc.InputError, match="row 2, code 'A', is on level 3"):
+        tc.Hierarchy.from_sdc_hierarchies(frame.replace({"@@": "@@@"}))
+    with pytest.raises(tc.InputError, match="'a1' is listed twice"):
+        tc.Hierarchy.from_sdc_hierarchies(frame.replace({"a2": "a1"}))

@@ -178,3 +178,17 @@ def test_contributor_with_two_weights_is_refused():
 def test_misspelt_column_suggests_the_right_one():
     with pytest.raises(tc.InputError, match="no column 'turnver'.*Did you mean 'turnover'"):
         tc.tabulate(microdata(0), ["region"], "turnver")
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_frames_of_other_libraries_give_the_same_table(library):
+    firms = tc.examples.firms(200)
+    if library == "polars":
+        other = pytest.importorskip("polars").DataFrame(firms.to_dict("list"))
+    else:
+        other = pytest.importorskip("pyarrow").Table.from_pandas(firms)
+    dimensions = {"region": ["part", "region"], "industry": None}
+    one = tc.tabulate(firms, dimensions, "turnover", contributor="firm")
+    two = tc.tabulate(other, dimensions, "turnover", contributor="firm")
+    assert one.to_frame().equals(two.to_frame())
+    assert (one.contributions.largest == two.contributions.largest).all()

@@ -192,6 +192,51 @@ class Hierarchy:
         return cls._from_tree(total, groups, "Hierarchy")
 
     @classmethod
+    def from_sdc_hierarchies(
+        cls, frame: pd.DataFrame, level: str = "level", name: str = "name"
+    ) -> Hierarchy:
+        """Read a table of the R package sdcHierarchies: ``@`` for the total, ``@@`` below, and so on.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            In the order of the tree.
+        level, name : str
+            Names of the columns.
+
+        Raises
+        ------
+        InputError
+            If a level is skipped, or the first row is not the only total.
+        """
+        for column in (level, name):
+            if column not in frame.columns:
+                raise InputError(f"Hierarchy: the frame has no column {column!r}.")
+        depths = frame[level].astype(str).str.strip()
+        odd = np.flatnonzero(~depths.str.fullmatch("@+"))
+        if len(odd) or not len(frame):
+            raise InputError(f"Hierarchy: row {odd[0] + 1 if len(odd) else 1} has no level of @.")
+        path: list[str] = []
+        children: dict[str, list[str]] = {}
+        for row, (at, code) in enumerate(
+            zip(depths.str.len(), frame[name].astype(str), strict=True)
+        ):
+            if at > len(path) + 1 or (at == 1) != (row == 0):
+                raise InputError(
+                    f"Hierarchy: row {row + 1}, code {code!r}, is on level {at}, but the row above "
+                    f"is on level {len(path)}. The first row is the total, alone on its level."
+                )
+            if code in children:
+                raise InputError(f"Hierarchy: row {row + 1}: code {code!r} is listed twice.")
+            children[code] = []
+            if at > 1:
+                children[path[at - 2]].append(code)
+            path[at - 1 :] = [code]
+        total = next(iter(children))
+        groups = [(parent, tuple(below)) for parent, below in children.items() if below]
+        return cls._from_tree(total, groups, "Hierarchy")
+
+    @classmethod
     def from_levels(
         cls, frame: pd.DataFrame, columns: Sequence[str], total: str = "Total"
     ) -> Hierarchy:

@@ -67,7 +67,7 @@ def tabulate(
 
     Parameters
     ----------
-    data : str, Path, pandas.DataFrame or ibis.Table
+    data : str, Path, pandas.DataFrame, polars.DataFrame, pyarrow.Table or ibis.Table
         A CSV file (also compressed), a Parquet file, a frame, or an Ibis table on any backend.
     dimensions : mapping of str to specification, or sequence of str
         The dimensions. For each name: None (codes from the data, below "Total"), a
@@ -190,6 +190,12 @@ def _open(
         is_quick = ".parquet" in Path(data).suffixes and engine == "duckdb"
     elif isinstance(data, pd.DataFrame):
         table, is_quick = _open_frame(data), True
+    elif hasattr(data, "__arrow_c_stream__") and not hasattr(data, "execute"):
+        # Frames of polars, tables of Arrow, and others that speak its protocol.
+        import ibis
+        import pyarrow as pa
+
+        table, is_quick = ibis.memtable(pa.table(data)), True
     else:
         table = data
     for column in [*codes, *roles.columns()]:

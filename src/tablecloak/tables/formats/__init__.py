@@ -1,8 +1,11 @@
 """File formats: one sibling for each."""
 
 from tablecloak.tables.formats.excel import write_workbook
+from tablecloak.tables.formats.exchange import write_json_stat, write_px, write_sdmx_csv
 from tablecloak.tables.formats.frames import (
     existing,
+    harmless,
+    original_codes,
     read_frame,
     read_problem,
     write_frame,
@@ -14,6 +17,8 @@ from tablecloak.tables.formats.streams import column_names, read_columns, replac
 __all__ = [
     "column_names",
     "existing",
+    "harmless",
+    "original_codes",
     "read_columns",
     "read_frame",
     "read_jj",
@@ -21,6 +26,9 @@ __all__ = [
     "replace_columns",
     "write_frame",
     "write_jj",
+    "write_json_stat",
     "write_problem",
+    "write_px",
+    "write_sdmx_csv",
     "write_workbook",
 ]

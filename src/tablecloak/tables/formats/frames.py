@@ -129,6 +129,34 @@ def write_frame(frame: pd.DataFrame, path: str | Path, *, secret: bool = False) 
             frame.to_csv(temporary, index=False)
 
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which no text would be calculated by a spreadsheet that opens the CSV.
+
+    Text that begins like a formula gets an apostrophe in front; numbers stay. `original_codes`
+    takes it away again.
+    """
+    return frame.assign(
+        **{
+            name: frame[name].map(
+                lambda text: f"'{text}" if str(text).startswith(FORMULA) else text
+            )
+            for name in frame.columns
+            if name in frame.select_dtypes(exclude="number").columns
+            and frame[name].map(lambda entry: isinstance(entry, str)).all()
+        }
+    )
+
+
+def original_codes(column: pd.Series) -> pd.Series:
+    """Undo what `harmless` did to a column of codes."""
+    text = column.astype(str)
+    marked = text.str.startswith("'") & text.str.slice(1, 2).isin(FORMULA)
+    return text.where(~marked, text.str.slice(1))
+
+
 def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     frame = read_frame(path)
     for column in _REQUIRED:

@@ -195,7 +195,7 @@ class Hierarchy:
     def from_sdc_hierarchies(
         cls, frame: pd.DataFrame, level: str = "level", name: str = "name"
     ) -> Hierarchy:
-        """Read a table of the R package sdcHierarchies: ``@`` for the total, ``@@`` below, and so on.
+        """Read a table of the R package sdcHierarchies: ``@`` is the total, ``@@`` below it.
 
         Parameters
         ----------

@@ -15,6 +15,7 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.cli.main import app
 from tablecloak.comparison import hidden_intervals, utility
+from tablecloak.executors import ProcessExecutor
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -130,6 +131,14 @@ def test_a_sweep_over_levels_is_judged_by_the_levels_that_are_needed():
     assert table.loc["adjustment, levels x 1", "guessed"] == 1
     with pytest.raises(tc.InputError, match="greater than 0"):
         tc.compare(problem, methods, level_factors=[0])
+
+
+def test_a_sweep_is_the_same_in_processes():
+    problem = random_problem(3)
+    one = tc.compare(problem, level_factors=[1, 1.5], time_limit=20)
+    two = tc.compare(problem, level_factors=[1, 1.5], time_limit=20, executor=ProcessExecutor(2))
+    columns = [name for name in one.table.columns if name != "seconds"]
+    assert one.table[columns].equals(two.table[columns])
 
 
 def test_what_cannot_be_compared_is_refused():

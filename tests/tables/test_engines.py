@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -117,3 +119,54 @@ def test_a_database_table_is_aggregated_where_it_lies(tmp_path, codes):
     assert problem.table.to_frame().set_index("r")["v"].to_dict() == {
         "Total": 12, codes[0]: 5, codes[1]: 7,
     }  # fmt: skip
+
+
+@pytest.fixture
+def postgres():
+    """A server of PostgreSQL on the loopback, as a user without rights."""
+    pytest.importorskip("psycopg")
+    if not shutil.which("initdb") or not shutil.which("pg_ctl"):
+        pytest.skip("no PostgreSQL on this machine")
+    user = {"user": "postgres"} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory() as place, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        folder = Path(place)
+        folder.chmod(0o777)
+
+        def run(*command: str) -> None:
+            subprocess.run(command, check=True, capture_output=True, cwd=place, **user)
+
+        data = str(folder / "data")
+        try:
+            run("initdb", "-D", data, "-U", "tester", "--auth=trust")
+        except (subprocess.CalledProcessError, PermissionError, LookupError):
+            pytest.skip("PostgreSQL cannot be started here")
+        options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1"
+        run("pg_ctl", "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start")
+        try:
+            yield f"postgresql://tester@127.0.0.1:{port}/postgres"
+        finally:
+            run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_in_postgresql_is_aggregated_there(postgres):
+    import ibis
+
+    firms = tc.examples.firms(300).assign(turnover=lambda f: f["turnover"] / 7)
+    connection = ibis.connect(postgres)
+    connection.create_table("firms", firms)
+    dimensions = {"region": ["part", "region"], "industry": None}
+    options = {"value": "turnover", "contributor": "firm", "holding": "group"}
+    one = tc.tabulate(firms, dimensions, **options)
+    two = tc.tabulate(connection.table("firms"), dimensions, **options)
+    assert one.keys.equals(two.keys)
+    assert np.array_equal(one.values, two.values)
+    for level in ("contributions", "holdings"):
+        for name in ("count", "total", "largest"):
+            assert np.array_equal(
+                getattr(getattr(one, level), name), getattr(getattr(two, level), name)
+            )
+    connection.disconnect()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,9 @@ def solver_named(name: str) -> Solver:
     """
     if ":" in name:
         module, function = name.split(":", 1)
+        # Last, so that no file here takes the place of a module of Python.
+        if str(Path.cwd()) not in sys.path:
+            sys.path.append(str(Path.cwd()))
         try:
             found: Solver = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError) as error:

@@ -47,6 +47,10 @@ def compare(
         typer.Option(help="Multiply all protection levels by this; repeat it for a sweep."),
     ] = None,
     time_limit: Annotated[float, typer.Option(min=0.0, help="Seconds for each method.")] = 60.0,
+    executor: Annotated[
+        str,
+        typer.Option(help="Where methods run: serial, threads:2, processes:2, dask, dask:ADDRESS."),
+    ] = "serial",
 ) -> None:
     """Compare suppression, adjustment, and adjustment that keeps statistics.
 
@@ -57,6 +61,7 @@ def compare(
     Example: tablecloak compare job.toml --level 0.5 --level 1 --level 2 --report sweep.html
     """
     from tablecloak.comparison import compare as compare_methods
+    from tablecloak.executors import executor_named
     from tablecloak.job import load_problem, read_job
     from tablecloak.tables.formats import read_problem, write_frame
 
@@ -69,6 +74,7 @@ def compare(
             knows=knows.value,
             risk_limit=risk_limit,
             time_limit=time_limit,
+            executor=executor_named(executor),
         )
         if output is not None:
             write_frame(found.table.reset_index(names="release"), output, secret=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tablecloak.cta.adjust import adjust
 from tablecloak.cta.preserve import Mean, Regression
 from tablecloak.cta.risk import Guesses, Knowledge
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.frontier import frontier
 from tablecloak.microdata.risk_utility import RiskUtilityMap
 from tablecloak.page import Page
@@ -136,6 +138,7 @@ def compare(
     knows: Knowledge = "levels",
     risk_limit: float = 0.2,
     time_limit: float = 60.0,
+    executor: Executor | None = None,
 ) -> Comparison:
     """Compare releases of one table, or methods applied to it.
 
@@ -156,6 +159,9 @@ def compare(
         Share of right guesses that is tolerable, for the verdict.
     time_limit : float, default=60
         Seconds for each default method, and for each attack.
+    executor : Executor, optional
+        Where releases are made and attacked; see `tablecloak.executors`. Processes and dask need
+        methods that can be pickled: functions of a module, not lambdas.
 
     Returns
     -------
@@ -178,36 +184,50 @@ def compare(
         raise InputError("There is nothing to compare: give at least one release or method.")
     if not level_factors or min(level_factors) <= 0:
         raise InputError(f"`level_factors` must be greater than 0. Got {list(level_factors)}.")
+    wanted = list(_wanted(given, level_factors))
+    tasks = [(problem, name, entry, factor, knows, time_limit) for name, entry, factor in wanted]
+    results = dict((executor or SerialExecutor()).run(_measured, tasks))
     made: dict[str, Release] = {}
     failures: dict[str, str] = {}
     rows: dict[str, dict[str, object]] = {}
-    for name, entry, factor in _wanted(given, level_factors):
-        try:
-            release = entry(_scaled(problem, factor)) if callable(entry) else entry
-        except TablecloakError as error:
-            failures[name] = str(error)
-            continue
-        kind = method_of(release)
-        if not np.array_equal(release.problem.table.values, problem.table.values):
-            raise InputError(f"{name!r} is a release of another table.")
-        made[name] = release
-        lower, upper = ends(release)
-        values = (lower + upper) / 2
-        found = guesses(release, knows=knows, time_limit=time_limit, values=values)
-        rows[name] = {
-            "kind": kind,
-            "level_factor": factor,
-            "safe": is_safe(problem, release, lower, upper),
-            **risk(Guesses(problem, found.guesses)),
-            **utility(release, values),
-            "loss": release.loss,
-            "bound": release.bound,
-            "seconds": release.seconds,
-        }
+    for number, (name, _, _) in enumerate(wanted):
+        release, row, failure = results[number]
+        if release is None:
+            failures[name] = failure
+        else:
+            made[name], rows[name] = release, row
     if not rows:
         raise InputError(f"No method gave a release: {failures}")
     table = pd.DataFrame.from_dict(rows, orient="index")
     return Comparison(problem, made, table, failures, risk_limit)
+
+
+def _measured(
+    task: tuple[ProtectionProblem, str, Release | Method, float, Knowledge, float],
+) -> tuple[Release | None, dict[str, object], str]:
+    """Make a release and measure it; runs wherever the executor chooses."""
+    problem, name, entry, factor, knows, time_limit = task
+    try:
+        release = entry(_scaled(problem, factor)) if callable(entry) else entry
+    except TablecloakError as error:
+        return None, {}, str(error)
+    kind = method_of(release)
+    if not np.array_equal(release.problem.table.values, problem.table.values):
+        raise InputError(f"{name!r} is a release of another table.")
+    lower, upper = ends(release)
+    values = (lower + upper) / 2
+    found = guesses(release, knows=knows, time_limit=time_limit, values=values)
+    row: dict[str, object] = {
+        "kind": kind,
+        "level_factor": factor,
+        "safe": is_safe(problem, release, lower, upper),
+        **risk(Guesses(problem, found.guesses)),
+        **utility(release, values),
+        "loss": release.loss,
+        "bound": release.bound,
+        "seconds": release.seconds,
+    }
+    return release, row, ""
 
 
 def _map(table: pd.DataFrame) -> RiskUtilityMap:
@@ -245,9 +265,7 @@ def _default_methods(time_limit: float) -> dict[str, Method]:
     """Suppression, and adjustment without and with statistics to preserve."""
     statistics = [Mean("all"), Regression("sensitive")]
     return {
-        "suppression": lambda problem: suppress(problem, time_limit=time_limit),
-        "adjustment": lambda problem: adjust(problem, time_limit=time_limit),
-        "adjustment with statistics": lambda problem: adjust(
-            problem, preserve=statistics, time_limit=time_limit
-        ),
+        "suppression": partial(suppress, time_limit=time_limit),
+        "adjustment": partial(adjust, time_limit=time_limit),
+        "adjustment with statistics": partial(adjust, preserve=statistics, time_limit=time_limit),
     }

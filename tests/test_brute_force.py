@@ -113,7 +113,7 @@ def test_500_random_patterns_survive_an_independent_attack(block):
         problem = random_problem(seed)
         try:
             pattern = tc.suppress(
-                problem, time_limit=0.25, method="auto" if seed % 5 else "sequential"
+                problem, time_limit=0.15, method="auto" if seed % 5 else "sequential"
             )
         except tc.ModelError:
             assert not naive_audit(problem, np.ones(problem.table.n_cells, dtype=bool)), seed

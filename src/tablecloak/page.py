@@ -23,8 +23,10 @@ def _style(name: str) -> str:
     return files("tablecloak").joinpath(name).read_text(encoding="utf-8")
 
 
-GRID_STYLE = _style("grid.css")
-STYLE = _style("page.css") + GRID_STYLE
+# A page for the public does not even know the words for what is internal.
+PUBLIC_STYLE = _style("page.css") + _style("grid.css")
+STYLE = PUBLIC_STYLE + _style("internal.css")
+GRID_STYLE = _style("grid.css") + _style("internal.css")
 
 
 @dataclass(frozen=True)
@@ -155,12 +157,13 @@ class Page:
             else ""
         )
         body = "\n".join(self.parts)
+        style = STYLE if self.secret else PUBLIC_STYLE
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
             "style-src 'unsafe-inline'; img-src data:\">"
-            f"<title>{escape(self.title)}</title><style>{STYLE}</style></head>"
+            f"<title>{escape(self.title)}</title><style>{style}</style></head>"
             f"<body><h1>{escape(self.title)}</h1>{note}{body}</body></html>\n"
         )
 

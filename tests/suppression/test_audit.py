@@ -53,13 +53,12 @@ def random_pattern(problem: tc.ProtectionProblem, seed: int) -> np.ndarray:
 def contents(table: tc.Table, frame: pd.DataFrame, column: str) -> list[dict[str, float]]:
     """For every cell what each firm (or group) contributes."""
     above = {"A": "N", "B": "N", "C": "S", "D": "S"}
-    found = []
-    for codes in table.keys.to_dict("records"):
-        r, b = codes["r"], codes["b"]
-        inside = frame[(r == "Total") | (frame.r == r) | (frame.r.map(above) == r)]
-        inside = inside[(b == "Total") | (inside.b == b)]
-        found.append(inside.groupby(column).v.sum().to_dict())
-    return found
+    sums: dict[tuple[str, str], dict[str, float]] = {}
+    for r, b, who, value in zip(frame.r, frame.b, frame[column], frame.v, strict=True):
+        for cell in itertools.product((r, above[r], "Total"), (b, "Total")):
+            inside = sums.setdefault(cell, {})
+            inside[who] = inside.get(who, 0.0) + value
+    return [sums.get((r, b), {}) for r, b in zip(table.keys.r, table.keys.b, strict=True)]
 
 
 def naive_members(problem, frame, hidden, kind) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -425,7 +424,8 @@ def test_bounds_that_differ_in_a_late_digit_break_no_witness():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", INSTANCES)
+# The two largest are attacked above and below; here they would take a fifth of the whole suite.
+@pytest.mark.parametrize("name", [name for name in INSTANCES if name not in ("nine12", "nine5d")])
 def test_heuristic_patterns_on_castros_tables_pass_and_fail_without_one_needed_cell(
     instances, name
 ):

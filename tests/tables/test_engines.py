@@ -58,13 +58,17 @@ def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.skipif(not shutil.which("java"), reason="no Java on this machine")
-def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(tmp_path):
+def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
+    tmp_path, monkeypatch
+):
     pyspark = pytest.importorskip("pyspark")
     started, address = processes(tmp_path, Path(pyspark.__file__).parent)
     try:
         job = read_job(EXAMPLES / "enterprises" / "job.toml")
         one = load_problem(job)
-        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+        monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        few = "--conf spark.sql.shuffle.partitions=2 pyspark-shell"
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", few)
         other = load_problem(job, address)
         assert one.table.keys.equals(other.table.keys)
         assert np.array_equal(one.table.values, other.table.values)

@@ -302,6 +302,7 @@ class _Overview:
     count: int
     largest: Mapping[str, float]
     negative: bool
+    is_weighted: bool
 
     def exact_sum(self, terms: Any, name: str) -> Any:
         """Sum of terms that does not depend on their order.
@@ -377,7 +378,7 @@ def _check_records(
         if unknown or found[f"no_d{axis}"]:
             _reject_code(numbered, axis, name, tree, unknown)
     largest = {name: float(found[f"largest_{name}"]) for name in terms}
-    return _Overview(int(found["count"]), largest, bool(found["negative"]))
+    return _Overview(int(found["count"]), largest, bool(found["negative"]), bool(roles.weight))
 
 
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
@@ -453,6 +454,7 @@ def _grouped(
     import ibis
 
     identifier = level or "row"
+    columns = [*keys, "signed", "weight", "request"]
     if level:
         units = records.group_by([*keys, identifier]).agg(
             signed=overview.exact_sum(records.shadow, "shadow"),
@@ -461,12 +463,16 @@ def _grouped(
             lightest=records.weight.min(),
             request=records.request.max(),
         )
-        _check_weights(units, identifier)
         units = units.cache()
+        if overview.is_weighted:
+            _check_weights(units, identifier)
         # Few are in several leaves: a join with these costs less than counting along the rows.
         leaves = units.group_by(identifier).agg(leaves=units.count())
-        several = leaves.filter(leaves.leaves > 1)[[identifier]].cache()
-        spanning, units = units.semi_join(several, identifier), units.anti_join(several, identifier)
+        several = leaves.filter(leaves.leaves > 1)[[identifier]]
+        spanning = units.semi_join(several, identifier).order_by([identifier, *keys])
+        spanning_frame = spanning.select(*columns, contributor=spanning[identifier]).to_pandas()
+        if len(spanning_frame):
+            units = units.anti_join(several.cache(), identifier)
     else:
         units = records.select(
             *keys,
@@ -476,7 +482,6 @@ def _grouped(
             signed=records.shadow,
             total=records.shadow * records.weight,
         )
-        spanning = units.filter(ibis.literal(False))
     units = units.mutate(size=units.signed.abs())
     statistics = _leaf_statistics(units, keys, overview)
     rank = ibis.row_number().over(
@@ -485,10 +490,8 @@ def _grouped(
     top = units.mutate(rank=rank)
     top = top.filter(top["rank"] < n_largest).order_by([*keys, "rank"])
     top_frame = top.select(*keys, "size", "weight", contributor=top[identifier]).to_pandas()
-    spanning = spanning.order_by([identifier, *keys])
-    spanning_frame = spanning.select(
-        *keys, "signed", "weight", "request", contributor=spanning[identifier]
-    ).to_pandas()
+    if not level:
+        spanning_frame = top_frame.iloc[:0].assign(signed=0.0, request=0)
     return _Grouped(statistics, top_frame, spanning_frame, n_largest)
 
 

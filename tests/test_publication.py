@@ -96,6 +96,10 @@ def test_a_seeded_leak_is_found_in_archives_metadata_and_bytes(tmp_path):
         "a.xlsx", "b.gz", "c.parquet", "d.parquet", "e.bin",
     }  # fmt: skip
     assert "metadata note" in {leak.part for leak in found}
+    # Some of these eight bytes are those of digits.
+    odd = np.frombuffer(b"01234567"[:6] + b"\xf0\x40", dtype="<f8")[0]
+    pd.DataFrame({"v": [1.5, odd]}).to_parquet(tmp_path / "g.parquet", compression="none")
+    assert "eight bytes" in {leak.spelling for leak in find_leaks([tmp_path / "g.parquet"], [odd])}
 
 
 def test_a_hidden_value_among_the_codes_is_no_leak_but_in_a_name_it_is(tmp_path, monkeypatch):
@@ -172,6 +176,23 @@ def workbook(path) -> dict[str, bytes]:
         return {n: archive.read(n) for n in archive.namelist() if n != "docProps/core.xml"}
 
 
+def test_numbers_that_belong_to_the_formats_are_no_leaks(tmp_path):
+    """Every value from 1,000 to 3,600 is hidden: years, places, lengths, colours among them."""
+    n = 2600
+    frame = pd.DataFrame({"a": [f"k{k}" for k in range(n)], "v": 1000 + np.arange(n)})
+    table = tc.tabulate(frame, {"a": None}, "v", decimals=0)
+    hidden = (table.keys.a != "Total").to_numpy()
+    zero = np.zeros(table.n_cells)
+    problem = tc.ProtectionProblem(
+        table, np.full(table.n_cells, "s"), zero, zero, zero, zero, zero + 1e9, zero
+    )
+    pattern = tc.SuppressionPattern(
+        problem, hidden, tc.Requirement.TWO_SIDED, None, None, 0.0, "", 0.0
+    )
+    files = write_release(pattern, tmp_path, title="T", formats=FORMATS)
+    assert len(files) == len(FORMATS) + 2
+
+
 def test_excel_shows_statuses_as_styles_and_calculates_nothing(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     codes = ["=1+1", "+A", "-B", "@SUM(A1)"]
@@ -211,10 +232,10 @@ def test_sdmx_json_stat_and_px_hold_the_published_values_and_flags(tmp_path):
     for at, key in enumerate(itertools.product(*codes)):
         cell = problem.table.cell(**dict(zip(content["id"], key, strict=True)))
         if hidden[cell]:
-            assert content["status"][str(at)] == "c"
-            assert str(at) not in content["value"]
+            assert content["status"][at] == "c"
+            assert content["value"][at] is None
         else:
-            assert content["value"][str(at)] == problem.table.values[cell]
+            assert content["value"][at] == problem.table.values[cell]
     px = (tmp_path / "table.px").read_text()
     data = px.split("DATA=")[1].rstrip(";\n").split()
     assert data.count('".."') == hidden.sum()

@@ -117,7 +117,7 @@ def for_notebook(
     page = Page("")
     page.legend(legend)
     add_heat_map(page, keys, hierarchies, square)
-    style = "<style>:root { --line: #8886; }" + GRID_STYLE + "</style>"
+    style = "<style>:root { --line: rgb(136 136 136 / .4); }" + GRID_STYLE + "</style>"
     return f"{style}<p>{escape(summary)}</p>{''.join(page.parts)}"
 
 

@@ -26,6 +26,9 @@ __all__ = ["Leak", "find_leaks"]
 TELLING_DIGITS = 4
 """Significant digits from which on a number is taken for that very value, not for chance."""
 
+PAGES = "pages"
+"""Part of a Parquet file: all its bytes."""
+
 ROUNDINGS = range(4)
 """Digits behind the decimal point to which a value may have been rounded."""
 
@@ -96,7 +99,11 @@ def find_leaks(
         Leak(path, part, spelling, value)
         for path in _all_files(files)
         for part, content in _parts(path)
-        for spelling, value in [*_in_text(content, wanted), *_in_bytes(content, binary)]
+        for spelling, value in [
+            # Bytes of packed pages can look like digits.
+            *(_in_text(content, wanted) if part != PAGES else ()),
+            *_in_bytes(content, binary),
+        ]
     ]
 
 
@@ -120,34 +127,49 @@ def _all_files(files: Iterable[str | Path]) -> Iterator[Path]:
 
 
 def _parts(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Each part of a file, unpacked."""
+    """Each part of a file, unpacked; of what is packed only the contents are numbers."""
     content = path.read_bytes()
-    yield "", content
     if content[:2] == b"PK":
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
-                yield name, archive.read(name)
+                # Colours and sizes, the same in every workbook.
+                if not name.startswith(("xl/theme/", "xl/styles")):
+                    yield name, archive.read(name)
     elif content[:2] == b"\x1f\x8b":
         yield "unpacked", gzip.decompress(content)
-    elif content[:4] == b"PAR1":
+    elif content[:4] != b"PAR1":
+        yield "", content
+    else:
         import pyarrow.parquet as pq
 
+        yield PAGES, content
         opened = pq.ParquetFile(path)
-        yield "metadata", str(opened.metadata.to_dict()).encode()
+        for group in range(opened.metadata.num_row_groups):
+            for number in range(opened.metadata.num_columns):
+                # Smallest and largest value; the rest are lengths and places in the file.
+                yield (
+                    "statistics",
+                    str(opened.metadata.row_group(group).column(number).statistics).encode(),
+                )
         for key, text in (opened.schema_arrow.metadata or {}).items():
             yield f"metadata {key.decode(errors='replace')}", text
-        for name, column in zip(opened.schema_arrow.names, opened.read().columns, strict=True):
-            yield f"column {name}", " ".join(map(str, column.to_pylist())).encode()
+        for name, entries in zip(opened.schema_arrow.names, opened.read().columns, strict=True):
+            yield f"column {name}", " ".join(map(str, entries.to_pylist())).encode()
 
 
 _BLANK = "'\u00a0\u202f_ "
 _NUMBER = re.compile(rf"(?<![\w.])[0-9][0-9.,{_BLANK}]*(?:[eE][+-]?[0-9]+)?")
 
 
+_NO_VALUES = re.compile(r"<row r=\"\d+\"|https?://[^\s\"'<>]+|\d{4}-\d\d-\d\dT[\d:.]+Z?")
+
+
 def _in_text(content: bytes, wanted: dict[float, float]) -> list[tuple[str, float]]:
     """Wanted numbers that stand in a text."""
     found = {}
-    for token in set(_NUMBER.findall(content.decode("utf-8", errors="ignore"))):
+    # Addresses of name spaces, times of writing and numbers of rows are no values.
+    text = _NO_VALUES.sub(" ", content.decode("utf-8", errors="ignore"))
+    for token in set(_NUMBER.findall(text)):
         # What looks like one number may be a list: "1,234,5678" or "12 345 678".
         runs = re.split(rf"[{_BLANK}]+", token)
         pieces = {token, *runs, *(piece for run in runs for piece in run.split(","))}

@@ -83,18 +83,18 @@ def judge_programs(program: Program, answers: dict[str, Answer]) -> dict[str, Ju
     better; "infeasible" if anybody has one at all; a bound if it exceeds one. So one honest
     solver is enough to convict another.
     """
-    checked = {name: _checked(program, answer) for name, answer in answers.items()}
-    sound = [value for value, why in checked.values() if not why and np.isfinite(value)]
-    best = min(sound, default=np.inf)
-    return {
-        name: _verdict(answer, *checked[name], best, len(sound) > 0)
-        for name, answer in answers.items()
-    }
+    return _judged(answers, {name: _checked(program, a) for name, a in answers.items()})
 
 
 def judge_methods(problem: ProtectionProblem, answers: dict[str, Answer]) -> dict[str, Judgement]:
     """Judge releases of a problem: by an audit, and by the loss of the others."""
-    checked = {name: _audited(problem, answer) for name, answer in answers.items()}
+    return _judged(answers, {name: _audited(problem, a) for name, a in answers.items()})
+
+
+def _judged(
+    answers: dict[str, Answer], checked: dict[str, tuple[float, str]]
+) -> dict[str, Judgement]:
+    """Judge answers whose points were checked: value, and what is wrong with them."""
     sound = [value for value, why in checked.values() if not why and np.isfinite(value)]
     best = min(sound, default=np.inf)
     return {

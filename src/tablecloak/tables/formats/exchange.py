@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError
@@ -65,11 +66,15 @@ def write_json_stat(released: pd.DataFrame, about: Mapping[str, object], path: s
     measure, hidden = str(about["measure"]), _hidden(released)
     codes = _codes(released, measure)
     place = _places(released, codes)
-    values = {
-        str(at): _number(value)
-        for at, value, secret in zip(place, released[measure], hidden, strict=True)
-        if not secret
-    }
+    squares = int(np.prod([len(known) for known in codes.values()]))
+    # Lists, not pairs with their places: a place could look like a hidden value.
+    values: list[float | int | None] = [None] * squares
+    status = [""] * squares
+    for at, value, secret in zip(place, released[measure], hidden, strict=True):
+        if secret:
+            status[at] = "c"
+        else:
+            values[at] = _number(value)
     content: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",
@@ -81,7 +86,7 @@ def write_json_stat(released: pd.DataFrame, about: Mapping[str, object], path: s
             name: {"label": name, "category": {"index": known}} for name, known in codes.items()
         },
         "value": values,
-        "status": {str(at): "c" for at, secret in zip(place, hidden, strict=True) if secret},
+        "status": status,
         "extension": {"measure": measure, "unit": str(about.get("unit", ""))},
     }
     write_text(path, json.dumps(content, ensure_ascii=False) + "\n")

@@ -87,3 +87,10 @@ def test_tables_of_sdc_hierarchies():
         tc.Hierarchy.from_sdc_hierarchies(frame.replace({"@@": "@@@"}))
     with pytest.raises(tc.InputError, match="'a1' is listed twice"):
         tc.Hierarchy.from_sdc_hierarchies(frame.replace({"a2": "a1"}))
+
+
+def test_an_empty_lead_string_is_refused(tmp_path):
+    """Every text begins with it, again and again."""
+    (tmp_path / "a.hrc").write_text("A\n@B\n")
+    with pytest.raises(tc.InputError, match="lead string of the hierarchy is empty"):
+        tc.Hierarchy.from_hrc(tmp_path / "a.hrc", lead="")

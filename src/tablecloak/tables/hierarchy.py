@@ -118,9 +118,11 @@ class Hierarchy:
         ------
         InputError
             If the file cannot be read, is empty, lists a code twice, or goes down by more
-            than one level from one line to the next.
+            than one level from one line to the next; if `lead` is empty.
         """
         path = Path(path)
+        if not lead:
+            raise InputError(f"{path}: the lead string of the hierarchy is empty. Usual is '@'.")
         children: dict[str, list[str]] = {total: []}
         ancestors = [total]
         for number, line in enumerate(_read_lines(path, encoding), start=1):

@@ -302,6 +302,8 @@ def test_wrong_batches_name_line_and_remedy(folder, change, message):
         ("<STATUS>", "<STATSU>", "line 22: <STATSU> is not known"),
         ("Kind\n", "Town\n", "'town' is described twice"),
         ("TOWN.hrc", "none.hrc", "does not exist"),
+        ("Kind\n", "Kind\n<STATUS>\n", "'Kind' is a dimension and has <STATUS> too"),
+        ('LEADSTRING> "@"', 'LEADSTRING> ""', "lead string of the hierarchy is empty"),
     ],
 )
 def test_wrong_metadata_names_line_and_remedy(folder, old, new, message):

@@ -306,6 +306,12 @@ class _Runner:
         wanted = job.specification
         dimensions = [metadata.variable(name) for name in wanted.dimensions]
         frequency = metadata.with_tag("FREQUENCY")
+        for tag in ("STATUS", "FREQUENCY", "MAXSCORE", "LOWERPL", "UPPERPL"):
+            for variable in metadata.with_tag(tag):
+                if variable in dimensions:
+                    raise InputError(
+                        f"{metadata.path}: {variable.name!r} is a dimension and has <{tag}> too."
+                    )
         counts = wanted.response.lower() == "<freq>" and frequency
         response = frequency[0] if counts else metadata.variable(wanted.response)
         status = metadata.with_tag("STATUS")

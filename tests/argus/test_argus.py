@@ -205,6 +205,16 @@ def test_apriori_lines_change_statuses_costs_and_levels(folder):
     assert (problem.lower_protection[cell], problem.upper_protection[cell]) == (0.5, 2)
 
 
+def test_no_pattern_is_written_that_was_found_before_a_cell_became_unsafe(folder):
+    frame = cells()
+    safe = frame[(frame.Stat == "S") & (frame.Town != "Total") & (frame.Kind != "Total")].iloc[0]
+    (folder / "last.hst").write_text(f"{safe.Town};{safe.Kind};u\n")
+    commands = '<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n<APRIORI> "last.hst",1,";"\n'
+    with pytest.raises(tc.InputError, match="The table was not protected"):
+        run(folder, commands + '<WRITETABLE> (1,3,,"late.csv")\n')
+    assert not (folder / "late.csv").exists()
+
+
 def test_adjustment_and_rounding_by_batch(folder):
     adjusted = run(folder, '<READTABLE> 0\n<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,AS+,"a.csv")\n')
     table = adjusted.tables[0]

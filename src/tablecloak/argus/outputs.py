@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.argus.metadata import Metadata
+from tablecloak.argus.recode import depth_of, parents_of
 from tablecloak.errors import InputError
 from tablecloak.storage import write_text
 from tablecloak.tables.formats import write_jj
@@ -19,17 +19,8 @@ from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Protected", "write_table"]
 
-SAFE, RULE, REQUEST, FREQUENCY, ZERO, MANUAL, FROZEN, SECONDARY, EMPTY = (
-    1,
-    3,
-    4,
-    5,
-    6,
-    9,
-    10,
-    11,
-    14,
-)
+SAFE, RULE, REQUEST, FREQUENCY, ZERO = 1, 3, 4, 5, 6
+MANUAL, FROZEN, SECONDARY, EMPTY = 9, 10, 11, 14
 _BY_REASON = {
     "dominance": RULE, "prior-posterior": RULE, "p-percent": RULE, "request": REQUEST,
     "minimum-frequency": FREQUENCY, "zero-unsafe": ZERO, "manual": MANUAL, "": MANUAL,
@@ -77,9 +68,7 @@ class Protected:
         return f"{value:.{self.decimals}f}"
 
 
-def write_table(
-    protected: Protected, kind: int, options: dict[str, bool], path: Path, metadata: Metadata
-) -> list[str]:
+def write_table(protected: Protected, kind: int, options: dict[str, bool], path: Path) -> list[str]:
     """Write a table.
 
     Parameters
@@ -90,7 +79,6 @@ def write_table(
     options : dict of str to bool
         Two letters each: AS, FL, QU, SE, SO, HL and so on.
     path : Path
-    metadata : Metadata
 
     Returns
     -------
@@ -104,7 +92,7 @@ def write_table(
     """
     match kind:
         case 1:
-            text, secret = _matrix(protected, options), False
+            text, secret = _matrix(protected), False
         case 3:
             text, secret = _code_value(protected, options), options.get("AS", False)
         case 4:
@@ -146,7 +134,7 @@ def _written(rows: list[list[str]], quoted: int = 0) -> str:
     return buffer.getvalue()
 
 
-def _matrix(protected: Protected, options: dict[str, bool]) -> str:
+def _matrix(protected: Protected) -> str:
     index, codes = _index(protected), protected.codes
     names = list(map(str, protected.problem.table.keys.columns))
     if len(names) == 1:
@@ -191,14 +179,14 @@ def _sbs(protected: Protected, options: dict[str, bool]) -> str:
     problem, statuses = protected.problem, protected.statuses()
     known = problem.table.contributions
     letters = {SAFE: "V", FROZEN: "V", FREQUENCY: "A", SECONDARY: "D"}
+    above = [parents_of(problem.table.hierarchies[name]) for name in problem.table.keys.columns]
     rows = []
     for key, cell in _index(protected).items():
         status = int(statuses[cell])
         letter = letters.get(status, "F" if problem.reasons[cell] == "p-percent" else "B")
         codes = list(key)
         if options.get("HL"):
-            levels = [_depth(problem, name, code) for name, code in zip(
-                problem.table.keys.columns, key, strict=True)]  # fmt: skip
+            levels = [depth_of(tree, code) for tree, code in zip(above, key, strict=True)]
             codes = [part for pair in zip(key, map(str, levels), strict=True) for part in pair]
         share = ""
         if known is not None and known.total[cell]:
@@ -206,25 +194,9 @@ def _sbs(protected: Protected, options: dict[str, bool]) -> str:
         count = "" if known is None else str(int(known.count[cell]))
         hidden = bool(protected.suppressed[cell])
         # Numbers of contributors and shares of hidden cells would tell what is hidden.
-        rows.append(
-            [
-                *codes,
-                _shown(protected, cell),
-                "" if hidden else count,
-                letter,
-                "" if hidden else share,
-            ]
-        )
+        more = ["", letter, ""] if hidden else [count, letter, share]
+        rows.append([*codes, _shown(protected, cell), *more])
     return _written(rows)
-
-
-def _depth(problem: ProtectionProblem, name: str, code: str) -> int:
-    tree = problem.table.hierarchies[name]
-    above = {part: parent for parent, parts in tree.groups for part in parts}
-    depth = 0
-    while code in above:
-        code, depth = above[code], depth + 1
-    return depth
 
 
 def _intermediate(protected: Protected) -> str:

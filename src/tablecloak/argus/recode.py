@@ -13,15 +13,15 @@ from tablecloak.argus.places import lines_of
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["cut_below", "cut_to_level", "recoded"]
+__all__ = ["cut_below", "cut_to_level", "depth_of", "parents_of", "recoded"]
 
 
 def cut_to_level(tree: Hierarchy, level: int, codes: pd.Series) -> tuple[Hierarchy, pd.Series]:
     """Keep the levels from 1, the one below the total, to `level`."""
-    above, depth = _parents(tree), {tree.total: 0}
+    above, depth = parents_of(tree), {tree.total: 0}
     for code in tree.codes:
         if code != tree.total:
-            depth[code] = _depth(above, code)
+            depth[code] = depth_of(above, code)
     cut = [code for code, at in depth.items() if at == max(level, 1)]
     return cut_below(tree, cut, codes)
 
@@ -40,7 +40,7 @@ def cut_below(tree: Hierarchy, cut: Iterable[str], codes: pd.Series) -> tuple[Hi
     if unknown:
         raise InputError(f"Recoding: {listed(unknown)} are not in the hierarchy.")
     ends = {known[code.strip()] for code in ends}
-    above = _parents(tree)
+    above = parents_of(tree)
     new = {}
     for code in tree.codes:
         chain = [code]
@@ -98,11 +98,13 @@ def _within(variable: Variable, code: str, part: str) -> bool:
     return above and (not high.strip() or code <= variable.padded(high))
 
 
-def _parents(tree: Hierarchy) -> dict[str, str]:
+def parents_of(tree: Hierarchy) -> dict[str, str]:
+    """Return the code above each code but the total."""
     return {part: parent for parent, parts in tree.groups for part in parts}
 
 
-def _depth(above: dict[str, str], code: str) -> int:
+def depth_of(above: dict[str, str], code: str) -> int:
+    """Return how many codes lie above a code."""
     depth = 0
     while code in above:
         code, depth = above[code], depth + 1

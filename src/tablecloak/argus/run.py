@@ -54,6 +54,7 @@ class _Job:
     rules: list[Rule] = field(default_factory=list)
     trees: dict[str, Hierarchy] = field(default_factory=dict)
     recodes: list[Command] = field(default_factory=list)
+    has_apriori: bool = False
     problem: ProtectionProblem | None = None
     protected: Protected | None = None
 
@@ -401,8 +402,11 @@ class _Runner:
         if not self.is_microdata:
             raise InputError("Only microdata can be recoded.")
         job = self._job(arguments[0])
+        if job.has_apriori:
+            raise InputError("RECODE would undo what APRIORI changed; it must come first.")
         job.recodes.append(command)
         self._tabulate(job)
+        job.protected = None
 
     def _recoded(
         self, job: _Job, command: Command, frame: pd.DataFrame
@@ -453,6 +457,8 @@ class _Runner:
                 continue
             job.problem = _changed(job, job.problem, cell, parts[len(variables) :], path, line)
             done += 1
+        # A pattern that was found before may not protect what is unsafe now.
+        job.protected, job.has_apriori = None, True
         self.say(command, f"{done} lines of {path.name}")
 
     # -- protecting -----------------------------------------------------------------------
@@ -554,7 +560,7 @@ class _Runner:
         text = arguments[2].upper()
         options = {text[at : at + 2]: text[at + 2] == "+" for at in range(0, len(text) - 2, 3)}
         path = self.out / Path(arguments[3].replace("\\", "/")).name
-        for note in write_table(job.protected, int(arguments[1]), options, path, self._opened()[0]):
+        for note in write_table(job.protected, int(arguments[1]), options, path):
             self.say(command, note)
         self.files.append(path)
 

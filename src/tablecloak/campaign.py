@@ -79,7 +79,8 @@ def run_campaign(
     done: dict[Path, Outcome] = {}
     waiting: list[tuple[str, str]] = []
     for path, job in read.items():
-        known = _known(out / path.stem, job.fingerprint())
+        # What lies in a database may have changed without a trace here.
+        known = _known(out / path.stem, job.fingerprint()) if job.data.file else None
         if known is None:
             waiting.append((str(path), str(out / path.stem)))
         else:

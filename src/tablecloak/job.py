@@ -425,6 +425,8 @@ def run_job(
         Each release has been verified by its certificate and audited as a stranger would.
     """
     job = job if isinstance(job, Job) else read_job(job)
+    # Before the data are read: what changes while the job runs is then noticed.
+    fingerprint = "" if out is None else job.fingerprint()
     problem = load_problem(job, engine)
     histories = {name: History(progress) for name in ("suppression", "adjustment")}
     failures: dict[str, str] = {}
@@ -449,7 +451,7 @@ def run_job(
     if out is not None:
         out = Path(out)
         with replacing_folder(out) as folder:
-            _write(job, result, folder)
+            _write(job, result, folder, fingerprint)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
 
@@ -675,7 +677,7 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
     return result
 
 
-def _write(job: Job, result: JobResult, out: Path) -> None:
+def _write(job: Job, result: JobResult, out: Path, fingerprint: str) -> None:
     internal = out / "internal"
     internal.mkdir(parents=True, exist_ok=True)
     internal.chmod(0o700)
@@ -711,7 +713,7 @@ def _write(job: Job, result: JobResult, out: Path) -> None:
     write_problem(result.problem, internal / "problem.jj")
     files.append(internal / "problem.jj")
     state = {
-        "fingerprint": job.fingerprint(),
+        "fingerprint": fingerprint,
         "is_safe": result.is_safe,
         "message": result.summary(),
     }

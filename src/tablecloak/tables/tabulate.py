@@ -370,8 +370,9 @@ def _check_records(
     )
     if found["count"] == 0:
         raise InputError("The data has no records.")
-    for role, (condition, expected) in _bad(numbered, roles).items():
+    for role in bad:
         if found[f"bad_{role}"]:
+            condition, expected = _bad(numbered, roles)[role]
             _reject(numbered, condition, role, getattr(roles, role), expected)
     for axis, (name, tree) in enumerate(hierarchies.items()):
         unknown = set(codes[name]) - set(tree.leaves)

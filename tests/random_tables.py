@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import linprog
 
 import tablecloak as tc
 
@@ -31,3 +32,30 @@ def random_problem(seed: int, shape=(3, 4), n_sensitive: int = 3) -> tc.Protecti
         upper_bound=np.full(table.n_cells, 1000.0 * len(leaves)),
         weights=np.ones(table.n_cells),
     )
+
+
+def optimum_by_enumeration(problem: tc.ProtectionProblem, weights: np.ndarray) -> float:
+    """Least loss over all directions, one scipy program for each."""
+    n, cells = problem.table.n_cells, np.flatnonzero(problem.sensitive)
+    low = problem.lower_bound - problem.table.values
+    high = problem.upper_bound - problem.table.values
+    relations = problem.table.relations.toarray()
+    best = np.inf
+    for signs in itertools.product([1, -1], repeat=len(cells)):
+        up, down = np.maximum(high, 0), np.maximum(-low, 0)
+        at_least = np.zeros(2 * n)
+        for cell, sign in zip(cells, signs, strict=True):
+            if sign > 0:
+                at_least[cell], down[cell] = problem.upper_protection[cell], 0
+            else:
+                at_least[n + cell], up[cell] = problem.lower_protection[cell], 0
+        bounds = np.column_stack([at_least, np.concatenate([up, down])])
+        if np.any(bounds[:, 0] > bounds[:, 1]):
+            continue
+        found = linprog(
+            np.tile(weights, 2), A_eq=np.hstack([relations, -relations]),
+            b_eq=np.zeros(len(relations)), bounds=bounds,
+        )  # fmt: skip
+        if found.status == 0:
+            best = min(best, found.fun)
+    return best

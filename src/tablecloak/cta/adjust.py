@@ -92,7 +92,8 @@ def adjust(
     weights : WeightRule, str or array, default="relative"
         Cost of changing a cell by one unit; by default 1 / |a_i|.
     distance : {"L1", "L2", "Linf"}, default="L1"
-        - "L1": sum w_i |z_i| of the changes z = x - a;
+        - "L1": sum w_i |z_i| of the changes z = x - a; of equally good tables one in which
+          sensitive cells move least (not in large tables);
         - "L2": sum w_i z_i^2, which spreads changes over more cells;
         - "Linf": max w_i |z_i|, and of all tables with that maximum one with a small sum
           w_i |z_i|, on which the bound says nothing.
@@ -225,6 +226,8 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
             search.notes.append("interrupted: best adjustment so far")
     if search.best is None:
         raise _infeasible(model, search, fixed)
+    if distance == "L1":
+        _break_ties(model, search, max(started + time_limit - time.monotonic(), 1.0), whole)
     z = _whole_changes(model, search, started + time_limit) if whole else None
     if z is None and whole and integer:
         raise SolverError(
@@ -339,16 +342,23 @@ def _fixed_directions(model: AdjustmentModel, given: Directions) -> Floats | Non
             )
         return {"search": None, "up": high, "down": low}[given]
     signs = np.asarray(given, dtype=np.float64)
-    if signs.shape != low.shape or not np.all(np.abs(signs) == 1):
+    sensitive = np.flatnonzero(model.problem.sensitive)
+    if signs.shape != sensitive.shape or not np.all(np.abs(signs) == 1):
         raise InputError(
-            f"`directions` must hold +1 or -1 for each of the {len(low)} sensitive cells."
+            f"`directions` must hold +1 or -1 for each of the {len(sensitive)} sensitive cells."
         )
-    y = (signs > 0).astype(np.float64)
-    wrong = model.sensitive[(y < low) | (y > high)]
+    each = np.zeros(model.problem.table.n_cells)
+    each[sensitive] = signs
+    y = model.directions_of(each)
+    together = np.zeros(model.n_groups)
+    together[model.sensitive] = np.where((y < low) | (y > high), 0.0, 2 * y - 1)
+    moved = model.coupled.spread @ together
+    wrong = sensitive[(moved != each)[sensitive] & (model.coupled.group[sensitive] >= 0)]
     if len(wrong):
         raise ModelError(
             f"{len(wrong)} sensitive cells cannot move in the given direction as far as their "
-            f"levels ask: {listed(model.problem.table.labels(wrong[:5]))}.",
+            f"levels ask, or not together with cells that relations couple them with: "
+            f"{listed(model.problem.table.labels(wrong[:5]))}.",
             cells=wrong,
         )
     return y
@@ -367,7 +377,7 @@ def _infeasible(
             "No choice of directions satisfies all levels, bounds, capacities and statistics "
             "(proved by a complete search). Raise `sensitive_limit`, widen bounds or capacities, "
             "or preserve fewer statistics.",
-            cells=model.sensitive,
+            cells=np.flatnonzero(model.problem.sensitive),
         )
     if not found.confirmed:
         return SolverError(
@@ -377,9 +387,9 @@ def _infeasible(
     worst = np.argsort(-found.shortfall)[:5]
     worst = worst[found.shortfall[worst] > 1e-7]
     touched = np.unique(program.matrix[worst, :].indices)
-    n = len(model.cells)
-    columns = touched[touched < 2 * n] % n
-    cells = model.cells[np.unique(columns)]
+    n = model.n_groups
+    groups = touched[touched < 2 * n] % n
+    cells = np.flatnonzero(np.isin(model.coupled.group, groups))
     cells = (
         cells[model.problem.sensitive[cells]] if np.any(model.problem.sensitive[cells]) else cells
     )
@@ -434,6 +444,20 @@ def _least_squares(
     z, certificate, note = found
     search.notes.append(note)
     return _refined(model, _snapped(model, z)), certificate
+
+
+def _break_ties(
+    model: AdjustmentModel, search: DirectionSearch, time_limit: float, whole: bool
+) -> None:
+    """Of equally good tables prefer one in which sensitive cells move least, but a whole one."""
+    assert search.best is not None
+    found = search.with_broken_ties(time_limit)
+    if found is None:
+        return
+    old, new = (_snapped(model, model.changes(x)) for x in (search.best.x, found.x))
+    was_whole = whole and _is_whole_solution(model, old, np.rint(old))
+    if not was_whole or _is_whole_solution(model, new, np.rint(new)):
+        search.best = found
 
 
 def _whole_changes(
@@ -532,7 +556,7 @@ def _choices(
     Var(z) did. What is needed lies near.
     """
     kept = variance.kept(model.problem)
-    choices = {(z[model.sensitive] > 0).tobytes(): z}
+    choices = {model.directions_of(z).tobytes(): z}
     growth = 0.0
     for number, factor in enumerate(VARIANCE_SHIFTS):
         rows = [*model.preserved, variance.slope_row(model.problem, -factor * growth)]
@@ -546,10 +570,10 @@ def _choices(
         if search.best is None:
             continue
         found = level.changes(search.best.x)
-        choices.setdefault((found[model.sensitive] > 0).tobytes(), found)
+        choices.setdefault(model.directions_of(found).tobytes(), found)
         if not number:
             growth = max(kept.excess(model.problem, found), 0.0)
-    return [(found[model.sensitive] > 0).astype(np.float64) for found in choices.values()]
+    return [model.directions_of(found) for found in choices.values()]
 
 
 def _on_line(
@@ -608,11 +632,10 @@ def _certificate(
     model: AdjustmentModel, search: DirectionSearch, fixed: Floats | None
 ) -> tuple[DistanceBound, float]:
     """The best proof of a lower bound, and what it is expected to prove."""
+    proved, solution = search.proved, search.root
     if search.tree is not None:
-        return DistanceBound(model, search.tree, np.empty(0)), model.loss(search.bound)
-    program, solution = model.program, search.root
-    if fixed is not None:
-        program = model.directed(fixed)
+        return DistanceBound(proved, search.tree, np.empty(0)), model.loss(search.bound)
+    program = proved.program if fixed is None else model.directed(fixed)
     if solution is None:
         solution = LinearSolver(program).solve()
-    return DistanceBound(model, None, solution.duals, fixed), model.loss(solution.bound)
+    return DistanceBound(proved, None, solution.duals, fixed), model.loss(solution.bound)

@@ -3,7 +3,8 @@
 With directions fixed the program is linear and fast. A random choice is usually infeasible
 in hierarchies, because directions must cohere; all up is feasible in most tables, since
 totals simply grow. The search then leaves it to branch and bound, ours (with a proof) for
-few sensitive cells, HiGHS (whose claim we do not take over) for many.
+few sensitive cells, HiGHS (whose claim we do not take over) for many. Both work on the program
+with the balance rows (see `balance`) that its relaxation violates.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array
 
+from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.formulation import AdjustmentModel
 from tablecloak.errors import SolverError
-from tablecloak.solve.branch import BranchTree, branch_and_bound
+from tablecloak.solve.branch import BranchTree, Rows, branch_and_bound
 from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, solve
 
 __all__ = ["DirectionSearch", "Found", "turn_around"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Progress = Callable[[str, float, float, int], None]
 
 INTERIOR_ROWS = 5000
@@ -72,7 +75,26 @@ RELAXED_SHARE = 0.15
 REPEATED = 50
 """Choices that were tried before, in a row, after which the search gives up."""
 
+TIGHTENED_SHARE = 0.3
+"""Share of the time for adding balance rows to the relaxation."""
+
+TIGHTENED_GAIN = 1e-4
+"""Relative gain of the bound below which no more of them are added."""
+
+SLACK = 0.05
+"""Scaled slack from which on a balance row is dropped again."""
+
+BALANCE_ROUNDS = 20
+"""Rounds of balance rows at the root of our own search; deeper nodes get a tenth."""
+
+PRICED = 1e-7
+"""Scaled reduced cost or multiplier from which on a column or row must stay where it is."""
+
+TIED = 1e-9
+"""Relative difference between values that count as equal."""
+
 _NONE = np.empty(0)
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 WHOLE_REACH = (4.0, 100.0)
 """How far from the fractional point whole numbers are sought, one after the other."""
@@ -103,18 +125,28 @@ class DirectionSearch:
         Moment of `time.monotonic` at which to stop.
     progress : callable, optional
         Called with stage, loss, bound and number of open nodes.
+
+    Attributes
+    ----------
+    tight : AdjustmentModel
+        The model with balance rows. Its columns are the same.
+    proved : AdjustmentModel
+        The model to whose rows `root` and `tree` refer.
     """
 
     def __init__(
         self, model: AdjustmentModel, deadline: float, progress: Progress | None = None
     ) -> None:
         self.model = model
+        self.tight = model
+        self.proved = model
         self.deadline = deadline
         self.progress = progress
         self.best: Found | None = None
         self.bound = -np.inf
         self.tree: BranchTree | None = None
         self.root: Solution | None = None
+        self.relaxed: Solution | None = None
         self.notes: list[str] = []
         table = model.problem.table
         self.is_anew = (
@@ -140,9 +172,9 @@ class DirectionSearch:
         if solution.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
             self._offer(Found(solution.x, solution.value), "directions")
 
-    def _anew(self, directions: Floats, time_limit: float) -> Solution:
+    def _anew(self, directions: Floats, time_limit: float, *, confirm: bool = True) -> Solution:
         """Solve with given directions from scratch, without rows that then say nothing."""
-        return LinearSolver(self._light.directed(directions)).solve(time_limit)
+        return LinearSolver(self._light.directed(directions)).solve(time_limit, confirm=confirm)
 
     @cached_property
     def _light(self) -> AdjustmentModel:
@@ -158,14 +190,14 @@ class DirectionSearch:
             maximum=model.maximum,
         )
 
-    def _with(self, directions: Floats, time_limit: float) -> Solution:
+    def _with(self, directions: Floats, time_limit: float, *, confirm: bool = True) -> Solution:
         """Solve with given directions."""
         if self.is_anew:
-            return self._anew(directions, time_limit)
-        columns = self.model.direction_columns
+            return self._anew(directions, time_limit, confirm=confirm)
+        columns, *ends = self.model.direction_bounds(directions)
         low, high = self._linear.lower[columns].copy(), self._linear.upper[columns].copy()
-        self._linear.change_bounds(columns, directions, directions)
-        solution = self._linear.solve(time_limit)
+        self._linear.change_bounds(columns, *ends)
+        solution = self._linear.solve(time_limit, confirm=confirm)
         self._linear.change_bounds(columns, low, high)
         return solution
 
@@ -187,6 +219,7 @@ class DirectionSearch:
             self.fixed(high)
         seconds = self._left(RELAXATION_SHARE if self.is_anew else 1.0)
         relaxed = self._linear.solve(max(seconds, 1.0))
+        self.relaxed = relaxed
         self.root = self._best_proof([relaxed, self.root])
         self.bound = max(self.bound, self.root.bound)
         choices = [] if self.is_anew and self.best is not None else [high, low]
@@ -228,8 +261,41 @@ class DirectionSearch:
             self.fixed(elastic.directions(search.best.x))
             self.notes.append("statistics were missed at first")
 
+    def _tighten(self, share: float) -> None:
+        """Add the balance rows that the relaxation violates, round by round."""
+        if self.relaxed is None or not len(self.relaxed.x):
+            return
+        balance, first = BalanceRows(self.model), self.model.program.n_rows
+        solver, deadline = self._linear, time.monotonic() + self._left(share)
+        x, rows = self.relaxed.x, _NO_ROWS
+        while time.monotonic() < deadline:
+            new = balance.violated(x)
+            if not len(new):
+                break
+            rows = np.concatenate([rows, new])
+            solver.add_rows(*balance.rows(new))
+            solution = solver.solve(max(deadline - time.monotonic(), 0.01))
+            if not len(solution.x):
+                break
+            x, program = solution.x, solver.program
+            slack = (program.matrix @ x - program.row_lower)[first:]
+            kept = np.flatnonzero((slack <= SLACK) | (solution.duals[first:] > 0))
+            both = np.concatenate([np.arange(first), first + kept])
+            solver.keep_rows(both)
+            rows, gain = rows[kept], solution.bound - self.bound
+            if gain > 0:
+                self.root = replace(solution, duals=solution.duals[both])
+                self.tight = self.proved = self.model.with_balance(rows)
+                self.bound = solution.bound
+                self._report("balance rows")
+            if gain < TIGHTENED_GAIN * abs(self.bound):
+                break
+        solver.keep_rows(np.arange(first))
+        self.notes.append(f"{self.tight.program.n_rows - first} balance rows")
+
     def improve(self) -> None:
         """Branch and bound until the best point is proved or time is up."""
+        self._tighten(TIGHTENED_SHARE)
         if len(self.model.sensitive) <= PROOF_CELLS:
             self._prove(0.3)
         n_rows = self.model.program.n_rows
@@ -267,7 +333,7 @@ class DirectionSearch:
             return
         deadline = time.monotonic() + self._left(share)
         random = np.random.default_rng(1)
-        program, columns = self.model.program, self.model.direction_columns
+        program, columns = self.tight.program, self.model.direction_columns
         low, high = self.model.allowed()
         size, programs = min(RELAXED, len(columns)), 0
         limit = max(self._left(share) * RELAXED_SHARE, 1.0)
@@ -282,7 +348,7 @@ class DirectionSearch:
             try:
                 solution = solve(
                     program.with_bounds(lower, upper),
-                    start=self.best.x,
+                    start=self._netted(self.best.x),
                     time_limit=min(limit, max(deadline - started, 0.5)),
                     gap=1e-4,
                 )
@@ -302,7 +368,7 @@ class DirectionSearch:
     def _priced(self, directions: Floats, time_limit: float = np.inf) -> tuple[float, Floats]:
         """Optimal value for given directions, and a lower bound on what turning each changes."""
         columns = self.model.direction_columns
-        solution = self._with(directions, time_limit)
+        solution = self._with(directions, time_limit, confirm=False)
         if not len(solution.x) or not len(solution.duals):
             return np.inf, np.zeros(len(columns))
         self._offer(Found(solution.x, solution.value), "turning directions")
@@ -322,11 +388,19 @@ class DirectionSearch:
         seconds = self._left(share)
         if seconds <= 0 and self.best is not None:
             return
-        start = self.best.x if self.best else None
-        solution = solve(self.model.program, start=start, time_limit=max(seconds, 1.0))
+        start = self._netted(self.best.x) if self.best else None
+        solution = solve(self.tight.program, start=start, time_limit=max(seconds, 1.0))
         if len(solution.x):
             # The directions are kept, the point is solved again with them exactly 0 or 1.
             self.fixed(self.model.directions(solution.x))
+
+    def _netted(self, x: Floats) -> Floats:
+        """Return a point in which no cell goes up and down at once, as balance rows ask for."""
+        n, netted = self.model.n_groups, x.copy()
+        both = np.minimum(x[:n], x[n : 2 * n])
+        netted[:n] -= both
+        netted[n : 2 * n] -= both
+        return netted
 
     def _prove(self, share: float) -> None:
         value = self.best.value if self.best else np.inf
@@ -336,21 +410,71 @@ class DirectionSearch:
                 known = self.model.loss(best) if np.isfinite(best) else np.inf
                 self.progress("branch and bound", known, self.model.loss(bound), open_nodes)
 
-        seconds = self._left(share)
+        balance, rows = BalanceRows(self.model), list[Integers]()
+
+        def separate(x: Floats, is_integral: bool) -> Rows | None:
+            del is_integral
+            new = balance.violated(x)
+            if not len(new):
+                return None
+            rows.append(new)
+            return balance.rows(new)
+
         result = branch_and_bound(
-            self.model.program, value=value, time_limit=seconds, progress=report
+            self.tight.program,
+            value=value,
+            separate=separate,
+            time_limit=self._left(share),
+            root_rounds=BALANCE_ROUNDS,
+            progress=report,
         )
         if len(result.x):
             self.fixed(self.model.directions(result.x))
         if result.bound > self.bound and result.nodes:
             self.bound, self.tree = result.bound, result.tree
+            self.proved = self.tight.with_balance(np.concatenate([_NO_ROWS, *rows]))
 
     def _offer(self, found: Found, stage: str) -> None:
         if self.best is None or found.value < self.best.value:
             self.best = found
-            if self.progress:
-                loss, bound = self.model.loss(found.value), self.model.loss(self.bound)
-                self.progress(stage, loss, bound, 0)
+            self._report(stage)
+
+    def _report(self, stage: str) -> None:
+        if self.progress:
+            loss = self.model.loss(self.best.value) if self.best else np.inf
+            self.progress(stage, loss, self.model.loss(self.bound), 0)
+
+    def with_broken_ties(self, time_limit: float) -> Found | None:
+        """Of all points as good with the same directions, one that moves sensitive cells least.
+
+        What multipliers price stays where it is, and with it the value. None for large programs,
+        and where that needs more than rounding.
+        """
+        assert self.best is not None
+        program = self._light.directed(self.model.directions(self.best.x)).relaxed()
+        if program.n_rows > INTERIOR_ROWS:
+            return None
+        solution = LinearSolver(program).solve(time_limit)
+        if solution.status is not SolveStatus.OPTIMAL:
+            return None
+        reduced = program.cost - program.matrix.T @ solution.duals
+        beyond = np.concatenate([self.model.sensitive, self.model.sensitive + self.model.n_groups])
+        cost = np.zeros(program.n_columns)
+        cost[beyond] = program.cost[beyond]
+        face = replace(
+            program,
+            cost=cost,
+            lower=np.where(reduced < -PRICED, program.upper, program.lower),
+            upper=np.where(reduced > PRICED, program.lower, program.upper),
+            row_lower=np.where(solution.duals < -PRICED, program.row_upper, program.row_lower),
+            row_upper=np.where(solution.duals > PRICED, program.row_lower, program.row_upper),
+        )
+        second = LinearSolver(face).solve(time_limit)
+        if second.status is not SolveStatus.OPTIMAL:
+            return None
+        found = Found(second.x, program.objective(second.x))
+        is_as_good = found.value <= self.best.value + TIED * max(1.0, abs(self.best.value))
+        return found if is_as_good else None
 
     def whole(self, time_limit: float) -> Found | None:
         """Solve with the best directions and all changes whole numbers.

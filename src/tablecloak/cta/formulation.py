@@ -15,6 +15,8 @@ over all choices of directions::
 
     sum over others |c_i| (s+_i + s-_i) + sum over sensitive |c_p| (s+_p + s-_p) >= delta
 
+What moves in one relation must move on in the others: see `balance`.
+
 References
 ----------
 .. [1] Dandekar, Cox: Synthetic tabular data: an alternative to complementary cell
@@ -26,24 +28,30 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
+from tablecloak.cta.balance import BalanceRows
+from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.preserve import PreservedRow
 from tablecloak.errors import ModelError, listed
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustmentModel", "Room", "room_of"]
+__all__ = ["AdjustmentModel", "Room", "coupled_room", "room_of", "sensitive_groups"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 MISSED = 1000.0
 """Price of missing a statistic by one unit, in median weights."""
+
+ROUNDING = 1e-8
+"""By how much a level may exceed what a group of cells can move, in median levels."""
 
 ENUMERATED_SIGNS = 14
 """Sensitive cells in a relation up to which all directions are enumerated (2^14 sums)."""
@@ -113,6 +121,43 @@ def room_of(
     return Room(up, down, up_level, down_level)
 
 
+def coupled_room(problem: ProtectionProblem, room: Room) -> tuple[CoupledCells, Room]:
+    """Find cells that can only move together, and how far they can and must.
+
+    Raises
+    ------
+    ModelError
+        If a sensitive cell is coupled with others in such a way that it cannot move as far as its
+        levels ask.
+    """
+    movable = (room.up > 0) | (room.down > 0) | problem.sensitive
+    coupled = CoupledCells.find(problem.table.relations, movable, problem.sensitive)
+    up, down = coupled.least(room.up, room.down)
+    up_level, down_level = coupled.largest(room.up_level, room.down_level)
+    # Levels that were lowered to what is possible may lie a rounding error above it.
+    near = ROUNDING * problem.unit
+    up = np.where((up < up_level) & (up >= up_level - near), up_level, up)
+    down = np.where((down < down_level) & (down >= down_level - near), down_level, down)
+    stuck = np.append((up < up_level) & (down < down_level), True)[coupled.group]
+    stuck &= problem.sensitive & (room.up_level > 0) & (room.down_level > 0)
+    if np.any(stuck):
+        cells = np.flatnonzero(stuck)
+        raise ModelError(
+            f"{len(cells)} sensitive cells cannot move as far as their protection levels ask. "
+            f"Where nothing else in a relation can change, they are coupled with cells that "
+            f"cannot: {listed(problem.table.labels(cells[:5]))}. Lower their levels, or widen "
+            f"bounds or capacities in their relations.",
+            cells=cells,
+        )
+    return coupled, Room(up, down, up_level, down_level)
+
+
+def sensitive_groups(problem: ProtectionProblem, coupled: CoupledCells) -> Integers:
+    """Return the groups with sensitive cells."""
+    groups = np.unique(coupled.group[problem.sensitive])
+    return groups[groups >= 0]
+
+
 class AdjustmentModel:
     """The program, its scaling, and the way back from columns to cells.
 
@@ -136,8 +181,20 @@ class AdjustmentModel:
     Attributes
     ----------
     program : Program
-        Scaled. Columns: s+ of all movable cells, s- of them, then y of the sensitive ones, then
-        by how much each statistic is missed upwards and downwards, if it may be.
+        Scaled. Columns: s+ of all groups of coupled cells (see `coupled`), s- of them, then y of
+        those with sensitive cells, then by how much each statistic is missed upwards and
+        downwards, if it may be.
+    coupled : CoupledCells
+    relations : scipy.sparse.csr_array, shape (n_relations, n_groups)
+        Between groups; those that say nothing are empty.
+    cost : numpy.ndarray of float, shape (n_groups,)
+        Cost of changing each group by one unit.
+    moves : Room
+        Of groups.
+    sensitive : numpy.ndarray of int
+        Groups with sensitive cells.
+    up_level, down_level : numpy.ndarray of float
+        Their levels.
     """
 
     def __init__(
@@ -158,18 +215,18 @@ class AdjustmentModel:
         self.preserved = list(rows)
         self.discrepancy = discrepancy
         self.maximum = maximum
-        movable = (room.up > 0) | (room.down > 0) | problem.sensitive
-        self.cells = np.flatnonzero(movable)
-        self.sensitive = np.flatnonzero(problem.sensitive)
-        self.sensitive_column = np.searchsorted(self.cells, self.sensitive)
-        self.up_level, self.down_level = (
-            room.up_level[self.sensitive],
-            room.down_level[self.sensitive],
-        )
-        levels = float(np.dot(weights[self.sensitive], self.down_level))
+        self.coupled, self.moves = coupled_room(problem, room)
+        self.relations = self.coupled.relations(problem.table.relations)
+        self.n_groups = self.coupled.n_groups
+        spread = abs(self.coupled.spread)
+        self.cost = self.coupled.largest(weights, weights)[0] if maximum else spread.T @ weights
+        self.sensitive = sensitive_groups(problem, self.coupled)
+        self.up_level = self.moves.up_level[self.sensitive]
+        self.down_level = self.moves.down_level[self.sensitive]
+        levels = float(np.dot(self.cost[self.sensitive], self.down_level))
         self.offset = 0.0 if maximum else levels
         raw = self._raw(cap)
-        self.direction_columns = 2 * len(self.cells) + np.arange(len(self.sensitive))
+        self.direction_columns = 2 * self.n_groups + np.arange(len(self.sensitive))
         if maximum:
             raw = self._largest(raw)
         if elastic:
@@ -179,50 +236,82 @@ class AdjustmentModel:
         self.scaling = Scaling.by_unit(raw, problem.unit, lengths)
         self.program = self.scaling.apply(raw)
 
+    def with_balance(self, rows: Integers) -> AdjustmentModel:
+        """Return the model with some of its balance rows after all others.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray of int
+            Their numbers, as `BalanceRows.violated` returns them.
+        """
+        more = copy(self)
+        more.program = self.program.with_rows(*BalanceRows(self).rows(rows))
+        return more
+
     # -- there and back -------------------------------------------------------------------
 
     def changes(self, x: Floats) -> Floats:
         """Return z for all cells from a point of the scaled program."""
         raw = self.scaling.point(x)
-        n = len(self.cells)
-        z = np.zeros(self.problem.table.n_cells)
-        z[self.cells] = raw[:n] - raw[n : 2 * n]
+        n = self.n_groups
+        moved = raw[:n] - raw[n : 2 * n]
         y = np.rint(raw[self.direction_columns])
-        z[self.sensitive] += np.where(y > 0, self.up_level, -self.down_level)
+        moved[self.sensitive] += np.where(y > 0, self.up_level, -self.down_level)
+        z: Floats = self.coupled.spread @ moved
         return z
 
     def directions(self, x: Floats) -> Floats:
         """Return y of a point, rounded."""
         return np.rint(x[self.direction_columns])
 
+    def directions_of(self, z: Floats) -> Floats:
+        """Return y of a table's changes."""
+        cells = np.flatnonzero(self.problem.sensitive & (self.coupled.group >= 0))
+        _, first = np.unique(self.coupled.group[cells], return_index=True)
+        # The first sensitive cell of a group moves as the group does.
+        return (z[cells[first]] > 0).astype(np.float64)
+
     def loss(self, scaled_value: float) -> float:
         """Return sum (or maximum) of w |z| from an objective or bound of the scaled program."""
         return scaled_value * self.scaling.objective + self.offset
 
     def allowed(self) -> tuple[Floats, Floats]:
-        """Smallest and largest direction of each sensitive cell."""
-        down_possible = self.room.down[self.sensitive] >= self.down_level
-        up_possible = self.room.up[self.sensitive] >= self.up_level
+        """Smallest and largest direction of each group with sensitive cells."""
+        down_possible = self.moves.down[self.sensitive] >= self.down_level
+        up_possible = self.moves.up[self.sensitive] >= self.up_level
         return np.where(down_possible, 0.0, 1.0), np.where(up_possible, 1.0, 0.0)
 
     def directed(self, directions: Floats) -> Program:
         """Return the program with given directions."""
+        columns, low, high = self.direction_bounds(directions)
         lower, upper = self.program.lower.copy(), self.program.upper.copy()
-        lower[self.direction_columns] = upper[self.direction_columns] = directions
+        lower[columns], upper[columns] = low, high
         return self.program.with_bounds(lower, upper)
+
+    def direction_bounds(self, directions: Floats) -> tuple[Integers, Floats, Floats]:
+        """Return columns with the bounds that given directions mean for them.
+
+        Besides y those of s+ and s-: that one of them is 0 must not depend on the tolerance with
+        which a solver keeps rows of large numbers.
+        """
+        up, down = self.sensitive, self.n_groups + self.sensitive
+        program, none = self.program, np.zeros(len(directions))
+        high = (program.upper[up] * directions, program.upper[down] * (1 - directions))
+        columns = np.concatenate([up, down, self.direction_columns])
+        lower = np.concatenate([none, none, directions])
+        return columns, lower, np.concatenate([*high, directions])
 
     # -- the program ----------------------------------------------------------------------
 
     def _raw(self, cap: float) -> Program:
-        n, k = len(self.cells), len(self.sensitive)
+        n, k = self.n_groups, len(self.sensitive)
         limit = np.full(n, np.inf)
-        weight = self.weights[self.cells]
+        weight = self.cost
         limit[weight > 0] = cap / weight[weight > 0]
-        up = np.minimum(self.room.up[self.cells], limit)
-        down = np.minimum(self.room.down[self.cells], limit)
+        up, down = np.minimum(self.moves.up, limit), np.minimum(self.moves.down, limit)
         # What is left above the level; a cap below the level only says "not this way".
-        up[self.sensitive_column] = np.maximum(up[self.sensitive_column] - self.up_level, 0)
-        down[self.sensitive_column] = np.maximum(down[self.sensitive_column] - self.down_level, 0)
+        up[self.sensitive] = np.maximum(up[self.sensitive] - self.up_level, 0)
+        down[self.sensitive] = np.maximum(down[self.sensitive] - self.down_level, 0)
         y_low, y_high = self.allowed()
         blocks = [
             self._relation_rows(),
@@ -231,7 +320,7 @@ class AdjustmentModel:
         ]
         if self.discrepancy:
             blocks.append(self._discrepancy_rows())
-        swing = self.weights[self.sensitive] * (self.up_level - self.down_level)
+        swing = weight[self.sensitive] * (self.up_level - self.down_level)
         return Program(
             cost=np.concatenate([weight, weight, swing]),
             matrix=csr_array(vstack([block[0] for block in blocks], format="csr")),
@@ -244,20 +333,20 @@ class AdjustmentModel:
 
     def _largest(self, raw: Program) -> Program:
         """Add a column for the largest w |z|, in median weights, and a row for each cell."""
-        n, k = len(self.cells), len(self.sensitive)
-        weight = self.weights[self.cells]
+        n, k = self.n_groups, len(self.sensitive)
+        weight = self.cost
         positive = weight[weight > 0]
         middle = float(np.median(positive)) if len(positive) else 1.0
         size = np.maximum(weight, middle)
         own = diags_array(weight / size)
-        at = self.sensitive_column
+        at = self.sensitive
         share = weight[at] / size[at]
         swing = csr_array((share * (self.up_level - self.down_level), (at, np.arange(k))), (n, k))
         bound = csr_array((-middle / size)[:, None])
         rows = hstack([own, own, swing, bound], format="csr")
         most = np.zeros(n)
         most[at] = -share * self.down_level
-        reach = np.maximum(self.room.up, self.room.down)[self.cells]
+        reach = np.maximum(self.moves.up, self.moves.down)
         above = csr_array(hstack([raw.matrix, csr_array((raw.n_rows, 1))], format="csr"))
         return Program(
             cost=np.append(np.zeros(raw.n_columns), middle),
@@ -278,7 +367,7 @@ class AdjustmentModel:
         miss = csr_array((np.ones(count), (rows, columns)), shape=shape)
         reach = np.maximum(self.room.up, self.room.down)
         most = np.array([float(np.abs(row.coefficients) @ reach) for row in self.preserved])
-        price = MISSED * float(np.median(self.weights[self.cells]))
+        price = MISSED * float(np.median(self.cost))
         return Program(
             cost=np.concatenate([raw.cost, np.full(2 * count, price)]),
             matrix=csr_array(hstack([raw.matrix, miss, -miss], format="csr")),
@@ -290,23 +379,22 @@ class AdjustmentModel:
         )
 
     def _on_changes(self, coefficients: csr_array) -> tuple[csr_array, Floats]:
-        """Rows on z as rows on columns, and the constant that -LPL leaves on the left."""
-        part = csr_array(coefficients[:, self.cells])
+        """Rows on groups as rows on columns, and the constant that -LPL leaves on the left."""
+        part = coefficients
         swing = csr_array(coefficients[:, self.sensitive])
         levels = self.up_level + self.down_level
         matrix = hstack([part, -part, swing @ diags_array(levels)], format="csr")
         return csr_array(matrix), -(swing @ self.down_level)
 
     def _relation_rows(self) -> tuple[csr_array, Floats, Floats]:
-        relations = self.problem.table.relations
-        used = np.flatnonzero(np.diff(csr_array(relations[:, self.cells]).indptr))
-        matrix, constant = self._on_changes(csr_array(relations[used, :]))
+        used = np.flatnonzero(np.diff(self.relations.indptr))
+        matrix, constant = self._on_changes(csr_array(self.relations[used, :]))
         return matrix, -constant, -constant
 
     def _direction_rows(self, up: Floats, down: Floats) -> tuple[csr_array, Floats, Floats]:
         """s+ <= room * y, s- <= room * (1 - y); rooms must be finite for that."""
-        n, k = len(self.cells), len(self.sensitive)
-        at = self.sensitive_column
+        n, k = self.n_groups, len(self.sensitive)
+        at = self.sensitive
         select = csr_array((np.ones(k), (np.arange(k), at)), shape=(k, n))
         none = csr_array((k, n))
         above = csr_array(hstack([select, none, diags_array(-_finite(up[at]))]))
@@ -317,17 +405,17 @@ class AdjustmentModel:
 
     def _preserved_rows(self) -> tuple[csr_array, Floats, Floats]:
         if not self.preserved:
-            return csr_array((0, 2 * len(self.cells) + len(self.sensitive))), _NONE, _NONE
-        rows = csr_array(np.array([row.coefficients for row in self.preserved]))
+            return csr_array((0, 2 * self.n_groups + len(self.sensitive))), _NONE, _NONE
+        rows = csr_array([row.coefficients for row in self.preserved]) @ self.coupled.spread
         matrix, constant = self._on_changes(rows)
         slack = np.array([row.slack for row in self.preserved])
         middle = np.array([row.target for row in self.preserved]) - constant
         return matrix, middle - slack, middle + slack
 
     def _discrepancy_rows(self) -> tuple[csr_array, Floats, Floats]:
-        n, k = len(self.cells), len(self.sensitive)
-        relations = self.problem.table.relations
-        position = np.full(self.problem.table.n_cells, -1, dtype=np.int64)
+        n, k = self.n_groups, len(self.sensitive)
+        relations = self.relations
+        position = np.full(n, -1, dtype=np.int64)
         position[self.sensitive] = np.arange(k)
         low, high = self.allowed()
         rows, deltas = [], []
@@ -345,7 +433,7 @@ class AdjustmentModel:
                 deltas.append(delta)
         if not rows:
             return csr_array((0, 2 * n + k)), _NONE, _NONE
-        part = abs(csr_array(relations[np.array(rows), :][:, self.cells]))
+        part = abs(csr_array(relations[np.array(rows), :]))
         matrix = csr_array(hstack([part, part, csr_array((len(rows), k))], format="csr"))
         # Rounding must not make a valid row cut anything off.
         return matrix, np.array(deltas) * (1 - 1e-9), np.full(len(rows), np.inf)

@@ -172,7 +172,9 @@ def attack_adjustment(
 
     Notes
     -----
-    This measures one attack; it proves nothing about others.
+    This measures one attack; it proves nothing about others. Where all changes of the guess could
+    as well have the other sign, nothing tells the guess and its mirror image apart: the one nearer
+    to the truth is reported.
 
     Examples
     --------
@@ -225,10 +227,19 @@ def attack_adjustment(
         integer=False,
         time_limit=time_limit,
     )
-    return AdjustmentRisk(
+    found = AdjustmentRisk(
         problem=problem,
         knows=knows,
         guesses=guess.values[sensitive],
         published=published[sensitive],
         seconds=guess.seconds,
     )
+    mirrored = published - guess.changes
+    far = np.where(mirrored > published, above, below)[sensitive]
+    inside = np.all((mirrored >= low - noise) & (mirrored <= high + noise))
+    if knows == "directions" or not (
+        inside and np.all(np.abs(guess.changes[sensitive]) >= far - noise)
+    ):
+        return found
+    image = replace(found, guesses=mirrored[sensitive])
+    return max(found, image, key=lambda risk: risk.share_recovered)

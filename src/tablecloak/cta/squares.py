@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.cta.directions import turn_around
-from tablecloak.cta.formulation import Room
+from tablecloak.cta.formulation import Room, coupled_room, sensitive_groups
 from tablecloak.cta.preserve import PreservedRow
 from tablecloak.solve.highs import solve_quadratic
 from tablecloak.solve.program import Program
@@ -68,28 +68,26 @@ class SquaresModel:
         known: float,
     ) -> None:
         self.problem = problem
-        movable = (room.up > 0) | (room.down > 0) | problem.sensitive
-        self.cells = np.flatnonzero(movable)
-        self.sensitive = np.flatnonzero(problem.sensitive[self.cells])
+        self.coupled, moves = coupled_room(problem, room)
+        self.sensitive = sensitive_groups(problem, self.coupled)
         self.length = problem.unit
-        positive = weights[self.cells][weights[self.cells] > 0]
+        spread = self.coupled.spread
+        together = abs(spread).T @ weights
+        positive = together[together > 0]
         middle = float(np.median(positive)) if len(positive) else 1.0
-        self.weights = weights[self.cells] / middle
+        self.weights = together / middle
         self.objective = middle * self.length**2
         self.known = known / self.objective
         with np.errstate(divide="ignore"):
             reach = np.sqrt((1 + REACH_SLACK) * self.known / self.weights)
-        self.up = np.minimum(room.up[self.cells] / self.length, reach)
-        self.down = np.minimum(room.down[self.cells] / self.length, reach)
-        self.up_level = room.up_level[self.cells] / self.length
-        self.down_level = room.down_level[self.cells] / self.length
-        relations = csr_array(problem.table.relations[:, self.cells])
+        self.up = np.minimum(moves.up / self.length, reach)
+        self.down = np.minimum(moves.down / self.length, reach)
+        self.up_level = moves.up_level / self.length
+        self.down_level = moves.down_level / self.length
+        relations = self.coupled.relations(problem.table.relations)
         used = np.flatnonzero(np.diff(relations.indptr))
-        kept = csr_array(
-            np.array([row.coefficients[self.cells] for row in rows]).reshape(
-                len(rows), len(self.cells)
-            )
-        )
+        coefficients = np.array([row.coefficients for row in rows])
+        kept = csr_array(coefficients.reshape(len(rows), spread.shape[0])) @ spread
         self.matrix = csr_array(vstack([relations[used, :], kept], format="csr"))
         side = np.concatenate([np.zeros(len(used)), [row.target for row in rows]]) / self.length
         slack = np.concatenate([np.zeros(len(used)), [row.slack for row in rows]]) / self.length
@@ -112,9 +110,8 @@ class SquaresModel:
         x, duals = solve_quadratic(program, 2 * self.weights, time_limit)
         if not len(x):
             return None
-        z = np.zeros(self.problem.table.n_cells)
-        z[self.cells] = np.clip(x, low, high) * self.length
-        return float(np.dot(self.weights, (z[self.cells] / self.length) ** 2)), z, duals
+        x = np.clip(x, low, high)
+        return float(np.dot(self.weights, x**2)), self.coupled.spread @ x * self.length, duals
 
     def relaxed(self, time_limit: float) -> Floats:
         """Return multipliers of the relaxation in which directions may be fractions.
@@ -122,7 +119,7 @@ class SquaresModel:
         z = UPL y - LPL (1 - y) + s+ - s-, and the square of a sensitive cell is replaced by
         what it is at y = 0 and y = 1, linearly in between.
         """
-        n, at = len(self.cells), self.sensitive
+        n, at = len(self.weights), self.sensitive
         k = len(at)
         level = np.zeros((2, n))
         level[0, at], level[1, at] = self.up_level[at], self.down_level[at]

@@ -174,13 +174,16 @@ class LinearSolver:
         """The program as it stands after all changes."""
         return self.program.with_columns(self.cost, self.lower, self.upper)
 
-    def solve(self, time_limit: float = np.inf) -> Solution:
+    def solve(self, time_limit: float = np.inf, *, confirm: bool = True) -> Solution:
         """Solve from the last basis; if the answer fails its check, from scratch.
 
         Parameters
         ----------
         time_limit : float, default=inf
             Seconds of wall time.
+        confirm : bool, default=True
+            Whether other algorithms must find it infeasible as well; a search in which nothing
+            depends on it need not wait for them.
 
         Returns
         -------
@@ -190,6 +193,8 @@ class LinearSolver:
         deadline = time.monotonic() + time_limit
         solution = self._attempt(deadline)
         if self._once or (self._crossover == "off" and len(solution.x)):
+            return solution
+        if solution.status is SolveStatus.INFEASIBLE and not confirm:
             return solution
         # Warm starts are known to end in points that are not what they claim to be.
         for options in _FALLBACKS:

@@ -1,0 +1,100 @@
+"""Balance rows: in no relation does one cell change by more than all others together.
+
+An additive table keeps its relations, sum c_i z_i = 0, so that for each cell j of a relation::
+
+    |c_j| |z_j| <= sum over the others |c_i| |z_i|
+
+The tight form (see `formulation`) has columns for |z_i|: s+_i + s-_i of an ordinary cell, and
+UPL_p y_p + LPL_p (1 - y_p) + s+_p + s-_p of a sensitive one, since one of s+, s- is 0 in a best
+table. In the relaxation both may be positive: y_p = 1/2 makes up for the levels without a net
+change, and what must move in one relation need not move on in the next. Balance rows make it move
+on: what a discrepancy row asks for in one relation then reaches as far as cells are shared. There
+is one for each cell of each relation, of which few are violated: they are added as needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, diags_array, hstack
+
+if TYPE_CHECKING:
+    from tablecloak.cta.formulation import AdjustmentModel
+
+__all__ = ["BalanceRows"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+VIOLATED = 1e-3
+"""Violation, in median protection levels, from which on a row is added."""
+
+ROUNDING = 1e-9
+"""By how much rows are loosened, so that rounding cannot make a valid one cut anything off."""
+
+
+class BalanceRows:
+    """All balance rows of one model, counted by the entries of its relations.
+
+    Parameters
+    ----------
+    model : AdjustmentModel
+    """
+
+    def __init__(self, model: AdjustmentModel) -> None:
+        self._model = model
+        self._size = csr_array(abs(model.relations))
+        self._relation = np.repeat(np.arange(self._size.shape[0]), np.diff(self._size.indptr))
+        self._raw = model.scaling.point(np.ones(model.program.n_columns))
+
+    def violated(self, x: Floats, tolerance: float = VIOLATED) -> Integers:
+        """Return the rows that a point violates: at most one for each relation.
+
+        Parameters
+        ----------
+        x : numpy.ndarray of float
+            A point of the scaled program.
+        tolerance : float
+            In median protection levels.
+
+        Returns
+        -------
+        numpy.ndarray of int
+            Numbers of rows, each that of an entry of the relations, in the order of storage.
+        """
+        share = self._size.data * self._moved(x)[self._size.indices]
+        together = np.bincount(self._relation, share, self._size.shape[0])
+        excess = 2 * share - together[self._relation]
+        return np.flatnonzero(excess > tolerance * self._model.problem.unit)
+
+    def rows(self, numbers: Integers) -> tuple[csr_array, Floats, Floats]:
+        """Return rows of the scaled program: matrix, lower and upper sides."""
+        model = self._model
+        count = len(numbers)
+        part = csr_array(self._size[self._relation[numbers], :])
+        own = csr_array(
+            (self._size.data[numbers], (np.arange(count), self._size.indices[numbers])),
+            shape=part.shape,
+        )
+        signed = csr_array(part - 2 * own)
+        levels = csr_array(signed[:, model.sensitive])
+        swing = levels @ diags_array(model.up_level - model.down_level)
+        rest = csr_array((count, model.program.n_columns - 2 * part.shape[1] - levels.shape[1]))
+        matrix = hstack([signed, signed, swing, rest], format="csr") @ diags_array(self._raw)
+        largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
+        matrix = csr_array(diags_array(1 / largest) @ matrix)
+        matrix.eliminate_zeros()
+        low = -(levels @ model.down_level) / largest
+        return matrix, low - ROUNDING * np.maximum(1.0, np.abs(low)), np.full(count, np.inf)
+
+    def _moved(self, x: Floats) -> Floats:
+        """Return |z| of all groups of cells, as the columns have it."""
+        model = self._model
+        raw = model.scaling.point(x)
+        n = model.n_groups
+        moved = raw[:n] + raw[n : 2 * n]
+        y = raw[model.direction_columns]
+        moved[model.sensitive] += model.up_level * y + model.down_level * (1 - y)
+        return moved

@@ -1,0 +1,140 @@
+"""Cells that can only move together, and are one column of a program.
+
+Where all but two cells of a relation are frozen or empty, the two change by the same amount, up
+to sign; where all but one are, it cannot change at all. In sparse hierarchies, in which many
+totals have a single filled child, whole chains of cells are coupled so, and with them the
+directions of the sensitive ones among them: turning one alone is infeasible. One column for all
+leaves fewer cells, fewer directions, and a relaxation that is not blind to what they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+__all__ = ["CoupledCells"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+CANCELLED = 1e-12
+"""Coefficient, as a share of the largest, that is what rounding left of 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class CoupledCells:
+    """Groups of cells whose changes are equal up to sign.
+
+    Parameters
+    ----------
+    group : numpy.ndarray of int, shape (n_cells,)
+        Group of each cell; -1 for cells that cannot change.
+    sign : numpy.ndarray of float, shape (n_cells,)
+        1 or -1: the change of a cell is `sign` times that of its group. The first sensitive cell
+        of a group has 1.
+    """
+
+    group: Integers
+    sign: Floats
+
+    @classmethod
+    def find(cls, relations: csr_array, movable: Flags, sensitive: Flags) -> CoupledCells:
+        """Find all groups that relations with one or two movable cells imply.
+
+        Parameters
+        ----------
+        relations : scipy.sparse.csr_array, shape (n_relations, n_cells)
+        movable, sensitive : numpy.ndarray of bool, shape (n_cells,)
+
+        Notes
+        -----
+        Couplings between groups may turn up once cells are merged, so that it goes on until none
+        does. Only coefficients of equal size count: with others a group would not stay in whole
+        numbers.
+        """
+        group = np.where(movable, np.cumsum(movable) - 1, -1)
+        coupled = cls(group, np.ones(len(group)))
+        while True:
+            merged = coupled._merged(relations)
+            if merged is None:
+                break
+            coupled = merged
+        cells = np.flatnonzero(sensitive & (coupled.group >= 0))
+        groups, first = np.unique(coupled.group[cells], return_index=True)
+        turn = np.ones(coupled.n_groups + 1)
+        turn[groups] = coupled.sign[cells[first]]
+        return cls(coupled.group, coupled.sign * turn[coupled.group])
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups; a cell that moves alone is a group as well."""
+        return int(self.group.max(initial=-1)) + 1
+
+    @cached_property
+    def spread(self) -> csr_array:
+        """Matrix of shape (n_cells, n_groups) from changes of groups to changes of cells."""
+        cells = np.flatnonzero(self.group >= 0)
+        shape = (len(self.group), self.n_groups)
+        return csr_array((self.sign[cells], (cells, self.group[cells])), shape=shape)
+
+    def relations(self, relations: csr_array) -> csr_array:
+        """Return relations between groups; those that say nothing are empty."""
+        between = csr_array(relations @ self.spread)
+        largest = float(abs(relations).max()) if relations.nnz else 0.0
+        between.data[np.abs(between.data) <= CANCELLED * largest] = 0.0
+        between.eliminate_zeros()
+        between.sort_indices()
+        return between
+
+    def least(self, upward: Floats, downward: Floats) -> tuple[Floats, Floats]:
+        """Return the least over the cells of each group, of what holds up and down for cells."""
+        return self._over_cells(np.minimum, np.inf, upward, downward)
+
+    def largest(self, upward: Floats, downward: Floats) -> tuple[Floats, Floats]:
+        """Return the largest over the cells of each group, of what holds up and down for cells."""
+        return self._over_cells(np.maximum, 0.0, upward, downward)
+
+    def _over_cells(
+        self, chosen: np.ufunc, start: float, upward: Floats, downward: Floats
+    ) -> tuple[Floats, Floats]:
+        cells = np.flatnonzero(self.group >= 0)
+        same = self.sign[cells] > 0
+        found = []
+        for own, other in ((upward, downward), (downward, upward)):
+            values = np.full(self.n_groups, start)
+            chosen.at(values, self.group[cells], np.where(same, own[cells], other[cells]))
+            found.append(values)
+        return found[0], found[1]
+
+    def _merged(self, relations: csr_array) -> CoupledCells | None:
+        """Return larger groups, or None if there are none."""
+        n = self.n_groups
+        between = self.relations(relations)
+        count = np.diff(between.indptr)
+        alone = between.indices[between.indptr[:-1][count == 1]]
+        at = between.indptr[:-1][count == 2]
+        at = at[np.abs(between.data[at]) == np.abs(between.data[at + 1])]
+        if not len(alone) and not len(at):
+            return None
+        one, two = between.indices[at], between.indices[at + 1]
+        is_same = between.data[at] * between.data[at + 1] < 0
+        # Each group is there twice, with both signs; where both meet, it cannot change.
+        here = np.concatenate([one, one + n])
+        there = np.concatenate([np.where(is_same, two, two + n), np.where(is_same, two + n, two)])
+        edges = csr_array((np.ones(len(here)), (here, there)), shape=(2 * n, 2 * n))
+        n_labels, label = connected_components(edges, directed=False)
+        plus, minus = label[:n], label[n:]
+        still = np.zeros(n_labels, dtype=bool)
+        stopped = np.append(np.flatnonzero(plus == minus), alone)
+        still[plus[stopped]] = still[minus[stopped]] = True
+        representative = np.where(still[plus], -1, np.minimum(plus, minus))
+        kept = np.unique(representative[representative >= 0])
+        number = np.append(np.where(still[plus], -1, np.searchsorted(kept, representative)), -1)
+        turn = np.append(np.where(plus < minus, 1.0, -1.0), 1.0)
+        return CoupledCells(number[self.group], self.sign * turn[self.group])

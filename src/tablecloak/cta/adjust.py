@@ -210,7 +210,7 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
         cost,
         room,
         rows,
-        discrepancy=_are_free(directions),
+        free=_are_free(directions),
         maximum=distance == "Linf",
     )
     searched = 1 - WHOLE_SHARE if whole else FIRST_SHARE[distance]
@@ -414,9 +414,7 @@ def _least_sum(
     reach = np.full(len(weights), np.inf)
     reach[weights > 0] = largest / weights[weights > 0]
     near = replace(room, up=np.minimum(room.up, reach), down=np.minimum(room.down, reach))
-    second = AdjustmentModel(
-        model.problem, weights, near, model.preserved, discrepancy=fixed is None
-    )
+    second = AdjustmentModel(model.problem, weights, near, model.preserved, free=fixed is None)
     again = DirectionSearch(second, max(deadline, time.monotonic() + 1.0))
     again.given(model.directions(search.best.x))
     if fixed is None:
@@ -560,7 +558,7 @@ def _choices(
     growth = 0.0
     for number, factor in enumerate(VARIANCE_SHIFTS):
         rows = [*model.preserved, variance.slope_row(model.problem, -factor * growth)]
-        level = AdjustmentModel(model.problem, model.weights, model.room, rows)
+        level = AdjustmentModel(model.problem, model.weights, model.room, rows, like=model)
         left = max(deadline - time.monotonic(), 1.0)
         search = DirectionSearch(
             level, time.monotonic() + left / (len(VARIANCE_SHIFTS) + 1 - number)
@@ -587,7 +585,9 @@ def _on_line(
     problem = model.problem
 
     def solved(rows: list[PreservedRow]) -> Floats | None:
-        local = AdjustmentModel(problem, model.weights, model.room, [*model.preserved, *rows])
+        local = AdjustmentModel(
+            problem, model.weights, model.room, [*model.preserved, *rows], like=model
+        )
         found = DirectionSearch(local, deadline).fixed(directions)
         return None if found is None else _refined(local, _snapped(local, local.changes(found.x)))
 

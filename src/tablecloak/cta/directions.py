@@ -179,15 +179,16 @@ class DirectionSearch:
     @cached_property
     def _light(self) -> AdjustmentModel:
         model = self.model
-        if not model.discrepancy:
+        if not model.free:
             return model
         return AdjustmentModel(
             model.problem,
             model.weights,
             model.room,
             model.preserved,
-            discrepancy=False,
+            free=False,
             maximum=model.maximum,
+            like=model,
         )
 
     def _with(self, directions: Floats, time_limit: float, *, confirm: bool = True) -> Solution:
@@ -251,7 +252,7 @@ class DirectionSearch:
         """Let statistics be missed at first, and search directions that do not need it."""
         model = self.model
         elastic = AdjustmentModel(
-            model.problem, model.weights, model.room, model.preserved, elastic=True
+            model.problem, model.weights, model.room, model.preserved, elastic=True, like=model
         )
         search = DirectionSearch(elastic, time.monotonic() + self._left(share))
         search.start()

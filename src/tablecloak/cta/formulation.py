@@ -39,6 +39,7 @@ from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.preserve import PreservedRow
 from tablecloak.errors import ModelError, listed
+from tablecloak.solve.independent import independent_rows
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -173,10 +174,12 @@ class AdjustmentModel:
         A known objective value: no cell needs to move farther than cap / weight.
     elastic : bool, default=False
         Let statistics be missed at a high price, so that a start is easy to find.
-    discrepancy : bool, default=True
-        Add discrepancy rows; where directions are fixed they say nothing.
+    free : bool, default=True
+        Whether directions are free. Else rows that say nothing once they are given are left out.
     maximum : bool, default=False
         Minimise max w_i |z_i| instead of the sum.
+    like : AdjustmentModel, optional
+        One with the same problem and room, which saves finding out again what follows from them.
 
     Attributes
     ----------
@@ -187,6 +190,8 @@ class AdjustmentModel:
     coupled : CoupledCells
     relations : scipy.sparse.csr_array, shape (n_relations, n_groups)
         Between groups; those that say nothing are empty.
+    independent : numpy.ndarray of int
+        Relations from which all others follow.
     cost : numpy.ndarray of float, shape (n_groups,)
         Cost of changing each group by one unit.
     moves : Room
@@ -206,17 +211,23 @@ class AdjustmentModel:
         cap: float = np.inf,
         *,
         elastic: bool = False,
-        discrepancy: bool = True,
+        free: bool = True,
         maximum: bool = False,
+        like: AdjustmentModel | None = None,
     ) -> None:
         self.problem = problem
         self.weights = weights
         self.room = room
         self.preserved = list(rows)
-        self.discrepancy = discrepancy
+        self.free = free
         self.maximum = maximum
-        self.coupled, self.moves = coupled_room(problem, room)
-        self.relations = self.coupled.relations(problem.table.relations)
+        if like is None:
+            self.coupled, self.moves = coupled_room(problem, room)
+            self.relations = self.coupled.relations(problem.table.relations)
+            self.independent = independent_rows(self.relations)
+        else:
+            self.coupled, self.moves = like.coupled, like.moves
+            self.relations, self.independent = like.relations, like.independent
         self.n_groups = self.coupled.n_groups
         spread = abs(self.coupled.spread)
         self.cost = self.coupled.largest(weights, weights)[0] if maximum else spread.T @ weights
@@ -313,13 +324,9 @@ class AdjustmentModel:
         up[self.sensitive] = np.maximum(up[self.sensitive] - self.up_level, 0)
         down[self.sensitive] = np.maximum(down[self.sensitive] - self.down_level, 0)
         y_low, y_high = self.allowed()
-        blocks = [
-            self._relation_rows(),
-            self._direction_rows(up, down),
-            self._preserved_rows(),
-        ]
-        if self.discrepancy:
-            blocks.append(self._discrepancy_rows())
+        blocks = [self._relation_rows(), self._preserved_rows()]
+        if self.free:
+            blocks += [self._direction_rows(up, down), self._discrepancy_rows()]
         swing = weight[self.sensitive] * (self.up_level - self.down_level)
         return Program(
             cost=np.concatenate([weight, weight, swing]),
@@ -360,7 +367,7 @@ class AdjustmentModel:
 
     def _elastic(self, raw: Program) -> Program:
         """Add columns that make up for what a statistic is off."""
-        first = self._relation_rows()[0].shape[0] + 2 * len(self.sensitive)
+        first = len(self.independent)
         count = len(self.preserved)
         rows, columns = first + np.arange(count), np.arange(count)
         shape = (raw.n_rows, count)
@@ -387,8 +394,7 @@ class AdjustmentModel:
         return csr_array(matrix), -(swing @ self.down_level)
 
     def _relation_rows(self) -> tuple[csr_array, Floats, Floats]:
-        used = np.flatnonzero(np.diff(self.relations.indptr))
-        matrix, constant = self._on_changes(csr_array(self.relations[used, :]))
+        matrix, constant = self._on_changes(csr_array(self.relations[self.independent, :]))
         return matrix, -constant, -constant
 
     def _direction_rows(self, up: Floats, down: Floats) -> tuple[csr_array, Floats, Floats]:

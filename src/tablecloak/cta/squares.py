@@ -27,6 +27,7 @@ from tablecloak.cta.directions import turn_around
 from tablecloak.cta.formulation import Room, coupled_room, sensitive_groups
 from tablecloak.cta.preserve import PreservedRow
 from tablecloak.solve.highs import solve_quadratic
+from tablecloak.solve.independent import independent_rows
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -85,7 +86,7 @@ class SquaresModel:
         self.up_level = moves.up_level / self.length
         self.down_level = moves.down_level / self.length
         relations = self.coupled.relations(problem.table.relations)
-        used = np.flatnonzero(np.diff(relations.indptr))
+        used = independent_rows(relations)
         coefficients = np.array([row.coefficients for row in rows])
         kept = csr_array(coefficients.reshape(len(rows), spread.shape[0])) @ spread
         self.matrix = csr_array(vstack([relations[used, :], kept], format="csr"))

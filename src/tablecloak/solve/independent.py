@@ -1,0 +1,81 @@
+"""Rows of a homogeneous system that imply all others.
+
+In a table of several dimensions most totals can be added up in more than one way, so that
+nearly half of the relations follow from the rest (3,313 relations of a table of 2,020 cells have
+rank 1,525). The simplex method carries each of them through every basis.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array
+from scipy.sparse.linalg import splu
+
+__all__ = ["independent_rows"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+LARGEST = 10_000
+"""Rows up to which it is tried: the factors fill up."""
+
+REGULAR = 1e-10
+"""What is added to the diagonal of the normal equations of rows of length 1."""
+
+DEPENDENT = 1e-6
+"""Pivot below which a row depends on those before it; of others it is larger than 1e-4."""
+
+CONFIRMED = 1e-7
+"""Largest residual of the other rows, at random points of length 1, that confirms it."""
+
+
+def independent_rows(matrix: csr_array) -> Integers:
+    """Return rows such that A x = 0 follows from theirs; all that are not empty if in doubt.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array
+
+    Notes
+    -----
+    A Cholesky factor of A A^T (plus a little) has tiny pivots exactly where a row depends on the
+    ones before it. Whether the rest follows is checked at random points that satisfy what is
+    kept.
+    """
+    used = np.flatnonzero(np.diff(matrix.indptr))
+    random = np.random.default_rng(0)
+    probe = np.abs(matrix[used, :] @ random.random(matrix.shape[1]))
+    # The same relation often follows from two dimensions at once.
+    _, first = np.unique(probe, return_index=True)
+    rows = used[np.sort(first)]
+    if not 1 < len(rows) <= LARGEST:
+        return used
+    part = csr_array(matrix[rows, :])
+    length = np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).reshape(-1))
+    part = csr_array(diags_array(1 / length) @ part)
+    pivots, order = _pivots(part)
+    kept = np.sort(order[pivots > DEPENDENT])
+    points = random.standard_normal((part.shape[1], 2))
+    basis = csr_array(part[kept, :])
+    try:
+        factors = splu(csc_array(basis @ basis.T))
+    except RuntimeError:
+        return used
+    for _ in range(2):
+        points -= basis.T @ factors.solve(basis @ points)
+    points /= np.maximum(np.linalg.norm(points, axis=0), 1e-300)
+    residual = np.abs(matrix[used, :] @ points).max(initial=0.0)
+    return rows[kept] if residual <= CONFIRMED * abs(matrix).max() else used
+
+
+def _pivots(part: csr_array) -> tuple[Floats, Integers]:
+    """Pivots of A A^T, and the row of each."""
+    normal = csc_array(part @ part.T + REGULAR * eye_array(part.shape[0]))
+    factors = splu(
+        normal,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    return np.abs(factors.U.diagonal()), np.argsort(factors.perm_r)

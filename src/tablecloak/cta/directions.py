@@ -3,8 +3,8 @@
 With directions fixed the program is linear and fast. A random choice is usually infeasible
 in hierarchies, because directions must cohere; all up is feasible in most tables, since
 totals simply grow. The search then leaves it to branch and bound, ours (with a proof) for
-few sensitive cells, HiGHS (whose claim we do not take over) for many. Both work on the program
-with the balance rows (see `balance`) that its relaxation violates.
+few sensitive cells, HiGHS (whose claim we do not take over) for many. The proof has the balance
+rows that are violated (see `balance`); the search for better points is quicker without.
 """
 
 from __future__ import annotations
@@ -20,19 +20,23 @@ from scipy.sparse import csr_array, diags_array
 
 from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.formulation import AdjustmentModel
+from tablecloak.cta.turning import LocalSearch, Neighbourhoods, turn_around
 from tablecloak.errors import SolverError
-from tablecloak.solve.branch import BranchTree, Rows, branch_and_bound
+from tablecloak.solve.branch import BranchSearch, BranchTree, Rows
 from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, solve
 
-__all__ = ["DirectionSearch", "Found", "turn_around"]
+__all__ = ["DirectionSearch", "Found"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Progress = Callable[[str, float, float, int], None]
 
-INTERIOR_ROWS = 5000
+INTERIOR_ROWS = 3000
 """Rows from which on programs are solved from scratch by the interior point method."""
+
+ANEW_ROWS = 5000
+"""The same where few relations are redundant: by the simplex method with presolve."""
 
 FEW_RELATIONS = 1000
 """Relations up to which HiGHS is asked however many sensitive cells there are."""
@@ -51,32 +55,20 @@ SIMPLEX_SHARE = 0.5
 PROOF_CELLS = 60
 """Sensitive cells up to which our own branch and bound is tried before HiGHS."""
 
-FLIPPED = 0.3
-"""Share of the promising directions that is turned around at once."""
-
 FLIPPED_ANEW = 0.05
 """The same where each program starts from scratch, so that few can be tried."""
 
 MISSED_AT_MOST = 1e-9
 """Scaled amount by which a statistic may be missed and count as met."""
 
-NOISE = 1.0
-"""Standard deviation of the logarithm of what a promise is multiplied by in random choices."""
-
-RELAXED_ROWS = 12_000
+RELAXED_ROWS = 6000
 """Rows up to which mixed-integer programs over the whole table are tried."""
 
-RELAXED = 20
+RELAXED = 10
 """Directions that are free at first."""
 
 RELAXED_SHARE = 0.15
 """Share of the time for one such program."""
-
-REPEATED = 50
-"""Choices that were tried before, in a row, after which the search gives up."""
-
-TIGHTENED_SHARE = 0.3
-"""Share of the time for adding balance rows to the relaxation."""
 
 TIGHTENED_GAIN = 1e-4
 """Relative gain of the bound below which no more of them are added."""
@@ -147,10 +139,12 @@ class DirectionSearch:
         self.tree: BranchTree | None = None
         self.root: Solution | None = None
         self.relaxed: Solution | None = None
+        self._branching: BranchSearch | None = None
+        self._added: list[Integers] = []
         self.notes: list[str] = []
         table = model.problem.table
         self.is_anew = (
-            model.program.n_rows > INTERIOR_ROWS and table.n_relations < REDUNDANT * table.n_cells
+            model.program.n_rows > ANEW_ROWS and table.n_relations < REDUNDANT * table.n_cells
         )
 
     @cached_property
@@ -296,51 +290,64 @@ class DirectionSearch:
 
     def improve(self) -> None:
         """Branch and bound until the best point is proved or time is up."""
-        self._tighten(TIGHTENED_SHARE)
-        if len(self.model.sensitive) <= PROOF_CELLS:
-            self._prove(0.3)
         n_rows = self.model.program.n_rows
+        is_small = len(self.model.sensitive) <= PROOF_CELLS and n_rows <= INTERIOR_ROWS
+        is_flat = self.model.problem.table.n_relations <= FEW_RELATIONS
+        is_large = n_rows > RELAXED_ROWS
+        self._tighten(0.4 if is_large else 0.3)
+        if is_small:
+            self._prove(0.1)
         if not self._is_closed():
-            self._flip(0.1 if n_rows <= RELAXED_ROWS else 0.9)
-        few_relations = self.model.problem.table.n_relations <= FEW_RELATIONS
-        if not self._is_closed() and (n_rows <= INTERIOR_ROWS or few_relations):
-            self._ask_highs(0.65)
-        if not self._is_closed() and n_rows <= RELAXED_ROWS:
-            self._relax_some(0.7)
+            self._turn(0.95 if is_large else 0.1 if is_small or is_flat else 0.5)
+        if not self._is_closed() and (is_small or is_flat):
+            self._ask_highs(0.5 if is_small else 0.65)
+        if not self._is_closed() and not is_large:
+            self._relax_some(0.4 if is_small else 0.7)
         if not self._is_closed():
             # What the search takes longest to prove takes a while to check as well.
             self._prove(0.8)
 
-    def _flip(self, share: float) -> None:
-        """Turn directions around where the multipliers of the linear program promise a gain."""
+    def _turn(self, share: float) -> None:
+        """Turn directions around, one at a time where programs are quick, else many at once."""
         if self.best is None:
             return
-        programs = turn_around(
-            self._priced,
-            self.model.directions(self.best.x),
-            self.model.allowed(),
-            deadline=time.monotonic() + self._left(share),
-            most=FLIPPED_ANEW if self.is_anew else FLIPPED,
-        )
-        n = len(self.model.direction_columns)
-        self.notes.append(f"directions of {n} cells turned around {programs} times")
+        directions, allowed = self.model.directions(self.best.x), self.model.allowed()
+        deadline = time.monotonic() + self._left(share)
+        if self.is_anew:
+            programs = turn_around(
+                self._priced, directions, allowed, deadline=deadline, most=FLIPPED_ANEW
+            )
+        else:
+
+            def found(solution: Solution) -> None:
+                self._offer(Found(solution.x, solution.value), "turning directions")
+
+            search = LocalSearch(self._light, allowed, deadline, found)
+            search.run(directions)
+            programs = search.programs
+        self.notes.append(f"{programs} programs with directions of {len(directions)} cells turned")
 
     def _relax_some(self, share: float, enough: Callable[[Floats], bool] = lambda _: False) -> None:
         """Leave some directions free at a time and all others as they are (fix and relax).
 
-        The free ones are drawn at random; how many depends on how long such programs take.
+        The free ones are drawn at random, every other time next to each other; how many depends on
+        how long such programs take.
         """
         if self.best is None:
             return
         deadline = time.monotonic() + self._left(share)
         random = np.random.default_rng(1)
-        program, columns = self.tight.program, self.model.direction_columns
+        program, columns = self.model.program, self.model.direction_columns
         low, high = self.model.allowed()
+        near = Neighbourhoods(self.model, np.arange(len(columns)), random)
         size, programs = min(RELAXED, len(columns)), 0
         limit = max(self._left(share) * RELAXED_SHARE, 1.0)
         while time.monotonic() < deadline and not (self._is_closed() or enough(self.best.x)):
             directions = self.model.directions(self.best.x)
-            free = random.choice(len(columns), size, replace=False)
+            if programs % 2:
+                free = random.choice(len(columns), size, replace=False)
+            else:
+                free = near.draw(size)
             lower, upper = program.lower.copy(), program.upper.copy()
             lower[columns] = upper[columns] = directions
             lower[columns[free]], upper[columns[free]] = low[free], high[free]
@@ -349,7 +356,7 @@ class DirectionSearch:
             try:
                 solution = solve(
                     program.with_bounds(lower, upper),
-                    start=self._netted(self.best.x),
+                    start=self.best.x,
                     time_limit=min(limit, max(deadline - started, 0.5)),
                     gap=1e-4,
                 )
@@ -389,51 +396,48 @@ class DirectionSearch:
         seconds = self._left(share)
         if seconds <= 0 and self.best is not None:
             return
-        start = self._netted(self.best.x) if self.best else None
-        solution = solve(self.tight.program, start=start, time_limit=max(seconds, 1.0))
+        start = self.best.x if self.best else None
+        solution = solve(self.model.program, start=start, time_limit=max(seconds, 1.0))
         if len(solution.x):
             # The directions are kept, the point is solved again with them exactly 0 or 1.
             self.fixed(self.model.directions(solution.x))
 
-    def _netted(self, x: Floats) -> Floats:
-        """Return a point in which no cell goes up and down at once, as balance rows ask for."""
-        n, netted = self.model.n_groups, x.copy()
-        both = np.minimum(x[:n], x[n : 2 * n])
-        netted[:n] -= both
-        netted[n : 2 * n] -= both
-        return netted
-
     def _prove(self, share: float) -> None:
-        value = self.best.value if self.best else np.inf
+        """Branch and bound, from where it stopped before."""
+        if self._branching is None:
+            self._branching = self._branch()
+        self._branching.run(self._left(share))
+        result = self._branching.result()
+        if len(result.x):
+            self.fixed(self.model.directions(result.x))
+        if result.bound > self.bound and result.nodes:
+            self.bound, self.tree = result.bound, result.tree
+            self.proved = self.tight.with_balance(np.concatenate([_NO_ROWS, *self._added]))
 
-        def report(best: float, bound: float, open_nodes: int) -> None:
-            if self.progress:
-                known = self.model.loss(best) if np.isfinite(best) else np.inf
-                self.progress("branch and bound", known, self.model.loss(bound), open_nodes)
-
-        balance, rows = BalanceRows(self.model), list[Integers]()
+    def _branch(self) -> BranchSearch:
+        balance = BalanceRows(self.model)
 
         def separate(x: Floats, is_integral: bool) -> Rows | None:
             del is_integral
             new = balance.violated(x)
             if not len(new):
                 return None
-            rows.append(new)
+            self._added.append(new)
             return balance.rows(new)
 
-        result = branch_and_bound(
+        def report(best: float, bound: float, open_nodes: int) -> None:
+            if self.progress:
+                known = self.model.loss(best) if np.isfinite(best) else np.inf
+                self.progress("branch and bound", known, self.model.loss(bound), open_nodes)
+
+        return BranchSearch(
             self.tight.program,
-            value=value,
+            value=lambda: self.best.value if self.best else np.inf,
             separate=separate,
-            time_limit=self._left(share),
             root_rounds=BALANCE_ROUNDS,
+            interior="first" if self.tight.program.n_rows > INTERIOR_ROWS else "never",
             progress=report,
         )
-        if len(result.x):
-            self.fixed(self.model.directions(result.x))
-        if result.bound > self.bound and result.nodes:
-            self.bound, self.tree = result.bound, result.tree
-            self.proved = self.tight.with_balance(np.concatenate([_NO_ROWS, *rows]))
 
     def _offer(self, found: Found, stage: str) -> None:
         if self.best is None or found.value < self.best.value:
@@ -523,65 +527,3 @@ class DirectionSearch:
             return None
         x = solution.x / scaling.column
         return Found(x, program.objective(x))
-
-
-def turn_around(
-    priced: Callable[[Floats, float], tuple[float, Floats]],
-    directions: Floats,
-    allowed: tuple[Floats, Floats],
-    *,
-    deadline: float,
-    most: float = FLIPPED,
-) -> int:
-    """Turn directions around where that promises a gain; return how many programs were solved.
-
-    The optimal value is convex in the directions, so that the reduced cost of a direction
-    bounds from below what turning it can bring; without a promise the directions are optimal.
-    The most promising share is turned at once, less after each failure; once even single ones
-    fail, random choices among the promising ones follow.
-
-    Parameters
-    ----------
-    priced : callable
-        Given directions and a time limit: their optimal value, and a lower bound on what turning
-        each changes.
-    directions : numpy.ndarray of float
-        1 up, 0 down, to start from.
-    allowed : tuple of numpy.ndarray
-        Smallest and largest direction of each cell.
-    deadline : float
-        Moment of `time.monotonic`.
-    most : float, default=0.3
-        Share of the promising directions that is turned around at once.
-    """
-    random = np.random.default_rng(0)
-    low, high = allowed
-    value, promise = priced(directions, np.inf)
-    part, noise, programs = most, 0.0, 0
-    tried: set[bytes] = set()
-    repeated = 0
-    while time.monotonic() < deadline and np.isfinite(value) and repeated < REPEATED:
-        free = np.where(directions > 0, low < 0.5, high > 0.5)
-        gain = np.where(free, promise, 0.0)
-        candidates = np.flatnonzero(gain < -1e-9 * max(1.0, abs(value)))
-        if not len(candidates):
-            break
-        drawn = gain[candidates] * np.exp(random.normal(0, 1, len(candidates)) * noise)
-        order = candidates[np.argsort(drawn, kind="stable")]
-        size = max(1, int(part * len(order)))
-        turned = directions.copy()
-        turned[order[:size]] = 1 - turned[order[:size]]
-        if size == 1:
-            part, noise = most, NOISE
-        else:
-            part /= 2
-        if turned.tobytes() in tried:
-            repeated += 1
-            continue
-        tried.add(turned.tobytes())
-        programs += 1
-        found, new_promise = priced(turned, max(deadline - time.monotonic(), 0.01))
-        if found < value - 1e-9 * abs(value):
-            directions, value, promise = turned, found, new_promise
-            part, repeated = min(2 * part, most), 0
-    return programs

@@ -23,9 +23,9 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
-from tablecloak.cta.directions import turn_around
 from tablecloak.cta.formulation import Room, coupled_room, sensitive_groups
 from tablecloak.cta.preserve import PreservedRow
+from tablecloak.cta.turning import turn_around
 from tablecloak.solve.highs import solve_quadratic
 from tablecloak.solve.independent import independent_rows
 from tablecloak.solve.program import Program

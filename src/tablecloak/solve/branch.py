@@ -19,10 +19,10 @@ from scipy.sparse import csr_array
 
 from tablecloak.errors import VerificationError
 from tablecloak.solve.certify import dual_bound, proves_infeasible
-from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, find_infeasibility
+from tablecloak.solve.highs import Interior, LinearSolver, Solution, SolveStatus, find_infeasibility
 from tablecloak.solve.program import Program
 
-__all__ = ["BranchResult", "BranchTree", "Rows", "branch_and_bound"]
+__all__ = ["BranchResult", "BranchSearch", "BranchTree", "Rows", "branch_and_bound"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -174,6 +174,7 @@ def branch_and_bound(
     time_limit: float = np.inf,
     node_limit: int = 1_000_000,
     root_rounds: int = 200,
+    interior: Interior = "never",
     progress: Progress | None = None,
 ) -> BranchResult:
     """Minimise over the integral points of a program, with a proof.
@@ -200,6 +201,8 @@ def branch_and_bound(
         Largest number of nodes to process.
     root_rounds : int, default=200
         Largest number of rounds of added rows at the root; deeper nodes get a tenth.
+    interior : {"never", "first", "always"}, default="never"
+        When to solve by the interior point method, see `LinearSolver`; "first" for large programs.
     progress : callable, optional
         Called after each node.
 
@@ -209,17 +212,17 @@ def branch_and_bound(
         Its bound is valid whenever the search stops; an interruption from the keyboard ends
         the search like the time limit.
     """
-    report = progress or _say_nothing
-    search = _Search(program, value, separate, purge, step, root_rounds, report)
-    deadline = time.monotonic() + time_limit
-    try:
-        while search.open and search.processed < node_limit and time.monotonic() < deadline:
-            search.process_next(deadline)
-            report(search.value, search.bound(), len(search.open))
-    except TimeoutError:
-        pass
-    except KeyboardInterrupt:
-        search.is_interrupted = True
+    search = BranchSearch(
+        program,
+        value=value,
+        separate=separate,
+        purge=purge,
+        step=step,
+        root_rounds=root_rounds,
+        interior=interior,
+        progress=progress,
+    )
+    search.run(time_limit, node_limit)
     return search.result()
 
 
@@ -227,18 +230,20 @@ def _say_nothing(value: float, bound: float, open_nodes: int) -> None:
     del value, bound, open_nodes
 
 
-class _Search:
-    """State of one search."""
+class BranchSearch:
+    """A search that can be stopped and taken up again; parameters as for `branch_and_bound`."""
 
     def __init__(
         self,
         program: Program,
-        value: float | Callable[[], float],
-        separate: Separate | None,
-        purge: Callable[[npt.NDArray[np.int64]], None] | None,
-        step: float,
-        root_rounds: int,
-        report: Progress,
+        *,
+        value: float | Callable[[], float] = np.inf,
+        separate: Separate | None = None,
+        purge: Callable[[npt.NDArray[np.int64]], None] | None = None,
+        step: float = 0.0,
+        root_rounds: int = 200,
+        interior: Interior = "never",
+        progress: Progress | None = None,
     ) -> None:
         self.base = program
         self.known = value if callable(value) else lambda: value
@@ -246,18 +251,30 @@ class _Search:
         self.x = np.empty(0)
         self.separate = separate
         self.purge = purge
-        self.report = report
+        self.report = progress or _say_nothing
         self.step = step
         self.root_rounds = root_rounds
         self.processed = 0
         self.reached = -np.inf
         self.is_interrupted = False
-        self.solver = LinearSolver(program)
+        self.solver = LinearSolver(program, interior=interior)
         self.integral = np.flatnonzero(program.integral)
         self.tree = BranchTree([_Node(-1, -1, False, 0.0, -np.inf, 0)])
         self.open = [(-np.inf, 0, 0)]
         self.leaf_bounds = np.inf
         self.history = _History(program.n_columns)
+
+    def run(self, time_limit: float = np.inf, node_limit: int = 1_000_000) -> None:
+        """Go on for some time, or until no node is left open."""
+        deadline = time.monotonic() + time_limit
+        try:
+            while self.open and self.processed < node_limit and time.monotonic() < deadline:
+                self._process_next(deadline)
+                self.report(self.value, self.bound(), len(self.open))
+        except TimeoutError:
+            pass
+        except KeyboardInterrupt:
+            self.is_interrupted = True
 
     def cutoff(self) -> float:
         """Bound from which on a node cannot hold a better point."""
@@ -291,7 +308,7 @@ class _Search:
             is_interrupted=self.is_interrupted,
         )
 
-    def process_next(self, deadline: float) -> None:
+    def _process_next(self, deadline: float) -> None:
         inherited, _, node = self.open[0]
         if inherited >= self.cutoff():
             self._close_all()
@@ -315,6 +332,9 @@ class _Search:
         first, reached = True, list[float]()
         while True:
             solution = self.solver.solve(max(deadline - time.monotonic(), 0.01))
+            if not len(solution.x) and time.monotonic() >= deadline:
+                heapq.heappush(self.open, (bound, -depth, node))
+                return
             if not len(solution.x):
                 self._close_empty(node, solution, bound, deadline)
                 return

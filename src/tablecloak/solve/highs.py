@@ -208,6 +208,36 @@ class LinearSolver:
             self._set_options(self._options)
         return solution
 
+    @property
+    def basis(self) -> Any:
+        """Where the simplex method stands, to go back to by `solve_from`."""
+        return self._highs.getBasis()
+
+    def solve_from(self, basis: Any, cutoff: float, time_limit: float = np.inf) -> Solution:
+        """Solve from a basis that is optimal for other bounds, unless it gets worse than a cutoff.
+
+        Parameters
+        ----------
+        basis : object
+            What `basis` was after the solve to start from.
+        cutoff : float
+            Objective at which the dual simplex method gives up.
+        time_limit : float, default=inf
+            Seconds of wall time.
+
+        Returns
+        -------
+        Solution
+            Of a value at or above the cutoff, or one that fails its check, only that it is UNKNOWN;
+            INFEASIBLE is not confirmed.
+        """
+        self._highs.setBasis(basis)
+        self._highs.setOptionValue("objective_bound", cutoff)
+        try:
+            return self._attempt(time.monotonic() + time_limit)
+        finally:
+            self._highs.setOptionValue("objective_bound", np.inf)
+
     def probe(self, column: int, lower: float, upper: float, iterations: int) -> float:
         """Lower bound after a few iterations with other bounds of one column; for choices only.
 
@@ -255,7 +285,10 @@ class LinearSolver:
                 self._cold = self._interior == "always"
         raw = self._highs.getSolution()
         x = np.array(raw.col_value, dtype=np.float64)
-        if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED) or not raw.value_valid:
+        given_up = self._highs.getModelStatus() == _module().HighsModelStatus.kObjectiveBound
+        if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED) or (
+            given_up or not raw.value_valid
+        ):
             kept = status if status is not SolveStatus.OPTIMAL else SolveStatus.UNKNOWN
             return Solution(kept, np.empty(0), np.empty(0), np.inf, -np.inf)
         if self._once:

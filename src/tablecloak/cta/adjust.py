@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.sparse.linalg import lsqr
 from tablecloak.cta.adjustment import Adjustment, Distance, DistanceBound
 from tablecloak.cta.directions import DirectionSearch
 from tablecloak.cta.formulation import AdjustmentModel, Room, room_of
+from tablecloak.cta.parts import PartsBound, adjust_parts, parts_of
 from tablecloak.cta.preserve import (
     Preserve,
     PreservedRow,
@@ -38,6 +40,7 @@ from tablecloak.tables.problem import ProtectionProblem, WeightRule
 __all__ = ["adjust"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Directions = Literal["search", "up", "down"] | npt.ArrayLike
 Progress = Callable[[str, float, float, int], None]
 
@@ -182,6 +185,8 @@ class _Choices:
     directions: Directions
     integer: bool | None
     progress: Progress | None
+    searches: list[DirectionSearch] = field(default_factory=list)
+    """All that were begun, so that they can be stopped."""
 
 
 def _repair(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> Repair:
@@ -205,6 +210,10 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
     rows = [row for statistic in statistics for row in statistic.rows(problem, integer=whole)]
     room = room_of(problem, limit=chosen.sensitive_limit, integer=whole)
     room = _finite_room(problem, room)
+    if _are_free(directions) and distance != "Linf" and not statistics:
+        part = parts_of(problem, room)
+        if len(np.unique(part[problem.sensitive & (part >= 0)])) > 1:
+            return _adjust_parts(problem, chosen, room, part, time_limit)
     model = AdjustmentModel(
         problem,
         cost,
@@ -215,6 +224,7 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
     )
     searched = 1 - WHOLE_SHARE if whole else FIRST_SHARE[distance]
     search = DirectionSearch(model, started + searched * time_limit, chosen.progress)
+    chosen.searches.append(search)
     fixed = _fixed_directions(model, directions)
     if fixed is not None:
         search.given(fixed)
@@ -267,6 +277,64 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
     )
     result.verify()
     return result
+
+
+def _adjust_parts(
+    problem: ProtectionProblem, chosen: _Choices, room: Room, part: Integers, time_limit: float
+) -> Adjustment:
+    """Adjust parts that no relation connects, and put them together."""
+    started = time.monotonic()
+    cost = _cost(problem, chosen.weights)
+    interrupted = threading.Event()
+
+    def adjusted(alone: ProtectionProblem, seconds: float) -> Adjustment:
+        return _adjust(
+            alone, replace(chosen, weights=cost), 0.0 if interrupted.is_set() else seconds
+        )
+
+    def stop() -> None:
+        interrupted.set()
+        for search in chosen.searches:
+            search.stop()
+
+    found = adjust_parts(problem, part, adjusted, time_limit, stop)
+    values = problem.table.values.copy()
+    own_room = [array.copy() for array in (room.up, room.down, room.up_level, room.down_level)]
+    for number, result in found:
+        own = part == number
+        values[own] = result.values[own]
+        of_part = (result.room.up, result.room.down, result.room.up_level, result.room.down_level)
+        for array, those in zip(own_room, of_part, strict=True):
+            array[own] = those[own]
+    room = Room(*own_room)
+    certificate = PartsBound(
+        problem, room, np.array([number for number, _ in found]), _own_certificates(found)
+    )
+    joined = Adjustment(
+        problem=problem,
+        values=values,
+        weights=cost,
+        room=room,
+        preserved=(),
+        bound_certificate=certificate,
+        bound=sum(result.bound for _, result in found),
+        seconds=time.monotonic() - started,
+        integer=all(result.integer for _, result in found),
+        notes=(
+            f"{len(found)} parts that no relation connects were adjusted apart",
+            *(["interrupted: best adjustment so far"] if interrupted.is_set() else []),
+        ),
+        distance=chosen.distance,
+    )
+    joined.verify()
+    return joined
+
+
+def _own_certificates(
+    found: list[tuple[int, Adjustment]],
+) -> tuple[DistanceBound | SquaresBound, ...]:
+    certificates = [result.bound_certificate for _, result in found]
+    return tuple(one for one in certificates if not isinstance(one, PartsBound))
 
 
 def _are_free(directions: Directions) -> bool:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.cta.formulation import AdjustmentModel, Room
+from tablecloak.cta.parts import PartsBound
 from tablecloak.cta.preserve import (
     Moments,
     PreservedRow,
@@ -99,7 +100,7 @@ class Adjustment:
     room : Room
         How far each cell was allowed to move.
     preserved : tuple of PreservedRow or PreservedVariance
-    bound_certificate : DistanceBound or SquaresBound
+    bound_certificate : DistanceBound, SquaresBound or PartsBound
     bound : float
         Proved lower bound on the loss of any adjustment with the same room and statistics.
     seconds : float
@@ -115,7 +116,7 @@ class Adjustment:
     weights: Floats
     room: Room
     preserved: tuple[PreservedRow | PreservedVariance, ...]
-    bound_certificate: DistanceBound | SquaresBound
+    bound_certificate: DistanceBound | SquaresBound | PartsBound
     bound: float
     seconds: float
     integer: bool

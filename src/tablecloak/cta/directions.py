@@ -52,7 +52,7 @@ RELAXATION_SHARE = 0.6
 SIMPLEX_SHARE = 0.5
 """Share of the time for the simplex method, if directions are given."""
 
-PROOF_CELLS = 60
+PROOF_CELLS = 200
 """Sensitive cells up to which our own branch and bound is tried before HiGHS."""
 
 FLIPPED_ANEW = 0.05
@@ -140,12 +140,20 @@ class DirectionSearch:
         self.root: Solution | None = None
         self.relaxed: Solution | None = None
         self._branching: BranchSearch | None = None
+        self._turning: LocalSearch | None = None
         self._added: list[Integers] = []
         self.notes: list[str] = []
         table = model.problem.table
         self.is_anew = (
             model.program.n_rows > ANEW_ROWS and table.n_relations < REDUNDANT * table.n_cells
         )
+
+    def stop(self) -> None:
+        """End as soon as the program that is being solved is; from another thread."""
+        self.deadline = time.monotonic()
+        for inner in (self._branching, self._turning):
+            if inner is not None:
+                inner.deadline = self.deadline
 
     @cached_property
     def _linear(self) -> LinearSolver:
@@ -291,18 +299,18 @@ class DirectionSearch:
     def improve(self) -> None:
         """Branch and bound until the best point is proved or time is up."""
         n_rows = self.model.program.n_rows
-        is_small = len(self.model.sensitive) <= PROOF_CELLS and n_rows <= INTERIOR_ROWS
+        is_provable = len(self.model.sensitive) <= PROOF_CELLS and n_rows <= INTERIOR_ROWS
         is_flat = self.model.problem.table.n_relations <= FEW_RELATIONS
         is_large = n_rows > RELAXED_ROWS
         self._tighten(0.4 if is_large else 0.3)
-        if is_small:
+        if is_provable:
             self._prove(0.1)
         if not self._is_closed():
-            self._turn(0.95 if is_large else 0.1 if is_small or is_flat else 0.5)
-        if not self._is_closed() and (is_small or is_flat):
-            self._ask_highs(0.5 if is_small else 0.65)
+            self._turn(0.95 if is_large else 0.1 if is_provable or is_flat else 0.5)
+        if not self._is_closed() and (is_provable or is_flat):
+            self._ask_highs(0.5 if is_provable else 0.65)
         if not self._is_closed() and not is_large:
-            self._relax_some(0.4 if is_small else 0.7)
+            self._relax_some(0.4 if is_provable else 0.7)
         if not self._is_closed():
             # What the search takes longest to prove takes a while to check as well.
             self._prove(0.8)
@@ -322,9 +330,9 @@ class DirectionSearch:
             def found(solution: Solution) -> None:
                 self._offer(Found(solution.x, solution.value), "turning directions")
 
-            search = LocalSearch(self._light, allowed, deadline, found)
-            search.run(directions)
-            programs = search.programs
+            self._turning = LocalSearch(self._light, allowed, deadline, found)
+            self._turning.run(directions)
+            programs = self._turning.programs
         self.notes.append(f"{programs} programs with directions of {len(directions)} cells turned")
 
     def _relax_some(self, share: float, enough: Callable[[Floats], bool] = lambda _: False) -> None:
@@ -342,7 +350,9 @@ class DirectionSearch:
         near = Neighbourhoods(self.model, np.arange(len(columns)), random)
         size, programs = min(RELAXED, len(columns)), 0
         limit = max(self._left(share) * RELAXED_SHARE, 1.0)
-        while time.monotonic() < deadline and not (self._is_closed() or enough(self.best.x)):
+        while time.monotonic() < min(deadline, self.deadline):
+            if self._is_closed() or enough(self.best.x):
+                break
             directions = self.model.directions(self.best.x)
             if programs % 2:
                 free = random.choice(len(columns), size, replace=False)

@@ -257,6 +257,7 @@ class BranchSearch:
         self.processed = 0
         self.reached = -np.inf
         self.is_interrupted = False
+        self.deadline = -np.inf
         self.solver = LinearSolver(program, interior=interior)
         self.integral = np.flatnonzero(program.integral)
         self.tree = BranchTree([_Node(-1, -1, False, 0.0, -np.inf, 0)])
@@ -266,10 +267,10 @@ class BranchSearch:
 
     def run(self, time_limit: float = np.inf, node_limit: int = 1_000_000) -> None:
         """Go on for some time, or until no node is left open."""
-        deadline = time.monotonic() + time_limit
+        self.deadline = time.monotonic() + time_limit
         try:
-            while self.open and self.processed < node_limit and time.monotonic() < deadline:
-                self._process_next(deadline)
+            while self.open and self.processed < node_limit and time.monotonic() < self.deadline:
+                self._process_next(self.deadline)
                 self.report(self.value, self.bound(), len(self.open))
         except TimeoutError:
             pass

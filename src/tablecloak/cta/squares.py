@@ -14,6 +14,7 @@ turning one direction may bring can be read off them.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,9 @@ REACH_SLACK = 1e-6
 
 CLIMBS = 500
 """Steps at most to better multipliers."""
+
+ENUMERATED = 7
+"""Directions up to which all choices are tried."""
 
 _LONG = np.longdouble
 _EPSILON = float(np.finfo(np.longdouble).eps)
@@ -273,7 +277,13 @@ def minimise_squares(
             best = found
         return found[0], model.promise(found[2], directions)
 
-    values = [priced(start, max(deadline - time.monotonic(), 1.0))[0] for start in starts]
+    if free:
+        starts = [*starts, *_all_directions(allowed)]
+    values = []
+    for start in starts:
+        if best is not None and time.monotonic() > deadline:
+            break
+        values.append(priced(start, max(deadline - time.monotonic(), 1.0))[0])
     if best is None:
         return None
     start = starts[int(np.argmin(values))]
@@ -286,3 +296,17 @@ def minimise_squares(
     proof = max((proof, model.climb(proof, deadline)), key=lambda duals: model.bound(duals, None))
     note = f"directions of {len(start)} cells turned around {programs} times"
     return best[1], SquaresBound(model, proof), note
+
+
+def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:
+    """Return all directions where they are few, else none."""
+    low, high = allowed
+    turnable = np.flatnonzero(low < high)
+    if len(turnable) > ENUMERATED:
+        return []
+    found = []
+    for choice in itertools.product([0.0, 1.0], repeat=len(turnable)):
+        directions = low.copy()
+        directions[turnable] = choice
+        found.append(directions)
+    return found

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 import tablecloak as tc
 from random_tables import optimum_by_enumeration
+from tablecloak.cta.adjustment import DistanceBound
 from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.directions import DirectionSearch
@@ -179,3 +180,18 @@ def test_bound_at_the_root_of_hierarchies_is_near_the_best_table(instances, name
     assert model.loss(search.bound) > least
     proved = search.tight.loss(search.root.bound)
     assert proved == pytest.approx(model.loss(search.bound))
+
+
+@pytest.mark.parametrize("name", ["hier13x7x7d", "table1"])
+def test_a_search_that_is_stopped_again_and_again_still_proves_what_it_claims(instances, name):
+    """Rows that are found as time runs out must not get out of step with the multipliers."""
+    model = model_of(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"))
+    search = DirectionSearch(model, time.monotonic() + 60)
+    search.start()
+    for _ in range(60):
+        search.deadline = time.monotonic() + 0.02
+        search._prove(1.0)
+    assert search._added
+    assert search.tree is not None
+    proved = DistanceBound(search.proved, search.tree, np.empty(0)).verify()
+    assert proved >= model.loss(search.bound) * (1 - 1e-9)

@@ -138,7 +138,7 @@ class DirectionSearch:
         self.bound = -np.inf
         self.tree: BranchTree | None = None
         self.root: Solution | None = None
-        self.relaxed: Solution | None = None
+        self._relaxed: Solution | None = None
         self._branching: BranchSearch | None = None
         self._turning: LocalSearch | None = None
         self._added: list[Integers] = []
@@ -222,7 +222,7 @@ class DirectionSearch:
             self.fixed(high)
         seconds = self._left(RELAXATION_SHARE if self.is_anew else 1.0)
         relaxed = self._linear.solve(max(seconds, 1.0))
-        self.relaxed = relaxed
+        self._relaxed = relaxed
         self.root = self._best_proof([relaxed, self.root])
         self.bound = max(self.bound, self.root.bound)
         choices = [] if self.is_anew and self.best is not None else [high, low]
@@ -266,11 +266,11 @@ class DirectionSearch:
 
     def _tighten(self, share: float) -> None:
         """Add the balance rows that the relaxation violates, round by round."""
-        if self.relaxed is None or not len(self.relaxed.x):
+        if self._relaxed is None or not len(self._relaxed.x):
             return
         balance, first = BalanceRows(self.model), self.model.program.n_rows
         solver, deadline = self._linear, time.monotonic() + self._left(share)
-        x, rows = self.relaxed.x, _NO_ROWS
+        x, rows = self._relaxed.x, _NO_ROWS
         while time.monotonic() < deadline:
             new = balance.violated(x)
             if not len(new):

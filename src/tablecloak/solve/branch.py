@@ -359,14 +359,14 @@ class BranchSearch:
                 self.report(self.value, bound, 1)
             if self.separate and (rounds > 0 or not len(fractional)):
                 rows = self.separate(self._rounded(solution.x, fractional), not len(fractional))
-            if rows is not None and rows[0].shape[0] and time.monotonic() < deadline:
-                self.solver.add_rows(*rows)
-                rounds -= 1
-                continue
-            if rows is not None and rows[0].shape[0]:
+            if rows is None or not rows[0].shape[0]:
+                break
+            # Also at the end of the time: who found them counts on it.
+            self.solver.add_rows(*rows)
+            rounds -= 1
+            if time.monotonic() >= deadline:
                 heapq.heappush(self.open, (bound, -depth, node))
                 return
-            break
         if len(fractional):
             self._branch(node, bound, solution.x, fractional)
             return

@@ -308,7 +308,7 @@ class DirectionSearch:
         if not self._is_closed():
             self._turn(0.95 if is_large else 0.1 if is_provable or is_flat else 0.5)
         if not self._is_closed() and (is_provable or is_flat):
-            self._ask_highs(0.5 if is_provable else 0.65)
+            self._ask_highs(0.65)
         if not self._is_closed() and not is_large:
             self._relax_some(0.4 if is_provable else 0.7)
         if not self._is_closed():

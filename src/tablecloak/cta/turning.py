@@ -43,7 +43,7 @@ KICKED = (2, 3, 4)
 KICKED_FROM = 8
 """Directions around a random one among which these are drawn."""
 
-KICKED_WORSE = 0.02
+KICKED_WORSE = 0.01
 """Relative loss up to which the search goes on from there."""
 
 AROUND = 24
@@ -150,7 +150,7 @@ class LocalSearch:
         while in_vain < IN_VAIN * len(self._turnable) and time.monotonic() < self.deadline:
             kicked = self._kick(best)
             in_vain += 1
-            if kicked is not None and kicked.value < best.value * (1 - LEAST_GAIN):
+            if kicked is not None and kicked.value < self._worse(best, -LEAST_GAIN):
                 best, in_vain = kicked, 0
 
     def _begin(self, directions: Floats) -> _State | None:
@@ -168,7 +168,7 @@ class LocalSearch:
             size = int(part * len(promising))
             if size <= 1:
                 break
-            turned = self._turned(state, promising[:size], state.value * (1 - LEAST_GAIN))
+            turned = self._turned(state, promising[:size], self._worse(state, -LEAST_GAIN))
             if turned is None:
                 part /= 2
             else:
@@ -180,7 +180,7 @@ class LocalSearch:
         promise = state.promise[candidates]
         noise = np.exp(self._random.normal(0, DISORDER, len(candidates)))
         order = np.argsort(promise * noise, kind="stable")
-        order = order[promise[order] < -LEAST_GAIN * abs(state.value)]
+        order = order[promise[order] < self._worse(state, -LEAST_GAIN) - state.value]
         return candidates[order]
 
     def _descend(self, state: _State, candidates: Integers) -> _State:
@@ -196,7 +196,7 @@ class LocalSearch:
                 untried[candidates], is_better = True, False
                 continue
             untried[promising] = False
-            turned = self._turned(state, promising, state.value * (1 - LEAST_GAIN))
+            turned = self._turned(state, promising, self._worse(state, -LEAST_GAIN))
             if turned is not None:
                 state, is_better = turned, True
         return state
@@ -206,7 +206,7 @@ class LocalSearch:
         near = self._near(AROUND)
         size = min(int(self._random.choice(KICKED)), len(near))
         others = self._random.choice(near[1:KICKED_FROM], size - 1, replace=False)
-        turned = self._turned(state, np.append(near[:1], others), state.value * (1 + KICKED_WORSE))
+        turned = self._turned(state, np.append(near[:1], others), self._worse(state, KICKED_WORSE))
         return None if turned is None else self._descend(turned, near)
 
     def _turned(self, state: _State, which: Integers, cutoff: float) -> _State | None:
@@ -234,6 +234,11 @@ class LocalSearch:
         gains = np.minimum(reduced[[down, up]], 0.0) * program.upper[[down, up]]
         change: Floats = np.where(directions > 0, -own + gains[0], own + gains[1])
         return change
+
+    def _worse(self, state: _State, share: float) -> float:
+        """Objective at which the loss, levels included, is higher by a share."""
+        scaling = self.model.scaling.objective
+        return state.value + share * abs(self.model.loss(state.value)) / scaling
 
     def _left(self) -> float:
         return max(self.deadline - time.monotonic(), 0.01)

@@ -244,10 +244,9 @@ def test_plain_solver_on_raw_units_is_wrong_where_we_prove_the_optimum(instances
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["table1", "table6"])
-def test_search_beats_what_a_solver_called_optimal_in_raw_units(instances, name):
+def test_search_beats_what_a_solver_called_optimal_in_raw_units(instances):
     """On raw units HiGHS ends table6 with 17.2392 / 2, "gap 0"; better tables exist."""
-    adjusted = tc.adjust(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"), time_limit=12)
+    adjusted = tc.adjust(tc.read_jj(instances / "castro-cta-jj/table6.jj.gz"), time_limit=12)
     adjusted.verify()
     assert adjusted.loss < 17.2392 / 2
     assert 8.0 < adjusted.bound_certificate.verify() <= adjusted.loss

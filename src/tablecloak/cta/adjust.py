@@ -231,7 +231,7 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
     else:
         try:
             search.start()
-            search.improve()
+            search.improve(for_proof=distance != "L2")
         except KeyboardInterrupt:
             search.notes.append("interrupted: best adjustment so far")
     if search.best is None:
@@ -487,7 +487,7 @@ def _least_sum(
     again.given(model.directions(search.best.x))
     if fixed is None:
         again.start()
-        again.improve()
+        again.improve(for_proof=False)
     z = found if again.best is None else second.changes(again.best.x)
     return _refined(second, _snapped(second, z))
 
@@ -632,7 +632,7 @@ def _choices(
             level, time.monotonic() + left / (len(VARIANCE_SHIFTS) + 1 - number)
         )
         search.start()
-        search.improve()
+        search.improve(for_proof=False)
         if search.best is None:
             continue
         found = level.changes(search.best.x)

@@ -296,13 +296,19 @@ class DirectionSearch:
         solver.keep_rows(np.arange(first))
         self.notes.append(f"{self.tight.program.n_rows - first} balance rows")
 
-    def improve(self) -> None:
-        """Branch and bound until the best point is proved or time is up."""
+    def improve(self, *, for_proof: bool = True) -> None:
+        """Search until the best point is proved or time is up.
+
+        Parameters
+        ----------
+        for_proof : bool, default=True
+            Whether a good bound is wanted, or only a good point.
+        """
         n_rows = self.model.program.n_rows
         is_provable = len(self.model.sensitive) <= PROOF_CELLS and n_rows <= INTERIOR_ROWS
         is_flat = self.model.problem.table.n_relations <= FEW_RELATIONS
         is_large = n_rows > RELAXED_ROWS
-        self._tighten(0.4 if is_large else 0.3)
+        self._tighten((0.4 if is_large else 0.3) if for_proof else 0.05)
         if is_provable:
             self._prove(0.1)
         if not self._is_closed():
@@ -310,8 +316,8 @@ class DirectionSearch:
         if not self._is_closed() and (is_provable or is_flat):
             self._ask_highs(0.65)
         if not self._is_closed() and not is_large:
-            self._relax_some(0.4 if is_provable else 0.7)
-        if not self._is_closed():
+            self._relax_some(1.0 if not for_proof else 0.4 if is_provable else 0.7)
+        if for_proof and not self._is_closed():
             # What the search takes longest to prove takes a while to check as well.
             self._prove(0.8)
 

@@ -387,10 +387,9 @@ class AdjustmentModel:
 
     def _on_changes(self, coefficients: csr_array) -> tuple[csr_array, Floats]:
         """Rows on groups as rows on columns, and the constant that -LPL leaves on the left."""
-        part = coefficients
         swing = csr_array(coefficients[:, self.sensitive])
         levels = self.up_level + self.down_level
-        matrix = hstack([part, -part, swing @ diags_array(levels)], format="csr")
+        matrix = hstack([coefficients, -coefficients, swing @ diags_array(levels)], format="csr")
         return csr_array(matrix), -(swing @ self.down_level)
 
     def _relation_rows(self) -> tuple[csr_array, Floats, Floats]:

@@ -121,7 +121,6 @@ class LocalSearch:
         Moment of `time.monotonic` at which to stop.
     found : callable
         Called with each better solution.
-    seed : int, default=0
     """
 
     def __init__(
@@ -130,13 +129,12 @@ class LocalSearch:
         allowed: tuple[Floats, Floats],
         deadline: float,
         found: Callable[[Solution], None],
-        seed: int = 0,
     ) -> None:
         self.model = model
         self.deadline = deadline
         self.found = found
         self.programs = 0
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(0)
         self._turnable = np.flatnonzero(allowed[0] < allowed[1])
         self._solver = LinearSolver(model.program)
         self._near = Neighbourhoods(model, self._turnable, self._random).draw

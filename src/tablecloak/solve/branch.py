@@ -174,7 +174,6 @@ def branch_and_bound(
     time_limit: float = np.inf,
     node_limit: int = 1_000_000,
     root_rounds: int = 200,
-    interior: Interior = "never",
     progress: Progress | None = None,
 ) -> BranchResult:
     """Minimise over the integral points of a program, with a proof.
@@ -201,8 +200,6 @@ def branch_and_bound(
         Largest number of nodes to process.
     root_rounds : int, default=200
         Largest number of rounds of added rows at the root; deeper nodes get a tenth.
-    interior : {"never", "first", "always"}, default="never"
-        When to solve by the interior point method, see `LinearSolver`; "first" for large programs.
     progress : callable, optional
         Called after each node.
 
@@ -219,7 +216,6 @@ def branch_and_bound(
         purge=purge,
         step=step,
         root_rounds=root_rounds,
-        interior=interior,
         progress=progress,
     )
     search.run(time_limit, node_limit)
@@ -231,7 +227,11 @@ def _say_nothing(value: float, bound: float, open_nodes: int) -> None:
 
 
 class BranchSearch:
-    """A search that can be stopped and taken up again; parameters as for `branch_and_bound`."""
+    """A search that can be stopped and taken up again.
+
+    Parameters as for `branch_and_bound`; and `interior`, as for `LinearSolver`: "first" for large
+    programs.
+    """
 
     def __init__(
         self,
@@ -337,7 +337,7 @@ class BranchSearch:
                 heapq.heappush(self.open, (bound, -depth, node))
                 return
             if not len(solution.x):
-                self._close_empty(node, solution, bound, deadline)
+                self._close_empty(node, solution, bound)
                 return
             if first:
                 self.history.learn(node, self.tree.nodes[node], solution.bound)
@@ -406,16 +406,10 @@ class BranchSearch:
         if source in self.tree.multipliers:
             self.tree.multipliers[node] = self.tree.multipliers[source]
 
-    def _close_empty(
-        self,
-        node: int,
-        solution: Solution,
-        bound: float,
-        deadline: float,
-    ) -> None:
+    def _close_empty(self, node: int, solution: Solution, bound: float) -> None:
         """Close an infeasible node with a proof; without one it stays as a leaf of its bound."""
         program = self.solver.current
-        if solution.status is SolveStatus.INFEASIBLE and time.monotonic() < deadline:
+        if solution.status is SolveStatus.INFEASIBLE:
             found = find_infeasibility(program)
             if found.confirmed:
                 self.tree.multipliers[node] = found.duals

@@ -182,10 +182,11 @@ def readers(folder: Path) -> dict[str, tuple[bytes, Callable[[Path], object], st
     }
 
 
-def fuzz(name: str, files: int, seed: int = 0, seconds: float = np.inf) -> dict[str, int]:
+def fuzz(name: str, files: int, seed: int = 0, hang: float | None = None) -> dict[str, int]:
     """Feed one reader; return how many files were read and how many refused.
 
-    Raises whatever is no error of ours, with the file kept and named.
+    Raises whatever is no error of ours, with the file kept and named. A file on which a reader
+    hangs for more than `hang` seconds ends the process with a trace.
     """
     counts = {"read": 0, "refused": 0}
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
@@ -193,12 +194,11 @@ def fuzz(name: str, files: int, seed: int = 0, seconds: float = np.inf) -> dict[
         folder = Path(place)
         seed_bytes, read, ending = readers(folder)[name]
         random = np.random.default_rng([seed, *name.encode()])
-        ends = time.monotonic() + seconds
         for number in range(files):
             path = folder / f"mutated{ending}"
             path.write_bytes(mutated(seed_bytes, random))
-            # A file on which a reader hangs ends the run with a trace.
-            faulthandler.dump_traceback_later(60, exit=True)
+            if hang:
+                faulthandler.dump_traceback_later(hang, exit=True)
             try:
                 read(path)
                 counts["read"] += 1
@@ -212,9 +212,14 @@ def fuzz(name: str, files: int, seed: int = 0, seconds: float = np.inf) -> dict[
                 raise AssertionError(f"{kept}: {type(error).__name__}: {error}") from error
             finally:
                 faulthandler.cancel_dump_traceback_later()
-            if time.monotonic() > ends:
-                break
     return counts
+
+
+def peak_memory() -> float:
+    """Most memory that this process has held so far, in MiB."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
@@ -222,14 +227,19 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=100_000, help="over all readers")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--growth", type=float, help="MiB that memory may grow by, for each reader")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         names = [name for name in readers(Path(place)) if not options.only or name in options.only]
     for name in names:
         started = time.monotonic()
-        found = fuzz(name, options.files // len(names), options.seed)
+        before = peak_memory()
+        found = fuzz(name, options.files // len(names), options.seed, hang=60)
+        growth = peak_memory() - before
         seconds = time.monotonic() - started
         print(f"| {name} | {found['read']} | {found['refused']} | {seconds:.0f} s |", flush=True)
+        if options.growth is not None and growth > options.growth:
+            raise SystemExit(f"{name}: memory grew by {growth:.0f} MiB.")
 
 
 if __name__ == "__main__":

@@ -98,8 +98,7 @@ def test_a_campaign_interrupted_twice_and_resumed_equals_the_uninterrupted_one(j
     for _ in range(2):
         running = campaign(jobs, out)
         # Killed as soon as one more job is on disk.
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
+        while True:
             done = {path.parent.parent.name for path in out.glob("[!.]*/internal/result.json")}
             if len(done) > len(done_before) or running.poll() is not None:
                 break
@@ -219,22 +218,21 @@ def test_a_kill_at_any_moment_leaves_the_old_results_or_the_new_ones(jobs, tmp_p
     tc.run_job(job, tmp_path / "old")
     more = 'p = 10\n[[rules]]\nrule = "minimum-frequency"\nminimum = 30'
     job.write_text(job.read_text().replace("p = 10", more))
-    started = time.monotonic()
     subprocess.run([sys.executable, "-c", RUN, str(job), str(tmp_path / "new")], check=True)
-    took = time.monotonic() - started
     old, new = releases(tmp_path / "old"), releases(tmp_path / "new")
     assert old != new
     seen = set()
-    # The moments are spread over the whole run, most of them where files are written.
-    for share in (0.5, 0.9, 0.96, 1.02):
+    # By what lies on disk and not by the clock: the moments are the same on a busy machine.
+    for written in ("", ".out-*", ".out-*/internal/problem.jj", ".out-*/internal/report.html"):
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(tmp_path / "old", out)
         running = subprocess.Popen([sys.executable, "-c", RUN, str(job), str(out)])
-        time.sleep(share * took)
+        while written and running.poll() is None and not list(tmp_path.glob(written)):
+            time.sleep(0.002)
         running.send_signal(signal.SIGKILL)
         running.wait()
         found = releases(out)
-        assert found in (old, new), share
+        assert found in (old, new), written
         seen.add("old" if found == old else "new")
     assert "old" in seen
     for left in tmp_path.glob(".out-*"):

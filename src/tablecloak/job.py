@@ -589,7 +589,17 @@ def _dimensions(job: Job) -> dict[str, Dimension]:
 def _table(
     job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str = "duckdb"
 ) -> Table:
-    """Tabulate or read one column of the data."""
+    """Tabulate or read one column of the data; an error names the file."""
+    try:
+        return _tabulated(job, dimensions, value, engine)
+    except InputError as error:
+        file = job.data.file
+        if file is None or str(error).startswith(str(file)):
+            raise
+        raise InputError(f"{file}: {error}", cells=error.cells) from None
+
+
+def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str) -> Table:
     data = job.data
     if data.kind == "table":
         assert data.file is not None

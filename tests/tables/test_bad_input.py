@@ -141,3 +141,96 @@ def test_misspelt_key_or_rule_in_a_job_file(tmp_path, old, new, message):
     with pytest.raises(tc.InputError) as caught:
         read_job(path)
     assert message in str(caught.value)
+
+
+TABLE = pd.DataFrame(
+    [("Total", 150, 5, 80, 40), ("N", 100, 3, 80, 15), ("S", 50, 2, 40, 10)],
+    columns=["region", "v", "firms", "first", "second"],
+    dtype=object,
+)
+"""A ready table whose cells N and S are sensitive by the p% rule with p = 10."""
+
+IMPLAUSIBLE = [
+    (1, "firms", None, "'firms' is missing, but must be a whole number"),
+    (1, "firms", -3, "'firms' is -3, but must be"),
+    (1, "firms", 2.5, "'firms' is 2.5, but must be"),
+    (1, "firms", "inf", "'firms' is inf, but must be"),
+    (1, "firms", 0, "'firms' is 0, but its value is 100"),
+    (1, "first", None, "'first' is missing, but the cell has 3 contributors"),
+    (1, "second", None, "'second' is missing, but the cell has 3 contributors"),
+    (1, "first", 10, "'second' is 15, more than the one before it, 10"),
+    (2, "firms", 1, "'second' is 10, but the cell has only 1"),
+    (2, "first", 20, "'second' is too small: 2 contributors .* make up 30, but .* is 50"),
+]
+
+
+@pytest.mark.parametrize(("row", "column", "entry", "message"), IMPLAUSIBLE)
+def test_counts_and_contributions_that_cannot_be_true_publish_nothing(
+    tmp_path, row, column, entry, message
+):
+    TABLE.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "job.toml").write_text(TABLE_JOB)
+    sound = tc.run_job(tmp_path / "job.toml", tmp_path / "sound")
+    assert sound.problem.sensitive.tolist() == [False, True, True]
+    changed = TABLE.copy()
+    changed.loc[row, column] = entry
+    changed.to_csv(tmp_path / "table.csv", index=False)
+    code = TABLE.region[row]
+    with pytest.raises(
+        tc.InputError, match=rf"table.csv: Row {row + 1}, cell region={code}: column {message}"
+    ):
+        tc.run_job(tmp_path / "job.toml", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cell_given_twice_with_different_contributors():
+    twice = pd.concat([TABLE, TABLE.iloc[[1]].assign(firms=30)])
+    with pytest.raises(tc.InputError, match="Row 4: cell region=N is given twice"):
+        tc.Table.from_frame(twice, ["region"], "v", frequency="firms", largest=["first", "second"])
+
+
+@pytest.mark.parametrize(
+    ("column", "entry"),
+    [("count", ""), ("count", -1), ("count", 1.5), ("largest_1", "x"), ("weight_1", np.inf)],
+)
+def test_contributions_beside_a_file_of_cells(tmp_path, column, entry):
+    table = tc.Table.from_frame(
+        TABLE, ["region"], "v", frequency="firms", largest=["first", "second"]
+    )
+    tc.write_problem(table.protect(tc.PPercent(10)), tmp_path / "p.csv")
+    path = tmp_path / "p.contributions.csv"
+    frame = pd.read_csv(path, dtype=object)
+    frame.loc[1, column] = entry
+    frame.to_csv(path, index=False)
+    with pytest.raises(tc.InputError, match=f"row 2: column '{column}' is"):
+        tc.read_problem(tmp_path / "p.csv")
+
+
+def test_contributions_that_were_rounded_one_by_one_are_plausible():
+    """10.4 + 5.4 = 15.8 is published as 10, 5 and 16."""
+    frame = pd.DataFrame(
+        {"region": ["Total", "N", "S"], "v": [21, 16, 5], "n": [3, 2, 1], "x": [10, 10, 5]}
+    ).assign(y=[5, 5, 0])
+    table = tc.Table.from_frame(frame, ["region"], "v", frequency="n", largest=["x", "y"])
+    assert table.contributions.count.tolist() == [3, 2, 1]
+
+
+def test_a_missing_code_of_a_ready_table():
+    frame = TABLE.assign(region=["Total", None, "S"])
+    with pytest.raises(tc.InputError, match="Row 2: the code of dimension 'region' is missing"):
+        tc.Table.from_frame(frame, ["region"], "v")
+
+
+TABLE_JOB = """
+[data]
+file = "table.csv"
+kind = "table"
+value = "v"
+frequency = "firms"
+largest = ["first", "second"]
+[dimensions.region]
+[[rules]]
+rule = "p-percent"
+p = 10
+[adjustment]
+"""

@@ -18,6 +18,12 @@ __all__ = ["Contributions"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+Implausible = tuple[int, str, int | None]
+"""A cell, what was found there, and the position among the largest that is concerned, if any."""
+
+MOST_CONTRIBUTORS = 2**53
+"""Counts beyond are not exact as floating-point numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
@@ -54,8 +60,32 @@ class Contributions:
     names: npt.NDArray[np.object_] | None = None
 
     @classmethod
-    def from_largest(cls, count: Integers, total: Floats, largest: Floats) -> Contributions:
-        """Describe a table that came with counts and its largest contributions only."""
+    def from_largest(
+        cls, count: npt.ArrayLike, total: Floats, largest: Floats, tolerance: float = 0.0
+    ) -> Contributions:
+        """Describe a table that came with counts and its largest contributions only.
+
+        Parameters
+        ----------
+        count : array_like of float, shape (n_cells,)
+            Number of contributors.
+        total : numpy.ndarray of float, shape (n_cells,)
+            Cell values.
+        largest : numpy.ndarray of float, shape (n_cells, k)
+            The largest contributions, the largest first; NaN or 0 where a cell has fewer.
+        tolerance : float, default=0
+            Accepted error of a cell value.
+
+        Raises
+        ------
+        InputError
+            If `implausible` finds something.
+        """
+        found = implausible(count, total, largest, tolerance)
+        if found is not None:
+            cell, what, _ = found
+            raise InputError(f"Cell {cell}: {what}", cells=[cell])
+        count = np.asarray(count, dtype=np.float64).astype(np.int64)
         n_cells, k = largest.shape
         known = np.arange(k) < np.minimum(count, k)[:, None]
         return cls(
@@ -115,7 +145,8 @@ class Contributions:
         Raises
         ------
         InputError
-            If a column is missing.
+            If a column is missing, or an entry is no finite number, or negative, or a number of
+            contributors is not whole.
         """
         import pandas as pd
 
@@ -125,6 +156,7 @@ class Contributions:
         for column in needed:
             if column not in frame.columns:
                 raise InputError(f"Contributions: column {column!r} is missing.")
+            _check_column(frame, column)
 
         def stacked(name: str) -> Floats:
             columns = [f"{name}_{rank + 1}" for rank in range(k)]
@@ -179,6 +211,119 @@ class Contributions:
         used = np.clip(n - before, 0.0, weight)
         total: Floats = np.sum(used * self.largest, axis=1)
         return total
+
+
+def implausible(
+    count: npt.ArrayLike, total: Floats, largest: Floats, tolerance: float = 0.0
+) -> Implausible | None:
+    """Find a cell whose count or largest contributions cannot be true.
+
+    A rule that is given such figures can find a sensitive cell safe: nobody dominates a cell
+    without contributors, and what is missing counts as 0.
+
+    Parameters
+    ----------
+    count, total, largest
+        See `Contributions.from_largest`.
+    tolerance : float, default=0
+        Accepted error of a cell value.
+
+    Returns
+    -------
+    tuple of int, str and int or None
+        The first such cell, what was found and expected there, and the position of the column of
+        `largest` that is concerned, None for the count; None if all figures are plausible.
+    """
+    number = np.asarray(count, dtype=np.float64)
+    # A value that is no number has a message of its own.
+    total = np.where(np.isfinite(total), total, 0.0)
+    size = np.abs(np.asarray(largest, dtype=np.float64))
+    found: Implausible | None = _implausible_count(number, total)
+    for rank in range(size.shape[1]):
+        found = found or _implausible_size(number, size, rank)
+    return found or _implausible_sum(number, total, size, tolerance)
+
+
+def _implausible_count(number: Floats, total: Floats) -> Implausible | None:
+    with np.errstate(invalid="ignore"):
+        odd = ~((number >= 0) & (number <= MOST_CONTRIBUTORS) & (number == np.rint(number)))
+    for cell in np.flatnonzero(odd)[:1]:
+        return (
+            int(cell),
+            f"{_shown(number[cell])}, but must be a whole number of contributors, 0 or more.",
+            None,
+        )
+    for cell in np.flatnonzero((number == 0) & (total != 0))[:1]:
+        return int(cell), f"0, but its value is {total[cell]:g}: somebody must contribute.", None
+    return None
+
+
+def _implausible_size(number: Floats, size: Floats, rank: int) -> Implausible | None:
+    column, known = size[:, rank], rank < number
+    before = size[:, rank - 1] if rank else np.full(len(size), np.inf)
+    for cell in np.flatnonzero(known & ~np.isfinite(column))[:1]:
+        what = f"{_shown(column[cell])}, but the cell has {number[cell]:g} contributors."
+        return int(cell), what, rank
+    for cell in np.flatnonzero(~known & ~np.isnan(column) & (column != 0))[:1]:
+        what = f"{column[cell]:g}, but the cell has only {number[cell]:g} contributors."
+        return int(cell), what, rank
+    for cell in np.flatnonzero(known & (column > before))[:1]:
+        what = f"{column[cell]:g}, more than the one before it, {before[cell]:g}."
+        return int(cell), f"{what} The largest comes first.", rank
+    return None
+
+
+def _implausible_sum(
+    number: Floats, total: Floats, size: Floats, tolerance: float
+) -> Implausible | None:
+    """Look for a cell whose value is larger than its contributors can make it."""
+    k = size.shape[1]
+    if not k:
+        return None
+    listed = np.where(np.arange(k) < number[:, None], size, 0.0)
+    most = listed.sum(axis=1) + np.maximum(number - k, 0) * listed[:, -1]
+    # Each figure may have been rounded to the last digit of the table.
+    slack = tolerance + 0.5 * _last_digit(total) * (number + 1) + 1e-9 * np.abs(total)
+    for cell in np.flatnonzero(np.abs(total) > most + slack)[:1]:
+        what = (
+            f"too small: {number[cell]:g} contributors of at most these sizes make up "
+            f"{most[cell]:g}, but the value of the cell is {total[cell]:g}."
+        )
+        return int(cell), what, min(k, int(number[cell])) - 1
+    return None
+
+
+def _check_column(frame: pd.DataFrame, column: str) -> None:
+    """Refuse entries that `Contributions.to_frame` never writes."""
+    import pandas as pd
+
+    found = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
+    good = np.isfinite(found)
+    expected = "a finite number"
+    if column != "total":
+        good, expected = good & (found >= 0), "a finite number, not negative"
+    if column == "count":
+        good &= (found <= MOST_CONTRIBUTORS) & (found == np.rint(found))
+        expected = "a whole number of contributors, 0 or more"
+    odd = np.flatnonzero(~good)
+    if len(odd):
+        raise InputError(
+            f"Contributions: row {odd[0] + 1}: column {column!r} is "
+            f"{frame[column].iloc[odd[0]]!r}, but must be {expected}."
+        )
+
+
+def _shown(number: float) -> str:
+    return "missing" if np.isnan(number) else f"{number:g}"
+
+
+def _last_digit(values: Floats) -> float:
+    """Return the power of ten, at most 1, of which all values are multiples; else 0."""
+    for digits in range(7):
+        scaled = values * 10.0**digits
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1)):
+            return float(10.0**-digits)
+    return 0.0
 
 
 _BY_CELL = (

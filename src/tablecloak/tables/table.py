@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array, vstack
 
 from tablecloak.errors import InputError, listed
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -154,19 +154,23 @@ class Table:
 
         needed = [*dimensions, value, *([frequency] if frequency else []), *largest]
         _check_columns(frame, needed)
+        _check_filled(frame, list(dimensions))
         codes = {name: frame[name].astype(str) for name in dimensions}
         hierarchies = read_dimensions(dimensions, codes)
         _check_known_codes(codes, hierarchies)
         keys = pd.DataFrame(codes).reset_index(drop=True)
         values = _numbers(frame, value)
-        keep = _distinct_cells(keys, values)
-        keys, values = keys.iloc[keep].reset_index(drop=True), values[keep]
         contributions = None
         if frequency:
-            count = _numbers(frame, frequency)[keep].astype(np.int64)
-            top = [_numbers(frame, column)[keep] for column in largest]
-            tops = np.column_stack(top) if top else np.zeros((len(keep), 0))
-            contributions = Contributions.from_largest(count, values, tops)
+            contributions = _contributions(frame, keys, values, [frequency, *largest], tolerance)
+        elif largest:
+            raise InputError(
+                f"Columns {listed(list(largest))} are the largest contributions, but the number of "
+                f"contributors is not known. Name its column with `frequency`."
+            )
+        keep = _distinct_cells(keys, values, contributions)
+        keys, values = keys.iloc[keep].reset_index(drop=True), values[keep]
+        contributions = contributions.take(keep) if contributions else None
         relations = hierarchical_relations(keys, hierarchies)
         return cls(
             keys=keys,
@@ -195,8 +199,7 @@ class Table:
 
     def label(self, cell: int) -> str:
         """Name a cell by its codes, as in ``region=North, industry=47``."""
-        row = self.keys.iloc[cell]
-        return ", ".join(f"{name}={code}" for name, code in row.items())
+        return _label(self.keys, cell)
 
     def labels(self, cells: npt.ArrayLike) -> list[str]:
         """Names of several cells."""
@@ -452,10 +455,14 @@ def _check_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
 
 
 def _numbers(frame: pd.DataFrame, column: str) -> Floats:
-    try:
-        return frame[column].to_numpy(dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Column {column!r} must hold numbers ({error}).") from error
+    found = pd.to_numeric(frame[column], errors="coerce")
+    odd = np.flatnonzero(found.isna() & frame[column].notna())
+    if len(odd):
+        raise InputError(
+            f"Row {odd[0] + 1}: column {column!r} must hold numbers, but is "
+            f"{frame[column].iloc[odd[0]]!r}."
+        )
+    return found.to_numpy(dtype=np.float64)
 
 
 def _check_known_codes(codes: Mapping[str, pd.Series], trees: Mapping[str, Hierarchy]) -> None:
@@ -488,17 +495,59 @@ def _check_same_values(
     conflict = np.flatnonzero(difference > ADDITIVITY_TOLERANCE * scale)
     if len(conflict):
         row = int(conflict[0])
-        label = ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
         raise InputError(
-            f"Cell {label} is given twice with different values, {expected[row]!r} and "
+            f"Cell {_label(keys, row)} is given twice with different values, {expected[row]!r} and "
             f"{values[row]!r}. The same cell must have the same value wherever it occurs."
         )
 
 
-def _distinct_cells(keys: pd.DataFrame, values: Floats) -> Integers:
+def _distinct_cells(
+    keys: pd.DataFrame, values: Floats, contributions: Contributions | None
+) -> Integers:
     first, number = _number_rows(keys)
     _check_same_values(keys, values, first, number)
+    if contributions:
+        for given in (contributions.count[:, None], contributions.largest):
+            conflict = np.flatnonzero(np.any(given != given[first][number], axis=1))
+            if len(conflict):
+                row = int(conflict[0])
+                raise InputError(
+                    f"Row {row + 1}: cell {_label(keys, row)} is given twice with different "
+                    f"contributors. Remove one of the rows."
+                )
     return first
+
+
+def _contributions(
+    frame: pd.DataFrame, keys: pd.DataFrame, values: Floats, columns: list[str], tolerance: float
+) -> Contributions:
+    """Read the number of contributors and the largest of them; refuse what cannot be true."""
+    count, *top = (_numbers(frame, column) for column in columns)
+    largest = np.column_stack(top) if top else np.zeros((len(values), 0))
+    found = implausible(count, values, largest, tolerance)
+    if found is not None:
+        row, what, rank = found
+        column = columns[0] if rank is None else columns[1 + rank]
+        raise InputError(
+            f"Row {row + 1}, cell {_label(keys, row)}: column {column!r} is {what} Correct it: the "
+            f"rules could find a sensitive cell safe.",
+            cells=[row],
+        )
+    return Contributions.from_largest(count, values, largest, tolerance)
+
+
+def _label(keys: pd.DataFrame, row: int) -> str:
+    return ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
+
+
+def _check_filled(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    for name in names:
+        missing = np.flatnonzero(frame[name].isna().to_numpy())
+        if len(missing):
+            raise InputError(
+                f"Row {missing[0] + 1}: the code of dimension {name!r} is missing "
+                f"({len(missing)} such rows). Fill it in; a total needs a code too."
+            )
 
 
 # -- linking ------------------------------------------------------------------------------

@@ -87,3 +87,123 @@ def test_writing_replaces_only_complete_files(tmp_path):
 def test_frame_with_text_columns_keeps_them_as_text(tmp_path):
     write_frame(pd.DataFrame({"cell": ["007"], "value": [7]}), tmp_path / "f.csv")
     assert read_frame(tmp_path / "f.csv", ("cell",))["cell"].tolist() == ["007"]
+
+
+SMALL_JJ = """0
+3
+0 30 30 s 0 60 0 0 0
+1 12 12 u 0 60 3 3 0
+2 18 18 s 0 60 0 0 0
+1
+0 3 : 0 (-1) 1 (1) 2 (1)
+"""
+
+
+def jj(tmp_path, text: str) -> tc.ProtectionProblem:
+    (tmp_path / "p.jj").write_text(text)
+    return tc.read_jj(tmp_path / "p.jj")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("1 (1)", "1 (nan)", r"line 7: the coefficient of cell 1 in relation 0 is 'nan'"),
+        ("1 (1)", "1 (inf)", r"line 7: the coefficient of cell 1 in relation 0 is 'inf'"),
+        ("1 (1)", "1 (1e999)", r"line 7: the coefficient of cell 1 in relation 0 is '1e999'"),
+        ("1 (1)", "1 (1_0)", r"line 7: the coefficient of cell 1 in relation 0 is '1_0'"),
+        ("0 3 :", "nan 3 :", r"line 7: the right-hand side of relation 0 of 1 is 'nan'"),
+        ("0 3 :", "-inf 3 :", r"line 7: the right-hand side of relation 0 of 1 is '-inf'"),
+        ("0 3 :", "1e400 3 :", r"line 7: the right-hand side of relation 0 of 1 is '1e400'"),
+        ("1 12 12", "2 12 12", r"line 4: expected the cell with index 1, found '2'"),
+        ("1 (1)", "01 (1)", r"line 7: relation 0 names the cell '01'"),
+        ("1 (1)", "1.0 (1)", r"line 7: relation 0 names the cell '1.0'"),
+        ("1 (1)", "1000000000 (1)", r"line 7: relation 0 names the cell '1000000000'"),
+        ("1 (1)", "-1 (1)", r"line 7: relation 0 names the cell '-1'"),
+        ("1 (1)", f"{2**64} (1)", r"line 7: relation 0 names the cell '18446744073709551616'"),
+        ("2 (1)\n", "2 (1)\nrest\n", r"line 8: the file goes on with 'rest'"),
+        ("\n1\n0 3", "\n1000000000\n0 3", "1000000000 relations are announced"),
+        ("0 3 :", "0 1000000000 :", "the file ends in the middle of relation 0"),
+        ("\n3\n", "\n1000000000\n", "the file ends in the middle of cell"),
+        ("12 12 u", "nan 12 u", r"line 4: value of cell 1 is 'nan'"),
+        ("12 12 u", "1_2 12 u", r"line 4: value of cell 1 is '1_2'"),
+        ("0 60 3 3", "nan 60 3 3", r"line 4: lb of cell 1 is 'nan'"),
+        ("0 60 3 3", "0 60 inf 3", r"line 4: lpl of cell 1 is 'inf'"),
+    ],
+)  # fmt: skip
+def test_jj_file_that_is_not_one_is_refused_where_it_is_wrong(tmp_path, old, new, message):
+    assert old in SMALL_JJ
+    with pytest.raises(tc.InputError, match=message):
+        jj(tmp_path, SMALL_JJ.replace(old, new, 1))
+
+
+def test_jj_file_may_have_infinite_bounds(tmp_path):
+    problem = jj(tmp_path, SMALL_JJ.replace("0 60 3", "-inf inf 3"))
+    assert problem.upper_bound[1] == np.inf == -problem.lower_bound[1]
+
+
+def test_cell_that_is_listed_twice_in_a_relation_counts_with_the_sum_of_the_decimals(tmp_path):
+    twice = "0 6 : 0 (-1) 2 (0.1) 1 (1) 2 (0.2) 2 (0.7) 1 (0)"
+    problem = jj(tmp_path, SMALL_JJ.replace("0 3 : 0 (-1) 1 (1) 2 (1)", twice))
+    assert problem.table.relations.toarray().tolist() == [[-1.0, 1.0, 1.0]]
+    gone = "0 6 : 0 (-1) 1 (1) 2 (1) 2 (0.1) 2 (0.2) 2 (-0.3)"
+    problem = jj(tmp_path, SMALL_JJ.replace("0 3 : 0 (-1) 1 (1) 2 (1)", gone))
+    assert problem.table.relations.toarray().tolist() == [[-1.0, 1.0, 1.0]]
+    tc.write_problem(problem, tmp_path / "p.csv")
+    rows = (tmp_path / "p.relations.csv").read_text().replace("0,2,1.0,", "0,2,0.1,").splitlines()
+    rows += ["0,2,0.2,0.0", "0,2,0.7,0.0", "0,1,0.0,0.0"]
+    (tmp_path / "p.relations.csv").write_text("\n".join(rows) + "\n")
+    assert_same(problem, tc.read_problem(tmp_path / "p.csv"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("0,1,1.0,0.0", "0,1,nan,0.0", "row 2: coefficient is missing or infinite"),
+        ("0,1,1.0,0.0", "0,1,inf,0.0", "row 2: coefficient is missing or infinite"),
+        ("0,1,1.0,0.0", "0,1,1e400,0.0", "row 2: coefficient is missing or infinite"),
+        ("0,1,1.0,0.0", "0,1,1.0,nan", "row 2: right_hand_side is missing or infinite"),
+        ("0,1,1.0,0.0", "0,1,1.0,-inf", "row 2: right_hand_side is missing or infinite"),
+        ("0,1,1.0,0.0", "0,1,1.0,7.0", "row 2: relation 0 has the right-hand side 7, but 0 before"),
+        ("0,1,1.0,0.0", "1000000000,1,1.0,0.0", "row 2: there is no relation 1e\\+09; .* 0 to 1"),
+        ("0,1,1.0,0.0", "100000000,1,1.0,0.0", "row 2: there is no relation 1e\\+08; .* 0 to 1"),
+        ("0,1,1.0,0.0", "-1,1,1.0,0.0", "row 2: there is no relation -1"),
+        ("0,1,1.0,0.0", "0.5,1,1.0,0.0", "row 2: there is no relation 0.5"),
+        ("0,1,1.0,0.0", "0,3,1.0,0.0", "row 2: there is no cell 3"),
+        ("0,1,1.0,0.0", "0,1,one,0.0", "row 2: coefficient is 'one'"),
+        ("0,1,1.0,0.0", "0,1,1.0,0.0,5", "cannot be read"),
+        ("0,2,1.0,0.0\n", "0,2,1.0,0.0\nrest\n", "row 4: relation is 'rest'"),
+    ],
+)
+def test_csv_relations_that_are_wrong_are_refused_in_their_row(tmp_path, old, new, message):
+    tc.write_problem(jj(tmp_path, SMALL_JJ), tmp_path / "p.csv")
+    text = (tmp_path / "p.relations.csv").read_text()
+    assert old in text
+    (tmp_path / "p.relations.csv").write_text(text.replace(old, new))
+    with pytest.raises(tc.InputError, match=message):
+        tc.read_problem(tmp_path / "p.csv")
+
+
+def test_csv_whose_rows_are_longer_than_its_header_is_refused(tmp_path):
+    """Otherwise the first column would be taken for row names, and all others move by one."""
+    tc.write_problem(jj(tmp_path, SMALL_JJ), tmp_path / "p.csv")
+    head, *rows = (tmp_path / "p.relations.csv").read_text().splitlines()
+    (tmp_path / "p.relations.csv").write_text("\n".join([head, *(f"9,{row}" for row in rows)]))
+    with pytest.raises(tc.InputError, match="more entries than its header"):
+        tc.read_problem(tmp_path / "p.csv")
+
+
+def test_csv_cells_in_another_order_than_their_numbers_are_refused(tmp_path):
+    """Relations name cells by their row: in another order they would mean other cells."""
+    tc.write_problem(jj(tmp_path, SMALL_JJ), tmp_path / "p.csv")
+    head, first, second, third = (tmp_path / "p.csv").read_text().splitlines()
+    (tmp_path / "p.csv").write_text("\n".join([head, first, third, second]) + "\n")
+    with pytest.raises(tc.InputError, match="row 2 holds cell 2, but relations number"):
+        tc.read_problem(tmp_path / "p.csv")
+
+
+def test_relation_without_cells_leaves_no_gap_in_a_csv(tmp_path):
+    text = SMALL_JJ.replace("\n1\n0 3", "\n3\n0 0 :\n0 3").replace("2 (1)\n", "2 (1)\n0 0 :\n")
+    problem = jj(tmp_path, text)
+    assert problem.table.n_relations == 3
+    tc.write_problem(problem, tmp_path / "p.csv")
+    assert tc.read_problem(tmp_path / "p.csv").table.n_relations == 1

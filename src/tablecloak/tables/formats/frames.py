@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.formats.jj import read_jj, write_jj
+from tablecloak.tables.formats.jj import read_jj, relation_matrix, write_jj
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
@@ -41,7 +41,6 @@ _OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf,
              np.inf, "reasons": ""}  # fmt: skip
 # Before pandas 3 the default parser may be off in the last digit.
 EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
-MOST_RELATIONS = 10**9
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -69,9 +68,11 @@ def write_problem(problem: ProtectionProblem, path: str | Path) -> None:
         return
     write_frame(problem.to_frame(), path, secret=True)
     block = coo_array(problem.table.relations)
+    # A relation without cells says nothing, and would leave a gap in the numbers.
+    _, number = np.unique(block.coords[0], return_inverse=True)
     relations = pd.DataFrame(
         {
-            "relation": block.coords[0],
+            "relation": number,
             "cell": block.coords[1],
             "coefficient": block.data,
             "right_hand_side": problem.table.right_hand_side[block.coords[0]],
@@ -99,9 +100,15 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
         if _kind(path) == "parquet":
             return pd.read_parquet(path)
         frame: pd.DataFrame = pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), **EXACT)
-        return frame
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
+    if not isinstance(frame.index, pd.RangeIndex):
+        # pandas takes what is too much for names of the rows, and moves all columns.
+        raise InputError(
+            f"{path}: its rows have more entries than its header. Name all columns, or leave out "
+            f"the separator at the end of the rows."
+        )
+    return frame
 
 
 def existing(path: str | Path) -> Path:
@@ -173,16 +180,13 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
         if column not in relations.columns:
             raise InputError(f"{_beside(path, 'relations')}: column {column!r} is missing.")
     n_cells = len(frame)
-    row, cell, coefficient, side = _read_relations(relations, _beside(path, "relations"), n_cells)
-    n_relations = int(row.max() + 1) if len(row) else 0
-    right_hand_side = np.zeros(n_relations)
-    right_hand_side[row] = side
+    _check_order(frame, path)
+    matrix, right_hand_side = _read_relations(relations, _beside(path, "relations"), n_cells)
     keys = (
         frame[codes].astype(str)
         if codes
         else pd.DataFrame({"cell": np.arange(n_cells).astype(str)})
     )
-    matrix = coo_array((coefficient, (row, cell)), shape=(n_relations, n_cells))
     arrays: dict[str, Any] = {"status": frame["status"].astype(str).to_numpy()}
     for name in _REQUIRED:
         if name not in ("value", "status"):
@@ -195,7 +199,7 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     table = Table(
         keys=keys,
         values=numbers(frame["value"], path),
-        relations=matrix.tocsr(),
+        relations=matrix,
         right_hand_side=right_hand_side,
         tolerance=tolerance,
         contributions=known_contributions.get("contributions"),
@@ -222,25 +226,48 @@ def numbers(column: pd.Series, path: Path) -> Floats:
     return found.to_numpy(dtype=np.float64)
 
 
-def _read_relations(
-    relations: pd.DataFrame, path: Path, n_cells: int
-) -> tuple[Integers, Integers, Floats, Floats]:
-    """Number of the relation, cell, coefficient and right-hand side of each row."""
+def _check_order(frame: pd.DataFrame, path: Path) -> None:
+    """Rows that carry the numbers of their cells must stand in that order."""
+    if "cell" not in frame:
+        return
+    found = pd.to_numeric(frame["cell"], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(found != np.arange(len(frame)))
+    if len(wrong) and np.array_equal(np.sort(found), np.arange(len(frame))):
+        raise InputError(
+            f"{path}: row {wrong[0] + 1} holds cell {found[wrong[0]]:g}, but relations number "
+            f"cells by their rows, from 0. Sort the rows by `cell`."
+        )
+
+
+def _read_relations(relations: pd.DataFrame, path: Path, n_cells: int) -> tuple[csr_array, Floats]:
+    """Return coefficients and right-hand sides from one row for each cell of each relation."""
     found = {name: numbers(relations[name], path) for name in _RELATIONS}
-    for name, end in (("relation", MOST_RELATIONS), ("cell", n_cells)):
+    # Numbers without gaps, so that no number in a file asks for memory.
+    n_relations = len(np.unique(found["relation"]))
+    for name, end in (("relation", n_relations), ("cell", n_cells)):
         column = found[name]
         outside = np.flatnonzero(~((column >= 0) & (column < end) & (column == np.floor(column))))
         if len(outside):
             raise InputError(
                 f"{path}, row {outside[0] + 1}: there is no {name} {column[outside[0]]:g}; they "
-                f"are numbered from 0 to {end - 1}."
+                f"are numbered from 0 to {end - 1}, without gaps."
             )
     for name in ("coefficient", "right_hand_side"):
         odd = np.flatnonzero(~np.isfinite(found[name]))
         if len(odd):
             raise InputError(f"{path}, row {odd[0] + 1}: {name} is missing or infinite.")
     row, cell = (found[name].astype(np.int64) for name in ("relation", "cell"))
-    return row, cell, found["coefficient"], found["right_hand_side"]
+    side = found["right_hand_side"]
+    _, first = np.unique(row, return_index=True)
+    right_hand_side = side[first]
+    odd = np.flatnonzero(side != right_hand_side[row])
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: relation {row[odd[0]]} has the right-hand side "
+            f"{side[odd[0]]:g}, but {right_hand_side[row[odd[0]]]:g} before. Repeat the same one."
+        )
+    matrix = relation_matrix(row, cell, found["coefficient"], (n_relations, n_cells))
+    return matrix, right_hand_side
 
 
 def _beside(path: Path, what: str) -> Path:

@@ -14,23 +14,28 @@ from __future__ import annotations
 
 import gzip
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from tablecloak.errors import InputError
 from tablecloak.storage import replacing
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["read_jj", "write_jj"]
+__all__ = ["read_jj", "relation_matrix", "write_jj"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 _FIELDS = ("index", "value", "weight", "status", "lb", "ub", "lpl", "upl", "spl")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+_FINITE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 
 
 def read_jj(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
@@ -83,6 +88,49 @@ def read_jj(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
         upper_bound=numbers["ub"],
         weights=numbers["weight"],
     )
+
+
+def relation_matrix(
+    row: Integers, cell: Integers, coefficient: Floats, shape: tuple[int, int]
+) -> csr_array:
+    """Build relations from their terms; a cell listed twice counts with the sum.
+
+    Coefficients are decimal numbers, and so are these sums: 0.1 + 0.2 - 0.3 is 0.
+
+    Parameters
+    ----------
+    row, cell : numpy.ndarray of int, shape (n_terms,)
+    coefficient : numpy.ndarray of float, shape (n_terms,)
+    shape : (int, int)
+        Number of relations and of cells.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Without coefficients of 0.
+
+    Raises
+    ------
+    InputError
+        If such a sum is beyond all numbers.
+    """
+    order = np.lexsort((cell, row))
+    row, cell, coefficient = row[order], cell[order], coefficient[order]
+    new = np.append(True, (np.diff(row) != 0) | (np.diff(cell) != 0))[: len(row)]
+    first = np.flatnonzero(new)
+    sums = coefficient[first]
+    length = np.diff(np.append(first, len(row)))
+    for term in np.flatnonzero(length > 1):
+        same = coefficient[first[term] : first[term] + length[term]].tolist()
+        try:
+            sums[term] = float(sum(Fraction(repr(number)) for number in same))
+        except OverflowError:
+            raise InputError(
+                f"Relation {row[first[term]]} lists the cell {cell[first[term]]} {length[term]} "
+                f"times, and the sum of its coefficients is too large."
+            ) from None
+    used = sums != 0
+    return csr_array(coo_array((sums[used], (row[first][used], cell[first][used])), shape=shape))
 
 
 def write_jj(problem: ProtectionProblem, path: str | Path) -> None:
@@ -205,30 +253,30 @@ class _Reader:
         wrong = np.flatnonzero(cells[:, 0] != np.arange(n_cells).astype(str))
         if len(wrong):
             raise self.fail(
-                f"expected the cell with index {wrong[0]}, found {cells[wrong[0], 0]!r}. Cells "
-                f"must be numbered 0, 1, ... with {width} entries each.",
+                f"expected the cell with index {wrong[0]}, found {str(cells[wrong[0], 0])!r}. "
+                f"Cells must be numbered 0, 1, ... with {width} entries each.",
                 self.at + width * int(wrong[0]),
             )
         odd = np.flatnonzero(~np.isin(cells[:, 3], ["s", "u", "m", "z"]))
         if len(odd):
             raise self.fail(
-                f"cell {odd[0]} has the status {cells[odd[0], 3]!r}; expected s, u, m or z.",
+                f"cell {odd[0]} has the status {str(cells[odd[0], 3])!r}; expected s, u, m or z.",
                 self.at + width * int(odd[0]) + 3,
             )
         self.at = end
         return cells
 
     def numbers(self, column: npt.NDArray[np.str_], name: str, first: int) -> Floats:
-        try:
-            return column.astype(np.float64)
-        except ValueError:
-            for cell, token in enumerate(column):
-                if not _is_number(token):
-                    where = first + len(_FIELDS) * cell
-                    raise self.fail(
-                        f"{name} of cell {cell} is {token!r}, not a number.", where
-                    ) from None
-            raise
+        """Return the numbers of a column of all cells; only bounds may be infinite."""
+        tokens = column.tolist()
+        bound = name in ("lb", "ub")
+        for cell, token in enumerate(tokens):
+            if not (_is_finite(token) or (bound and _INFINITE.fullmatch(token))):
+                raise self.fail(
+                    f"{name} of cell {cell} is {token!r}, not a {'finite ' * (not bound)}number.",
+                    first + len(_FIELDS) * cell,
+                )
+        return np.array(tokens, dtype=np.float64)
 
     def relations(self, n_relations: int, n_cells: int) -> tuple[csr_array, Floats]:
         if 2 * n_relations > len(self.tokens) - self.at:
@@ -238,16 +286,18 @@ class _Reader:
                 len(self.tokens),
             )
         right_hand_side = np.zeros(n_relations)
-        pointers = [0]
+        sizes = np.zeros(n_relations, dtype=np.int64)
         cells: list[str] = []
         coefficients: list[str] = []
         for row in range(n_relations):
             what = f"relation {row} of {n_relations}"
             token = self.next(what)
-            if not _is_number(token):
-                raise self.fail(f"the right-hand side of {what} is {token!r}.", self.at - 1)
+            if not _is_finite(token):
+                raise self.fail(
+                    f"the right-hand side of {what} is {token!r}, not a finite number.", self.at - 1
+                )
             right_hand_side[row] = float(token)
-            size = self.whole(f"the number of cells in {what}")
+            sizes[row] = size = self.whole(f"the number of cells in {what}")
             end = self.at + 2 * size
             if end > len(self.tokens):
                 raise self.fail(
@@ -257,22 +307,28 @@ class _Reader:
                 )
             cells.extend(self.tokens[self.at : end : 2])
             coefficients.extend(self.tokens[self.at + 1 : end : 2])
-            pointers.append(len(cells))
+            self._check_terms(row, end, n_cells)
             self.at = end
-        try:
-            indices = np.array(cells, dtype=np.int64)
-            data = np.array(coefficients, dtype=np.float64)
-        except (ValueError, OverflowError) as error:
-            raise self.fail(f"a relation holds something that is not a number ({error}).") from None
-        outside = np.flatnonzero((indices < 0) | (indices >= n_cells))
-        if len(outside):
-            row = int(np.searchsorted(pointers, outside[0], side="right")) - 1
-            raise self.fail(
-                f"relation {row} names the cell {indices[outside[0]]}, but cells are numbered 0 to "
-                f"{n_cells - 1}."
-            )
-        matrix = csr_array((data, indices, np.array(pointers)), shape=(n_relations, n_cells))
-        return matrix, right_hand_side
+        relation = np.repeat(np.arange(n_relations), sizes)
+        indices = np.array(cells, dtype=np.int64)
+        data = np.array(coefficients, dtype=np.float64)
+        return relation_matrix(relation, indices, data, (n_relations, n_cells)), right_hand_side
+
+    def _check_terms(self, row: int, end: int, n_cells: int) -> None:
+        for place in range(self.at, end, 2):
+            cell, coefficient = self.tokens[place : place + 2]
+            if not (_INDEX.fullmatch(cell) and int(cell) < n_cells):
+                raise self.fail(
+                    f"relation {row} names the cell {cell!r}, but cells are numbered 0 to "
+                    f"{n_cells - 1}.",
+                    place,
+                )
+            if not _is_finite(coefficient):
+                raise self.fail(
+                    f"the coefficient of cell {cell} in relation {row} is {coefficient!r}, not a "
+                    f"finite number.",
+                    place + 1,
+                )
 
     def end(self) -> None:
         if self.at < len(self.tokens):
@@ -281,9 +337,5 @@ class _Reader:
             )
 
 
-def _is_number(token: str) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return True
+def _is_finite(token: str) -> bool:
+    return bool(_FINITE.fullmatch(token)) and abs(float(token)) < np.inf

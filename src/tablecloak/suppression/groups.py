@@ -142,6 +142,7 @@ def _joined(
         largest_weight=weight,
         largest_contributor=np.full((n_groups, k), -1, dtype=np.int64),
         largest_request=requests,
+        shortfall=np.full(n_groups, np.inf),
     )
 
 

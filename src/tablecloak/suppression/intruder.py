@@ -38,6 +38,9 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
+NOISE = 1e-9
+"""Share of a sum by which two ways of adding it up may differ; it is not counted as known."""
+
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
@@ -125,9 +128,11 @@ class Contributors(Intruder):
     """Every contributor, or every pair, or every holding: each knows its own contributions.
 
     It knows a suppressed cell exactly if nobody else contributes to it. Of any other cell it
-    knows that the value is at least its own contribution, if values are known not to be
-    negative. Contributions are those that the table holds, the largest of each cell; where
-    rules rank another variable than the published one, only the first kind of knowledge counts.
+    knows that the value is at least its own contribution, times its weight, if what the others
+    give is known not to be negative: if no contribution is, and no external bound. Otherwise
+    it knows of that cell what everybody does. Contributions are those that the table holds, the
+    largest of each cell; where rules rank another variable than the published one, only the
+    first kind of knowledge counts.
 
     Parameters
     ----------
@@ -212,12 +217,7 @@ def _shares(problem: ProtectionProblem, found: Contributions, suppressed: Flags)
     who = found.largest_contributor[cells]
     row, column = np.nonzero(who >= 0)
     cell = cells[row]
-    size = (found.largest * np.maximum(found.largest_weight, 1.0))[cell, column]
-    # Where another variable was ranked, its sizes say nothing of the published values.
-    values = problem.table.values
-    same = np.abs(found.total - values) <= 1e-6 * np.abs(values) + 1.0 * bool(problem.table.integer)
-    if not np.all(same) or np.any(problem.lower_bound[cells] < 0):
-        size = np.zeros(len(size))
+    size = (found.largest * found.largest_weight)[cell, column]
     return pd.DataFrame(
         {"who": who[row, column], "cell": cell, "size": size, "count": found.count[cell]}
     ).sort_values(["who", "cell"], kind="stable")
@@ -227,7 +227,7 @@ def _one_by_one(
     problem: ProtectionProblem, shares: pd.DataFrame, found: Contributions
 ) -> list[Knowledge]:
     known = shares.assign(one=shares["who"], alone=shares["count"] == 1)
-    return _knowledge(problem, known, lambda row: found.name_of(row.one))
+    return _knowledge(problem, found, known, lambda row: found.name_of(row.one))
 
 
 def _in_pairs(
@@ -238,16 +238,23 @@ def _in_pairs(
     known = both.agg(size=("size", "sum"), count=("count", "first"), of=("who", "size"))
     known = known.reset_index().assign(alone=lambda frame: frame["count"] == frame["of"])
     return _knowledge(
-        problem, known, lambda row: f"{found.name_of(row.one)} with {found.name_of(row.other)}"
+        problem,
+        found,
+        known,
+        lambda row: f"{found.name_of(row.one)} with {found.name_of(row.other)}",
     )
 
 
 def _knowledge(
-    problem: ProtectionProblem, known: pd.DataFrame, name: Callable[[Any], str]
+    problem: ProtectionProblem,
+    found: Contributions,
+    known: pd.DataFrame,
+    name: Callable[[Any], str],
 ) -> list[Knowledge]:
     """Split what intruders know, one row for each of them and each cell, sorted, by intruder."""
     cell = known["cell"].to_numpy(dtype=np.int64)
-    lower, upper = _bounds(problem, cell, known["size"].to_numpy(), known["alone"].to_numpy())
+    at_least = known["size"].to_numpy() - _shortfall(problem, found)[cell]
+    lower, upper = _bounds(problem, cell, at_least, known["alone"].to_numpy())
     useful = np.flatnonzero(_is_news(problem, cell, lower, upper))
     if not len(useful):
         return []
@@ -279,11 +286,28 @@ def _meeting(problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags
     return pairs[pairs["one"] < pairs["other"]].drop_duplicates()
 
 
+def _shortfall(problem: ProtectionProblem, found: Contributions) -> Floats:
+    """By how much less than its own contributions an intruder must reckon each cell.
+
+    Infinite everywhere if what others contribute may be negative, for then a contribution says
+    nothing of the value: this shows in the data, or external bounds admit it for everybody.
+    """
+    values = problem.table.values
+    gap = np.abs(found.total - values)
+    same = gap <= found.shortfall + NOISE * np.abs(values)
+    if np.any(problem.lower_bound < 0) or not np.all(same):
+        return np.full(len(values), np.inf)
+    shortfall: Floats = np.maximum(found.shortfall, gap)
+    return shortfall
+
+
 def _bounds(
-    problem: ProtectionProblem, cell: Integers, size: Floats, exact: Flags
+    problem: ProtectionProblem, cell: Integers, at_least: Floats, exact: Flags
 ) -> tuple[Floats, Floats]:
     values = problem.table.values[cell]
-    lower = np.where(exact, values, np.clip(size, problem.lower_bound[cell], values))
+    # Beyond the value there is only the rounding of sums.
+    known = np.minimum(np.maximum(at_least, problem.lower_bound[cell]), values)
+    lower = np.where(exact, values, known)
     upper = np.where(exact, values, problem.upper_bound[cell])
     return lower, upper
 

@@ -46,6 +46,11 @@ class Contributions:
         Number of each contributor, -1 where a cell has fewer or where it is unknown.
     largest_request : numpy.ndarray of float, shape (n_cells, 2)
         Largest contribution among those who asked for protection with request code 1, 2.
+    shortfall : numpy.ndarray of float, shape (n_cells,)
+        How far the published value may lie below what any one contributor, or several, give to
+        the cell, as far as they can know: 0 if no contribution is negative, half a unit for each
+        rounded part, and infinite if contributions may be negative or are those of another
+        variable.
     names : numpy.ndarray of str, or None
         Identifier of each numbered contributor; None if they have none. Secret.
     """
@@ -57,6 +62,7 @@ class Contributions:
     largest_weight: Floats
     largest_contributor: Integers
     largest_request: Floats
+    shortfall: Floats
     names: npt.NDArray[np.object_] | None = None
 
     @classmethod
@@ -96,6 +102,7 @@ class Contributions:
             largest_weight=known.astype(np.float64),
             largest_contributor=np.full((n_cells, k), -1, dtype=np.int64),
             largest_request=np.zeros((n_cells, 2)),
+            shortfall=np.full(n_cells, np.inf),
         )
 
     def take(self, cells: npt.NDArray[np.integer[Any]]) -> Contributions:
@@ -127,6 +134,7 @@ class Contributions:
                 "total": self.total,
                 "request_1": self.largest_request[:, 0],
                 "request_2": self.largest_request[:, 1],
+                "shortfall": self.shortfall,
             }
         )
         for rank in range(self.largest.shape[1]):
@@ -151,11 +159,13 @@ class Contributions:
         import pandas as pd
 
         k = sum(column.startswith("largest_") for column in frame.columns)
-        needed = ["count", "weighted_count", "total", "request_1", "request_2"]
+        needed = ["count", "weighted_count", "total", "request_1", "request_2", "shortfall"]
         needed += [f"{name}_{rank + 1}" for rank in range(k) for name in ("largest", "weight")]
         for column in needed:
             if column not in frame.columns:
-                raise InputError(f"Contributions: column {column!r} is missing.")
+                raise InputError(
+                    f"Contributions: column {column!r} is missing. Tabulate the microdata again."
+                )
             _check_column(frame, column)
 
         def stacked(name: str) -> Floats:
@@ -176,6 +186,7 @@ class Contributions:
             largest_weight=stacked("weight"),
             largest_contributor=numbers,
             largest_request=frame[["request_1", "request_2"]].to_numpy(dtype=np.float64),
+            shortfall=frame["shortfall"].to_numpy(dtype=np.float64),
             names=names[empty:].astype(object),
         )
 
@@ -302,6 +313,8 @@ def _check_column(frame: pd.DataFrame, column: str) -> None:
     expected = "a finite number"
     if column != "total":
         good, expected = good & (found >= 0), "a finite number, not negative"
+    if column == "shortfall":
+        good, expected = found >= 0, "a number, not negative"
     if column == "count":
         good &= (found <= MOST_CONTRIBUTORS) & (found == np.rint(found))
         expected = "a whole number of contributors, 0 or more"
@@ -334,6 +347,7 @@ _BY_CELL = (
     "largest_weight",
     "largest_contributor",
     "largest_request",
+    "shortfall",
 )
 
 

@@ -150,8 +150,19 @@ def tabulate(
         for attribute, level in levels.items()
     }
     _warn_negative(overview)
+    # What one contributor adds no other takes away, but rounding may.
+    adds_up = roles.shadow == roles.value and not overview.negative
+    rounding = (0.0 if decimals is None else 0.5 * 10.0**-decimals) if adds_up else np.inf
     built = [
-        _one_table(leaves, grouped, {name: hierarchies[name] for name in names}, keys, roles, unit)
+        _one_table(
+            leaves,
+            grouped,
+            {name: hierarchies[name] for name in names},
+            keys,
+            roles,
+            unit,
+            rounding,
+        )
         for names in _checked_tables(tables, hierarchies)
     ]
     return built[0] if len(built) == 1 else link(*built)
@@ -545,12 +556,18 @@ def _one_table(
     key_of: Mapping[str, str],
     roles: _Roles,
     unit: str,
+    rounding: float,
 ) -> Table:
-    """Roll the leaves up to all cells of one table."""
+    """Roll the leaves up to all cells of one table; each leaf is off by up to `rounding`."""
     ancestors = [_ancestors(tree) for tree in trees.values()]
     columns = {key_of[name]: tree for name, tree in trees.items()}
     none = np.zeros((len(leaves[1]), 0))
-    keys, sums, _ = _roll_up(_positions(leaves[0], columns), leaves[1][:, None], none, ancestors)
+    each = np.column_stack([leaves[1], np.full(len(leaves[1]), rounding)])
+    keys, sums, _ = _roll_up(_positions(leaves[0], columns), each, none, ancestors)
+    found = {
+        attribute: _contributions(groups, columns, keys, ancestors, shortfall=sums[:, 1])
+        for attribute, groups in grouped.items()
+    }
     codes = {
         name: np.array(tree.codes, dtype=object)[keys[:, axis]]
         for axis, (name, tree) in enumerate(trees.items())
@@ -565,10 +582,8 @@ def _one_table(
         hierarchies=trees,
         name=roles.value or "count",
         unit=unit,
-        contributions=_contributions(grouped["contributions"], columns, keys, ancestors),
-        holdings=_contributions(grouped["holdings"], columns, keys, ancestors)
-        if "holdings" in grouped
-        else None,
+        contributions=found["contributions"],
+        holdings=found.get("holdings"),
     )
 
 
@@ -641,6 +656,8 @@ def _contributions(
     trees: Mapping[str, Hierarchy],
     cells: Integers,
     ancestors: Sequence[tuple[Integers, Integers]],
+    *,
+    shortfall: Floats,
 ) -> Contributions:
     """Statistics of contributors for each cell, single and spanning ones joined."""
     n_cells, k = len(cells), grouped.n_largest
@@ -682,6 +699,7 @@ def _contributions(
         largest_weight=weight,
         largest_contributor=contributor,
         largest_request=maxima,
+        shortfall=shortfall,
         names=np.asarray(names, dtype=object),
     )
 

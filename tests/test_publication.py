@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import itertools
 import json
@@ -12,11 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
+from typer.testing import CliRunner
 
 import tablecloak as tc
 from random_tables import random_problem
+from tablecloak import publication
+from tablecloak.cli.main import app
 from tablecloak.leaks import find_leaks
 from tablecloak.publication import write_release
+from tablecloak.release import read_release
+from tablecloak.suppression.pattern import SuppressionPattern
 
 FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
 
@@ -281,3 +287,165 @@ def test_what_cannot_be_written_loses_nothing_and_says_so(tmp_path, monkeypatch)
     assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
     with pytest.raises(tc.InputError, match="cannot be written"):
         write_release(pattern, tmp_path / "out" / "table.csv" / "below")
+
+
+def firms_with_values(values: dict[str, float], **options) -> SuppressionPattern:
+    """One dimension; all but the total is hidden."""
+    frame = pd.DataFrame({"firm": list(values), "v": list(values.values())})
+    table = tc.tabulate(frame, {"firm": None}, "v", decimals=0)
+    hidden = (table.keys.firm != "Total").to_numpy()
+    zero = np.zeros(table.n_cells)
+    problem = tc.ProtectionProblem(
+        table, np.where(hidden, "u", "s"), zero, zero, zero, zero, zero + 1e9, zero
+    )
+    return SuppressionPattern(problem, hidden, tc.Requirement.TWO_SIDED, None, None, 0.0, "", 0.0)
+
+
+def test_numbers_of_the_structure_are_no_leaks(tmp_path):
+    """2001 codes of firm beside a hidden 2001, and a page that says how many are shown."""
+    values = {f"f{at}": 10_000.0 + 7 * at for at in range(2000)} | {
+        "f2000": 2001.0,
+        "f2001": 2000.0,
+    }
+    files = write_release(firms_with_values(values), tmp_path, formats=FORMATS)
+    assert len(files) == len(FORMATS) + 2
+    assert "2003 codes of firm" in (tmp_path / "report.html").read_text()
+
+
+def test_a_code_and_the_value_beside_it_are_not_one_number(tmp_path):
+    """Code 47 and value 345 are not the hidden 47345, in any format."""
+    frame = pd.DataFrame({"code": ["47", "48", "49"], "v": [345.0, 47345.0, 50000.0]})
+    table = tc.tabulate(frame, {"code": None}, "v", decimals=0)
+    hidden = table.keys.code.isin(["48", "49"]).to_numpy()
+    zero = np.zeros(table.n_cells)
+    problem = tc.ProtectionProblem(
+        table, np.where(hidden, "u", "s"), zero, zero, zero, zero, zero + 1e9, zero
+    )
+    pattern = SuppressionPattern(
+        problem, hidden, tc.Requirement.TWO_SIDED, None, None, 0.0, "", 0.0
+    )
+    assert len(write_release(pattern, tmp_path, formats=FORMATS)) == len(FORMATS) + 2
+    # A field that holds both is still read, in a table and anywhere else.
+    (tmp_path / "a.csv").write_text('x,"47 345"\n')
+    (tmp_path / "b.txt").write_text("47,345\n")
+    (tmp_path / "c.json").write_text('{"note": ["47,345"]}')
+    (tmp_path / "d.csv").write_text('x,"47,345\n')
+    leaks = find_leaks([tmp_path / name for name in ("a.csv", "b.txt", "c.json", "d.csv")], [47345])
+    assert [leak.file.name for leak in leaks] == ["a.csv", "b.txt", "c.json", "d.csv"]
+
+
+JOB = """\
+title = "Turnover"
+[data]
+file = "data.csv"
+value = "v"
+decimals = 0
+unit = "{unit}"
+[dimensions.a]
+[dimensions.b]
+[[rules]]
+rule = "manual"
+cells = [{{a = "x", b = "p"}}]
+[suppression]
+"""
+
+
+def test_a_withheld_release_does_not_lose_the_job(tmp_path):
+    frame = pd.DataFrame(
+        {"a": ["x", "x", "y", "y"], "b": ["p", "q"] * 2, "v": [1234.0, 4000, 5000, 8000]}
+    )
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "job.toml").write_text(JOB.format(unit="1234 euros"))
+    done = CliRunner().invoke(
+        app, ["protect", str(tmp_path / "job.toml"), "--out", str(tmp_path / "out")]
+    )
+    assert done.exit_code == 0  # The unit is published by the user's will.
+    (tmp_path / "job.toml").write_text(JOB.format(unit="euros"))
+    original = publication._method
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publication, "_method", lambda f: original(f) | {"reading": "was 1,234"})
+        result = tc.run_job(tmp_path / "job.toml", tmp_path / "out2")
+        done = CliRunner().invoke(
+            app, ["protect", str(tmp_path / "job.toml"), "--out", str(tmp_path / "out3")]
+        )
+    assert done.exit_code == 1
+    assert "WITHHELD" in done.output
+    assert not result.is_safe
+    assert list(result.withheld) == ["suppression"]
+    assert result.pattern_audit.is_safe
+    for out in (tmp_path / "out2", tmp_path / "out3"):
+        assert not (out / "release").exists() or not list((out / "release").iterdir())
+        kept = out / "internal/withheld/suppression/table.csv"
+        assert kept.stat().st_mode & 0o077 == 0
+        assert (out / "internal/suppression_certificate.npz").exists()
+        assert (out / "internal/report.html").exists()
+
+
+EVIL = '=HYPERLINK("http://x","y")'
+
+
+def test_formulas_survive_nowhere_and_what_was_written_is_read_again(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({EVIL: ["-1+1", "'=2", "plain"], "+b": "x", "v": [5.0, 7, 9]})
+    table = tc.tabulate(frame, [EVIL, "+b"], "v")
+    hidden = (table.keys[EVIL] == "-1+1").to_numpy() & (table.keys["+b"] == "x").to_numpy()
+    zero = np.zeros(table.n_cells)
+    problem = tc.ProtectionProblem(
+        table, np.where(hidden, "u", "s"), zero, zero, zero, zero, zero + 1e9, zero
+    )
+    pattern = SuppressionPattern(
+        problem, hidden, tc.Requirement.TWO_SIDED, None, None, 0.0, "", 0.0
+    )
+    write_release(pattern, tmp_path, formats=FORMATS)
+    tc.write_problem(problem, tmp_path / "internal.csv")
+    for path in tmp_path.glob("*.csv"):
+        with path.open(newline="") as file:
+            fields = [field for line in csv.reader(file) for field in line]
+        assert not [f for f in fields if f[:1] in "=+-@" and f and not is_number(f)], path.name
+    book = openpyxl.load_workbook(tmp_path / "table.xlsx")
+    squares = [square for sheet in book for row in sheet.iter_rows() for square in row]
+    assert EVIL in [square.value for square in squares]
+    assert all(square.data_type != "f" for square in squares)
+    again = tc.read_problem(tmp_path / "internal.csv")
+    assert again.table.keys.equals(table.keys)
+    for name in ("table.csv", "table.sdmx.csv"):
+        suppressed, _ = read_release(problem, tmp_path / name)
+        assert np.array_equal(suppressed, hidden)
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("text", ["a\x1b[31mb", "\x9bx", "a\x07", "\x00", "a\x7f"])
+def test_codes_that_steer_a_terminal_are_refused_and_never_printed(text):
+    frame = pd.DataFrame({"a": [text, "y"], "v": [5.0, 7]})
+    with pytest.raises(tc.InputError, match="control character") as error:
+        tc.tabulate(frame, ["a"], "v")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", str(error.value))
+    with pytest.raises(tc.InputError) as error:
+        tc.tabulate(frame.rename(columns={"a": text}), [text], "missing")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", str(error.value))
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", str(tc.InputError(f"code {text}")))
+
+
+def test_dimensions_that_are_the_same_in_capitals_stay_apart_in_sdmx(tmp_path):
+    frame = pd.DataFrame(
+        {"a": ["x", "Total"], "A": ["p", "Total"], "obs_value": ["z", "Total"], "v": [5.0, 5.0]}
+    )
+    table = tc.Table.from_frame(frame, ["a", "A", "obs_value"], "v")
+    hidden = np.zeros(table.n_cells, dtype=bool)
+    zero = np.zeros(table.n_cells)
+    problem = tc.ProtectionProblem(table, np.full(table.n_cells, "s"), *[zero] * 4, zero + 9, zero)
+    pattern = SuppressionPattern(
+        problem, hidden, tc.Requirement.TWO_SIDED, None, None, 0.0, "", 0.0
+    )
+    write_release(pattern, tmp_path, formats=["sdmx-csv"])
+    header = (tmp_path / "table.sdmx.csv").read_text().splitlines()[0].split(",")
+    assert header[1:4] == ["A", "A_2", "OBS_VALUE_2"]
+    _, values = read_release(problem, tmp_path / "table.sdmx.csv")
+    assert np.array_equal(values, table.values)

@@ -15,6 +15,7 @@ Every message says what was found, where, what was expected, and what to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "TablecloakWarning",
     "VerificationError",
     "listed",
+    "plain",
     "suggestion",
 ]
 
@@ -41,7 +43,7 @@ class TablecloakError(Exception):
     """
 
     def __init__(self, message: str, *, cells: Iterable[int] = ()) -> None:
-        super().__init__(message)
+        super().__init__(plain(message))
         self.cells = tuple(int(cell) for cell in cells)
 
 
@@ -59,6 +61,17 @@ class SolverError(TablecloakError):
 
 class VerificationError(TablecloakError):
     """An answer failed its own certificate; it is never returned."""
+
+
+def plain(text: str) -> str:
+    r"""Write control characters out, as in ``\x1b``: text of strangers must not steer a terminal.
+
+    Also the marks that turn the direction of writing, with which a text can look like another.
+    """
+    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), str(text))
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class TablecloakWarning(UserWarning):

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,7 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.errors import InputError, ModelError, SolverError, suggestion
+from tablecloak.cta.decimals import in_decimals
+from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError, suggestion
 from tablecloak.history import History
 from tablecloak.page import Page
 from tablecloak.publication import write_release
@@ -323,6 +325,9 @@ class JobResult:
         How the searches went: ``suppression``, ``adjustment``.
     failures : dict of str to str
         Methods that gave no release although another did, and why.
+    withheld : dict of str to str
+        Methods whose release was found but not written to ``release/``, and why. Its files, if
+        there are any, lie in ``internal/withheld/``.
     """
 
     problem: ProtectionProblem
@@ -333,18 +338,20 @@ class JobResult:
     files: list[Path]
     histories: dict[str, History]
     failures: dict[str, str]
+    withheld: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_safe(self) -> bool:
-        """Whether every release passed its audit."""
+        """Whether every release passed its audit, and none was withheld."""
         audits = [self.pattern_audit, self.adjustment_audit]
-        return all(found.is_safe for found in audits if found is not None)
+        return not self.withheld and all(found.is_safe for found in audits if found is not None)
 
     def summary(self) -> str:
         """Say in one line what was found. Secret: losses are sums of hidden values."""
         parts = [part.summary() for part in (self.pattern, self.adjustment) if part is not None]
         failed = [f"no {name}: {why}" for name, why in self.failures.items()]
-        return "; ".join([*parts, *failed])
+        kept = [f"release of the {name} withheld: {why}" for name, why in self.withheld.items()]
+        return "; ".join([*parts, *failed, *kept])
 
 
 def read_job(path: str | Path) -> Job:
@@ -480,7 +487,7 @@ def _adjusted(job: Job, problem: ProtectionProblem, progress: Progress) -> Adjus
     chosen = job.adjustment
     if chosen is None:
         return None
-    return adjust(
+    found = adjust(
         _with_capacities(job, problem, chosen),
         weights=chosen.weights if chosen.cost is None else _sums(job, chosen.cost),
         preserve=chosen.preserve,
@@ -491,6 +498,8 @@ def _adjusted(job: Job, problem: ProtectionProblem, progress: Progress) -> Adjus
         time_limit=chosen.time_limit,
         progress=progress,
     )
+    # What is audited and reported is what is published.
+    return in_decimals(found, time_limit=chosen.time_limit)
 
 
 def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool:
@@ -616,6 +625,7 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
             largest=data.largest,
             unit=data.unit,
             tolerance=data.tolerance,
+            decimals=data.decimals,
         )
     source: Any = data.file
     if data.connection is not None and data.table is not None:
@@ -698,13 +708,22 @@ def _write(job: Job, result: JobResult, out: Path, fingerprint: str) -> None:
         files.append(internal / name)
 
     def release(found: SuppressionPattern | Adjustment) -> None:
-        folder = out / "release" / ("adjustment" if found is result.adjustment else "suppression")
-        options = job.output
-        files.extend(
-            write_release(
-                found, folder, title=job.title, formats=options.formats, report=options.report
+        name = "adjustment" if found is result.adjustment else "suppression"
+        try:
+            written = write_release(
+                found,
+                out / "release" / name,
+                title=job.title,
+                formats=job.output.formats,
+                report=job.output.report,
+                withheld=internal / "withheld" / name,
             )
-        )
+        except TablecloakError as error:
+            # The search is not lost with the files of the release.
+            result.withheld[name] = str(error)
+            shutil.rmtree(out / "release" / name, ignore_errors=True)
+        else:
+            files.extend(written)
 
     if result.pattern is not None and result.pattern_audit is not None:
         release(result.pattern)
@@ -748,6 +767,8 @@ def _report(job: Job, result: JobResult) -> Page:
         job.title or result.problem.table.name,
         result.problem,
         findings,
-        settings={"seed": job.seed} | {f"no {name}": why for name, why in result.failures.items()},
+        settings={"seed": job.seed}
+        | {f"no {name}": why for name, why in result.failures.items()}
+        | {f"withheld {name}": why for name, why in result.withheld.items()},
         source=job.source,
     )

@@ -3,13 +3,17 @@
 Every number in a file is read in every way it can be meant: with separators of thousands, with a
 decimal point or comma, in scientific notation, rounded, or as the eight bytes of a double. ZIP
 archives (Excel) and gzip are opened; Parquet is also read column by column with its metadata.
+Tables are read field by field, so that a code and the value beside it are not taken for one number.
 
 This finds carelessness, not arithmetic: whether a value follows from others is for the audit.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
+import json
 import re
 import struct
 import zipfile
@@ -101,7 +105,7 @@ def find_leaks(
         for part, content in _parts(path)
         for spelling, value in [
             # Bytes of packed pages can look like digits.
-            *(_in_text(content, wanted) if part != PAGES else ()),
+            *(_in_text(_fields(path, content), wanted) if part != PAGES else ()),
             *_in_bytes(content, binary),
         ]
     ]
@@ -154,22 +158,60 @@ def _parts(path: Path) -> Iterator[tuple[str, bytes]]:
         for key, text in (opened.schema_arrow.metadata or {}).items():
             yield f"metadata {key.decode(errors='replace')}", text
         for name, entries in zip(opened.schema_arrow.names, opened.read().columns, strict=True):
-            yield f"column {name}", " ".join(map(str, entries.to_pylist())).encode()
+            yield f"column {name}", BETWEEN.join(map(str, entries.to_pylist())).encode()
 
 
 _BLANK = "'\u00a0\u202f_ "
 _NUMBER = re.compile(rf"(?<![\w.])[0-9][0-9.,{_BLANK}]*(?:[eE][+-]?[0-9]+)?")
 
 
-_NO_VALUES = re.compile(r"<row r=\"\d+\"|https?://[^\s\"'<>]+|\d{4}-\d\d-\d\dT[\d:.]+Z?")
+_NO_VALUES = re.compile(
+    r"<row r=\"\d+\"|(?:unique)?[cC]ount=\"\d+\"|https?://[^\s\"'<>]+|\d{4}-\d\d-\d\dT[\d:.]+Z?"
+    r"|<style>.*?</style>",
+    re.DOTALL,
+)
+"""Addresses of name spaces, times of writing, numbers of rows and of entries, colours."""
+
+BETWEEN = "\x1f"
+"""Stands between fields; no number goes on behind it."""
 
 
-def _in_text(content: bytes, wanted: dict[float, float]) -> list[tuple[str, float]]:
+def _fields(path: Path, content: bytes) -> str:
+    """Text of a file with its fields kept apart, where its format says what a field is."""
+    text = content.decode("utf-8", errors="ignore")
+    kind = "".join(path.suffixes[-1:]).lower()
+    try:
+        if kind == ".json":
+            return BETWEEN.join(map(str, _scalars(json.loads(text))))
+        if kind == ".csv" or path.name.lower().endswith(".csv.gz"):
+            # Quotes that do not match would hide what follows; fields without them are all there.
+            lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+            return BETWEEN.join(field for line in lines for field in line)
+    except (ValueError, csv.Error, RecursionError):
+        return text
+    if kind == ".px":
+        head, _, data = text.partition("DATA=")
+        return BETWEEN.join([head, *data.split()])
+    return text
+
+
+def _scalars(content: object) -> Iterator[object]:
+    """All names and values in parsed JSON."""
+    if isinstance(content, dict):
+        for name, entry in content.items():
+            yield name
+            yield from _scalars(entry)
+    elif isinstance(content, list):
+        for entry in content:
+            yield from _scalars(entry)
+    else:
+        yield content
+
+
+def _in_text(text: str, wanted: dict[float, float]) -> list[tuple[str, float]]:
     """Wanted numbers that stand in a text."""
     found = {}
-    # Addresses of name spaces, times of writing and numbers of rows are no values.
-    text = _NO_VALUES.sub(" ", content.decode("utf-8", errors="ignore"))
-    for token in set(_NUMBER.findall(text)):
+    for token in set(_NUMBER.findall(_NO_VALUES.sub(" ", text))):
         # What looks like one number may be a list: "1,234,5678" or "12 345 678".
         runs = re.split(rf"[{_BLANK}]+", token)
         pieces = {token, *runs, *(piece for run in runs for piece in run.split(","))}

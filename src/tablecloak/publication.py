@@ -7,22 +7,23 @@ loss in particular does not appear: it is a sum of hidden values, one more equat
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
-from tablecloak.heat_map import add_heat_map, as_number, labels_of
+from tablecloak.heat_map import add_heat_map, labels_of
 from tablecloak.leaks import find_leaks
 from tablecloak.page import Page, Square
-from tablecloak.storage import write_text
+from tablecloak.storage import SECRET_MODE, write_text
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.formats import (
-    harmless,
     write_frame,
     write_json_stat,
     write_px,
@@ -30,6 +31,7 @@ from tablecloak.tables.formats import (
     write_workbook,
 )
 from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.published import published_decimals
 
 __all__ = ["public_report", "write_release"]
 
@@ -58,6 +60,7 @@ def write_release(
     title: str = "",
     formats: Sequence[str] = ("csv",),
     report: bool = True,
+    withheld: Path | None = None,
 ) -> list[Path]:
     """Write a release to a folder that holds nothing secret.
 
@@ -70,6 +73,9 @@ def write_release(
         Of "csv", "parquet", "excel", "sdmx-csv", "json-stat", "px".
     report : bool, default=True
         Whether to add a page for readers.
+    withheld : path, optional
+        Private folder to which files are moved if a hidden value stands in one of them; by default
+        they are removed.
 
     Returns
     -------
@@ -79,8 +85,10 @@ def write_release(
     ------
     InputError
         For an unknown format.
+    SolverError
+        If adjusted values cannot be written with the digits of the true ones.
     VerificationError
-        If a hidden value stands in one of the files; they are removed.
+        If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
     """
     folder, table = Path(folder), found.problem.table
     for kind in formats:
@@ -89,13 +97,16 @@ def write_release(
     about = {"title": title, "measure": table.name, "unit": table.unit, **_method(found)}
     about |= {"cells": table.n_cells, "software": f"tablecloak {version('tablecloak')}"}
     released = found.release()
+    about["decimals"] = published_decimals(
+        released[table.name].dropna().to_numpy(dtype=np.float64), table.decimals
+    )
     files = []
     for kind in formats:
         path = folder / f"table.{ENDINGS[kind]}"
         if kind in WRITERS:
             WRITERS[kind](released, about, path)
         else:
-            write_frame(harmless(released) if kind == "csv" else released, path)
+            write_frame(released, path)
         files.append(path)
     write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
     files.append(folder / "about.json")
@@ -103,7 +114,7 @@ def write_release(
         page = public_report(title or table.name, released, table.hierarchies, about)
         page.write(folder / "report.html")
         files.append(folder / "report.html")
-    _refuse_leaks(found, files, title)
+    _refuse_leaks(found, released, files, about, withheld)
     return files
 
 
@@ -120,23 +131,45 @@ def _method(found: SuppressionPattern | Adjustment) -> dict[str, object]:
     }
 
 
-def _refuse_leaks(found: SuppressionPattern | Adjustment, files: list[Path], title: str) -> None:
+def _refuse_leaks(
+    found: SuppressionPattern | Adjustment,
+    released: pd.DataFrame,
+    files: list[Path],
+    about: Mapping[str, Any],
+    withheld: Path | None,
+) -> None:
     """Take a release back if a hidden value stands in one of its files."""
     table = found.problem.table
-    if isinstance(found, SuppressionPattern):
-        hidden, published = found.suppressed, table.values[~found.suppressed]
-    else:
-        hidden, published = found.problem.sensitive, found.values
-    codes = {code for name in table.keys.columns for code in table.keys[name]}
-    # Counts of cells are no secret, and one version of a format is named by its year.
-    counts = [table.n_cells, int(hidden.sum()), 2010]
-    known = [*published.tolist(), *codes, *counts, title, table.name, table.unit]
-    leaks = find_leaks(files, table.values[hidden].tolist(), known)
-    if leaks:
-        for path in files:
+    hidden = found.suppressed if isinstance(found, SuppressionPattern) else found.problem.sensitive
+    leaks = find_leaks(files, table.values[hidden].tolist(), _structural(released, about))
+    if not leaks:
+        return
+    where = listed(sorted({leak.file.name for leak in leaks}))
+    for path in files:
+        if withheld is None:
             path.unlink(missing_ok=True)
-        where = listed(sorted({str(leak) for leak in leaks}))
-        raise VerificationError(f"A hidden value was found in {where}; the release was removed.")
+        else:
+            withheld.mkdir(parents=True, exist_ok=True)
+            path.chmod(SECRET_MODE)
+            path.replace(withheld / path.name)
+    left = "was removed" if withheld is None else f"was moved to {withheld.name}, inside"
+    raise VerificationError(
+        f"A hidden value was found in {where}; the release {left}. Look for it in the title, the "
+        f"unit or the codes; if it stands there by chance, change them."
+    )
+
+
+def _structural(released: pd.DataFrame, about: Mapping[str, Any]) -> list[object]:
+    """Numbers that everybody knows: published values, codes, names, and how many there are."""
+    measure = str(about["measure"])
+    dimensions = [name for name in released.columns if name not in (measure, "status")]
+    codes = [released[name].unique() for name in dimensions]
+    sizes = [len(known) for known in codes]
+    counts = [len(released), *sizes, math.prod(sizes), *(size - 1 for size in sizes)]
+    # One version of a format is named by its year.
+    named = [str(value) for key, value in about.items() if key != "reading"]
+    shown = released[measure].dropna().tolist()
+    return [*shown, *(code for known in codes for code in known), *counts, *named, 2010]
 
 
 def public_report(
@@ -179,7 +212,7 @@ def public_report(
     def square(cell: int) -> Square:
         if hidden[cell]:
             return Square("x", "suppressed", f"{labels[cell]}: confidential")
-        text = as_number(float(values[cell]))
+        text = f"{float(values[cell]):,.{about.get('decimals', 0)}f}"
         return Square(text, "", f"{labels[cell]}: {text}")
 
     page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))

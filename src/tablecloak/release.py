@@ -23,7 +23,7 @@ from tablecloak.suppression.intervals import IntervalPattern
 from tablecloak.suppression.intruder import Intruder
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.tables.formats import original_codes, read_frame
+from tablecloak.tables.formats import original_codes, read_frame, sdmx_names
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sensitivity import Rule
 
@@ -306,8 +306,10 @@ def _from_sdmx(frame: pd.DataFrame, keys: list[str], path: str | Path) -> pd.Dat
     if "OBS_VALUE" not in frame.columns:
         return frame
     # Codes are text, whatever they look like.
-    frame = read_frame(path, tuple(key.upper() for key in keys))
-    frame = frame.rename(columns={key.upper(): key for key in keys} | {"OBS_VALUE": "value"})
+    names = sdmx_names(keys)
+    frame = read_frame(path, tuple(names.values()))
+    back = {name: key for key, name in names.items()}
+    frame = frame.rename(columns=back | {"OBS_VALUE": "value"})
     if "CONF_STATUS" in frame.columns:
         hidden = frame["CONF_STATUS"].isin(["C", "D", "N", "S"])
         if hidden.any():

@@ -13,7 +13,13 @@ from contextlib import contextmanager
 import typer
 from rich.console import Console
 
-from tablecloak.errors import ModelError, TablecloakError, TablecloakWarning, VerificationError
+from tablecloak.errors import (
+    ModelError,
+    TablecloakError,
+    TablecloakWarning,
+    VerificationError,
+    plain,
+)
 
 __all__ = ["BAD_INPUT", "NOT_SAFE", "Reporter", "errors_as_messages", "reporting"]
 
@@ -92,4 +98,4 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _plain(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(plain(text), file=sys.stderr)

@@ -216,12 +216,14 @@ def adjust(
 ) -> None:
     """Move sensitive cells to safe values and the rest as little as possible.
 
-    Writes `cell,value` for every cell in file order, and prints one line with loss, bound, gap
+    Writes the codes and `value` for every cell, with the digits of the true values so that digits
+    do not mark changed cells (--no-integer leaves them), and prints one line with loss, bound, gap
     and seconds. Exit code 0 only if table, levels and bound were checked.
 
     Example: tablecloak adjust table.jj -o adjusted.csv --preserve regression --preserve mean:all
     """
     from tablecloak.cta.adjust import adjust as run
+    from tablecloak.cta.decimals import in_decimals
     from tablecloak.tables.formats import read_problem, write_frame
 
     del seed
@@ -238,9 +240,15 @@ def adjust(
             time_limit=time_limit,
             progress=reporter,
         )
-        values = adjusted.release()[problem.table.name].to_numpy()
-        write_frame(problem.table.keys.assign(value=values), output)
+        if integer is False:
+            frame = problem.table.keys.assign(value=adjusted.values)
+        else:
+            adjusted = in_decimals(adjusted, time_limit=time_limit)
+            frame = adjusted.release().rename(columns={problem.table.name: "value"})
+        write_frame(frame, output)
     typer.echo(adjusted.summary())
+    if integer is False:
+        typer.echo("note: more digits than the true values have tell which cells were changed")
     if repair and adjusted.notes:
         typer.echo(f"note: {adjusted.notes[-1]}")
 
@@ -264,7 +272,7 @@ def round_(
 ) -> None:
     """Round a table of counts so that it stays additive (controlled rounding), and audit it.
 
-    Writes `cell,value` for every cell in file order; this file may be published. Prints one
+    Writes the codes and `value` for every cell; this file may be published. Prints one
     line with loss, bound, gap and seconds, and one that says how many sensitive cells can be
     computed more precisely than their levels allow. If there are any, nothing is written and the
     exit code is 1: rounding does not look at the levels, so take a larger base.
@@ -300,8 +308,8 @@ def round_(
             )
         found = audit(rounded.problem, rounded, time_limit=time_limit, progress=reporter)
         if found.is_safe:
-            values = rounded.release()[problem.table.name].to_numpy()
-            write_frame(problem.table.keys.assign(value=values), output)
+            frame = rounded.release().rename(columns={problem.table.name: "value"})
+            write_frame(frame, output)
     typer.echo(rounded.summary())
     for note in rounded.notes:
         typer.echo(f"note: {note}")

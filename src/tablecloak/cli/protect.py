@@ -44,8 +44,9 @@ def protect(
     OUT/release/METHOD/ holds what may be published, of one method only; OUT/internal/ (readable
     by you only) what may not: true values, which cells are sensitive, certificates, the report.
 
-    Exit code 0: every release is proved safe; 1: one is not; 2: wrong input, or one of two
-    methods found that the problem has no solution (the release of the other is written).
+    Exit code 0: every release is proved safe; 1: one is not, or was withheld because a hidden
+    value stands in one of its files (it is kept in OUT/internal/withheld/); 2: wrong input, or one
+    of two methods found that the problem has no solution (the release of the other is written).
 
     Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
 
@@ -72,8 +73,13 @@ def protect(
         typer.echo(
             "Publish one of the two releases, never both: together they reveal hidden values."
         )
+    for name, why in result.withheld.items():
+        typer.echo(f"The release of the {name} was WITHHELD: {why}", err=True)
     if not result.is_safe:
-        typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
+        if len(result.withheld) < len(
+            [part for part in (result.pattern, result.adjustment) if part]
+        ):
+            typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
         raise typer.Exit(NOT_SAFE)
     for name, why in result.failures.items():
         typer.echo(f"No {name}: {why}", err=True)

@@ -23,6 +23,7 @@ from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.branch import BranchTree
 from tablecloak.solve.certify import check_claim, dual_bound
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_column, published_order
 
 __all__ = ["Adjustment", "DistanceBound", "Measured"]
 
@@ -230,11 +231,22 @@ class Adjustment:
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and adjusted values.
 
-        Nothing tells which cells are sensitive or how much was changed.
+        Nothing tells which cells are sensitive or how much was changed. All values have the
+        digits of the true table: see `in_decimals`, which looks for such a table if this is none.
+
+        Raises
+        ------
+        SolverError
+            If the values have more digits and no such table is found near them.
         """
-        table = self.problem.table
-        values = self.values.astype(np.int64) if self.integer else self.values
-        return table.keys.assign(**{table.name: values})
+        from tablecloak.cta.decimals import decimals_of, in_decimals
+
+        table, values = self.problem.table, in_decimals(self).values
+        order = published_order(table)
+        known = decimals_of(self)
+        decimals = None if known is None else max(known, 0)
+        keys = table.keys.iloc[order].reset_index(drop=True)
+        return keys.assign(**{table.name: published_column(values[order], decimals)})
 
     def summary(self) -> str:
         """Say in one line what was changed, and how good that is."""

@@ -22,6 +22,7 @@ import pandas as pd
 
 from tablecloak.cta.adjustment import TOLERANCE, Adjustment
 from tablecloak.errors import VerificationError, listed
+from tablecloak.tables.published import published_intervals
 
 __all__ = ["CoveringIntervals", "covering_intervals"]
 
@@ -83,7 +84,7 @@ class CoveringIntervals:
 
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and the ends of the intervals."""
-        return self.adjustment.problem.table.keys.assign(lower=self.lower, upper=self.upper)
+        return published_intervals(self.adjustment.problem.table, self.lower, self.upper)
 
     def summary(self) -> str:
         """Say in one line how much is published exactly, and how wide the rest is."""

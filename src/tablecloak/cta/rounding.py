@@ -33,6 +33,7 @@ from tablecloak.solve.certify import check_claim, dual_bound
 from tablecloak.solve.highs import LinearSolver, find_infeasibility, solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.published import published_order
 
 __all__ = ["RoundedTable", "RoundingBound", "controlled_rounding", "require_none"]
 
@@ -159,7 +160,9 @@ class RoundedTable:
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and rounded values."""
         table = self.problem.table
-        return table.keys.assign(**{table.name: self.values})
+        order = published_order(table)
+        keys = table.keys.iloc[order].reset_index(drop=True)
+        return keys.assign(**{table.name: self.values[order]})
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""

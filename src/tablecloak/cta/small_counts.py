@@ -23,6 +23,7 @@ from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.rounding import require_none
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
+from tablecloak.tables.published import published_order
 
 __all__ = ["SmallCountTable", "small_count_rounding"]
 
@@ -99,7 +100,9 @@ class SmallCountTable:
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and counts."""
         table = self.problem.table
-        return table.keys.assign(**{table.name: self.values})
+        order = published_order(table)
+        keys = table.keys.iloc[order].reset_index(drop=True)
+        return keys.assign(**{table.name: self.values[order]})
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""

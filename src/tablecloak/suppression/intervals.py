@@ -40,6 +40,7 @@ from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.published import published_intervals
 
 __all__ = ["IntervalBound", "IntervalPattern", "publish_intervals"]
 
@@ -128,10 +129,7 @@ class IntervalPattern:
 
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and both ends, equal where the value is exact."""
-        table = self.problem.table
-        ends = pd.DataFrame({"lower": self.lower, "upper": self.upper})
-        shown = ends.astype("int64") if table.integer else ends
-        return pd.concat([table.keys.reset_index(drop=True), shown], axis=1)
+        return published_intervals(self.problem.table, self.lower, self.upper)
 
     def summary(self) -> str:
         """Say in one line what is published, and how good that is. Names no value."""

@@ -13,6 +13,7 @@ from tablecloak.suppression.master import BoundCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.witness import ProtectionCertificate, Verification
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_column, published_decimals, published_order
 
 __all__ = ["SuppressionPattern"]
 
@@ -100,13 +101,16 @@ class SuppressionPattern:
         """Return what may be published: codes, and the values of published cells only.
 
         Suppressed cells have no value. Which of them are sensitive is not told, nor the loss,
-        which is a sum of hidden values.
+        which is a sum of hidden values. Order, digits and types follow from published cells.
         """
         table = self.problem.table
-        values = pd.Series(table.values).mask(self.suppressed)
-        shown = values.astype("Int64") if table.integer else values
-        status = np.where(self.suppressed, "suppressed", "published")
-        return table.keys.assign(**{table.name: shown.to_numpy(dtype=object), "status": status})
+        order = published_order(table)
+        hidden, values = self.suppressed[order], table.values[order]
+        decimals = published_decimals(values[~hidden], table.decimals)
+        status = np.where(hidden, "suppressed", "published")
+        shown = published_column(values, decimals, hidden)
+        keys = table.keys.iloc[order].reset_index(drop=True)
+        return keys.assign(**{table.name: shown, "status": status})
 
     def summary(self) -> str:
         """Say in one line what was hidden, and how good that is."""

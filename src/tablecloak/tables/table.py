@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array, csr_array, vstack
 
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import InputError, listed, plain
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -30,6 +30,10 @@ ADDITIVITY_TOLERANCE = 1e-9
 Sums of 10^6 binary numbers are off by some 1e-11 of that sum at most, while a figure that
 is really wrong in a published table is wrong by 1e-8 of it or more.
 """
+
+
+MOST_DECLARED = 15
+"""Digits that a double can hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,10 @@ class Table:
     tolerance : float, default=0
         Accepted absolute error of a relation, for tables that were rounded before. What is
         left over is moved to the right-hand side, so that the values satisfy A a = b.
+    decimals : int, optional
+        Digits after the decimal point that are published. Values must be multiples of the last
+        one, and are rounded to it, so that sums carry no binary dust. By default published
+        cells alone decide how many digits are published.
 
     Raises
     ------
@@ -81,6 +89,7 @@ class Table:
     contributions: Contributions | None = None
     holdings: Contributions | None = None
     tolerance: float = 0.0
+    decimals: int | None = None
 
     def __post_init__(self) -> None:
         fix = self.__setattr_frozen
@@ -89,7 +98,10 @@ class Table:
         fix("right_hand_side", np.array(self.right_hand_side, dtype=np.float64))
         fix("hierarchies", dict(self.hierarchies or {}))
         _check_shapes(self)
+        _check_names(self)
         _check_finite(self)
+        if self.decimals is not None:
+            fix("values", _read_only(_in_decimals(self)))
         _check_unique(self)
         _check_additive(self)
         residual = self.relations @ self.values - self.right_hand_side
@@ -121,6 +133,7 @@ class Table:
         unit: str = "",
         integer: bool | None = None,
         tolerance: float = 0.0,
+        decimals: int | None = None,
     ) -> Table:
         """Read a table that is already tabulated, one row for each cell, totals included.
 
@@ -138,7 +151,7 @@ class Table:
             Column with the number of contributors.
         largest : sequence of str, default=()
             Columns with the largest contributions, the largest first.
-        unit, integer, tolerance
+        unit, integer, tolerance, decimals
             See `Table`.
 
         Returns
@@ -183,6 +196,7 @@ class Table:
             integer=integer,
             contributions=contributions,
             tolerance=tolerance,
+            decimals=decimals,
         )
 
     # -- what it says ---------------------------------------------------------------------
@@ -309,6 +323,7 @@ def link(*tables: Table) -> Table:
         unit=tables[0].unit,
         integer=all(bool(table.integer) for table in tables),
         tolerance=max(table.tolerance for table in tables),
+        decimals=_common(table.decimals for table in tables),
         **merged,
     )
 
@@ -410,6 +425,60 @@ def _check_shapes(table: Table) -> None:
             f"The table has {n} values but {found[0]} keys, {found[1]} columns in `relations` "
             f"and {found[2]} right-hand sides for {m} relations. All must fit together."
         )
+
+
+RESERVED = ("status", "value", "lower", "upper")
+"""Names of columns of releases."""
+
+
+def _check_names(table: Table) -> None:
+    """Refuse dimensions that a column of a release would overwrite, and text that steers."""
+    names = list(map(str, table.keys.columns))
+    texts = [*names, table.name, table.unit, *(c for n in names for c in table.keys[n].unique())]
+    odd = next((text for text in map(str, texts) if plain(text) != text), None)
+    if odd is not None:
+        raise InputError(
+            f"The code or name {odd!r} holds a control character, which can steer a terminal or a "
+            f"printer. Remove it from the data."
+        )
+    taken = [name for name in names if name in (*RESERVED, table.name)]
+    if taken or table.name == "status" or len(set(names)) < len(names):
+        name = taken[0] if taken else table.name
+        what = "dimension" if taken else "measure" if table.name == "status" else "second dimension"
+        raise InputError(
+            f"A {what} has the name {name!r}, like the measure or a column of results "
+            f"({listed(RESERVED)}), which would overwrite it. Give it another name, such as "
+            f"'{name}_code'; a job file names the column apart: [dimensions.{name}_code] with "
+            f"column = {name!r}."
+        )
+
+
+def _in_decimals(table: Table) -> Floats:
+    """Values rounded to the declared digits, of which they must be multiples."""
+    decimals = table.decimals
+    if not isinstance(decimals, int) or abs(decimals) > MOST_DECLARED:
+        raise InputError(
+            f"`decimals` must be a whole number from -{MOST_DECLARED} to {MOST_DECLARED}. Got "
+            f"{decimals!r}."
+        )
+    values: Floats = np.round(table.values, decimals)
+    accepted = np.maximum(ADDITIVITY_TOLERANCE * np.abs(values), table.tolerance)
+    off = np.flatnonzero(np.abs(values - table.values) > np.minimum(accepted, 10.0**-decimals / 4))
+    if len(off):
+        raise InputError(
+            f"Cell {table.label(int(off[0]))} has the value {float(table.values[off[0]])!r}, but "
+            f"the table is declared with {decimals} decimals ({len(off)} such cells). Round the "
+            f"table so that it adds up, or declare more decimals.",
+            cells=off,
+        )
+    return values
+
+
+def _common(given: Iterator[int | None]) -> int | None:
+    """Return the most digits that linked tables declare; None if one of them declares none."""
+    declared = list(given)
+    known = [decimals for decimals in declared if decimals is not None]
+    return max(known) if len(known) == len(declared) else None
 
 
 def _check_finite(table: Table) -> None:

@@ -162,6 +162,7 @@ def tabulate(
             roles,
             unit,
             rounding,
+            decimals,
         )
         for names in _checked_tables(tables, hierarchies)
     ]
@@ -557,6 +558,7 @@ def _one_table(
     roles: _Roles,
     unit: str,
     rounding: float,
+    decimals: int | None,
 ) -> Table:
     """Roll the leaves up to all cells of one table; each leaf is off by up to `rounding`."""
     ancestors = [_ancestors(tree) for tree in trees.values()]
@@ -584,6 +586,7 @@ def _one_table(
         unit=unit,
         contributions=found["contributions"],
         holdings=found.get("holdings"),
+        decimals=decimals,
     )
 
 

@@ -1,7 +1,12 @@
 """File formats: one sibling for each."""
 
 from tablecloak.tables.formats.excel import write_workbook
-from tablecloak.tables.formats.exchange import write_json_stat, write_px, write_sdmx_csv
+from tablecloak.tables.formats.exchange import (
+    sdmx_names,
+    write_json_stat,
+    write_px,
+    write_sdmx_csv,
+)
 from tablecloak.tables.formats.frames import (
     existing,
     harmless,
@@ -24,6 +29,7 @@ __all__ = [
     "read_jj",
     "read_problem",
     "replace_columns",
+    "sdmx_names",
     "write_frame",
     "write_jj",
     "write_json_stat",

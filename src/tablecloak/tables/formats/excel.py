@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.storage import replacing
+from tablecloak.tables.formats.frames import marked
 
 __all__ = ["write_workbook"]
 
@@ -56,6 +61,7 @@ def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: st
     sheet.append(list(map(str, shown.columns)))
     for square in sheet[1]:
         square.font = bold
+        _as_text(square)
     for at, row in enumerate(shown.itertuples(index=False)):
         secret = hidden is not None and bool(hidden.iloc[at])
         entries = [*map(str, row[:-1]), "x" if secret else _number(row[-1])]
@@ -73,7 +79,27 @@ def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: st
             _as_text(square)
     book.properties.creator = str(about.get("software", "tablecloak"))
     with replacing(path) as temporary:
-        book.save(temporary)
+        _save(book, temporary)
+
+
+def _save(book: Any, path: Path) -> None:
+    """Save a workbook without the times of writing: the same release gives the same bytes."""
+    from openpyxl.xml.constants import ARC_CORE
+
+    buffer = io.BytesIO()
+    book.save(buffer)
+    with zipfile.ZipFile(buffer) as written, zipfile.ZipFile(path, "w") as archive:
+        for name in written.namelist():
+            content = written.read(name)
+            if name == ARC_CORE:
+                content = _TIME.sub(EPOCH, content)
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+
+
+_TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+EPOCH = b"1980-01-01T00:00:00Z"
 
 
 def _number(value: object) -> float | int:
@@ -85,4 +111,4 @@ def _as_text(square: object) -> None:
     """Mark text as text, also where it begins like a formula."""
     if isinstance(square.value, str):  # type: ignore[attr-defined]
         square.data_type = "s"  # type: ignore[attr-defined]
-        square.quotePrefix = square.value[:1] in ("=", "+", "-", "@")  # type: ignore[attr-defined]
+        square.quotePrefix = marked(square.value) != square.value  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.storage import replacing, write_text
+from tablecloak.tables.formats.frames import harmless
 
-__all__ = ["write_json_stat", "write_px", "write_sdmx_csv"]
+__all__ = ["sdmx_names", "write_json_stat", "write_px", "write_sdmx_csv"]
 
 NORMAL, ESTIMATED, SUPPRESSED = "A", "E", "Q"
 """CL_OBS_STATUS: normal, estimated, missing because it is suppressed."""
@@ -44,21 +45,34 @@ def write_sdmx_csv(released: pd.DataFrame, about: Mapping[str, object], path: st
     released : pandas.DataFrame
         What `SuppressionPattern.release` or `Adjustment.release` returns.
     about : mapping of str to object
-        ``measure`` and ``method`` are used.
+        ``measure`` is used, in other formats also ``title``, ``unit``, ``decimals``, ``reading``.
     path : str or path
     """
     measure, hidden = str(about["measure"]), _hidden(released)
     dimensions = [name for name in released.columns if name not in (measure, "status")]
     status = NORMAL if "status" in released else ESTIMATED
-    frame = released[dimensions].rename(columns={name: str(name).upper() for name in dimensions})
+    frame = released[dimensions].rename(columns=sdmx_names(dimensions))
     frame.insert(0, "DATAFLOW", f"TABLECLOAK:{measure}(1.0)")
     frame = frame.assign(
-        OBS_VALUE=released[measure].where(~hidden, None),
+        OBS_VALUE=released[measure],
         OBS_STATUS=hidden.map({True: SUPPRESSED, False: status}),
         CONF_STATUS=hidden.map({True: CONFIDENTIAL, False: FREE}),
     )
     with replacing(path) as temporary:
-        frame.to_csv(temporary, index=False)
+        harmless(frame).to_csv(temporary, index=False)
+
+
+def sdmx_names(dimensions: Sequence[str]) -> dict[str, str]:
+    """Column of each dimension in SDMX-CSV: in capitals, unless two would be the same."""
+    names: dict[str, str] = {}
+    taken = {"DATAFLOW", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"}
+    for dimension in map(str, dimensions):
+        name, number = dimension.upper(), 2
+        while name in taken:
+            name, number = f"{dimension.upper()}_{number}", number + 1
+        names[dimension] = name
+        taken.add(name)
+    return names
 
 
 def write_json_stat(released: pd.DataFrame, about: Mapping[str, object], path: str | Path) -> None:
@@ -87,7 +101,11 @@ def write_json_stat(released: pd.DataFrame, about: Mapping[str, object], path: s
         },
         "value": values,
         "status": status,
-        "extension": {"measure": measure, "unit": str(about.get("unit", ""))},
+        "extension": {
+            "measure": measure,
+            "unit": str(about.get("unit", "")),
+            "decimals": about.get("decimals", 0),
+        },
     }
     write_text(path, json.dumps(content, ensure_ascii=False) + "\n")
 
@@ -102,19 +120,18 @@ def write_px(released: pd.DataFrame, about: Mapping[str, object], path: str | Pa
         zip(
             _places(released, codes),
             (
-                '".."' if secret else f"{_number(found)}"
+                '".."' if secret else f"{float(found):.{about.get('decimals', 0)}f}"
                 for found, secret in zip(released[measure], hidden, strict=True)
             ),
             strict=True,
         )
     )
-    whole = all(float(found) == int(float(found)) for found in released[measure][~hidden])
     lines = [
         'CHARSET="ANSI";',
         'AXIS-VERSION="2010";',
         'CODEPAGE="utf-8";',
         'LANGUAGE="en";',
-        f"DECIMALS={0 if whole else 6};",
+        f"DECIMALS={about.get('decimals', 0)};",
         f"MATRIX={_quoted(measure[:20])};",
         f'SUBJECT-CODE="TC";\nSUBJECT-AREA={_quoted(measure)};',
         f"TITLE={_quoted(str(about.get('title') or measure))};",

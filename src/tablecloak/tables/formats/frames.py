@@ -9,6 +9,7 @@ number of contributors and the largest of them.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tablecloak.tables.formats.jj import read_jj, relation_matrix, write_jj
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["numbers", "read_frame", "read_problem", "write_frame", "write_problem"]
+__all__ = ["harmless", "numbers", "read_frame", "read_problem", "write_frame", "write_problem"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -99,7 +100,8 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     try:
         if _kind(path) == "parquet":
             return pd.read_parquet(path)
-        frame: pd.DataFrame = pd.read_csv(path, dtype=dict.fromkeys(text_columns, str), **EXACT)
+        kinds = dict.fromkeys([*text_columns, *map(marked, text_columns)], str)
+        frame: pd.DataFrame = pd.read_csv(path, dtype=kinds, **EXACT)
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
     if not isinstance(frame.index, pd.RangeIndex):
@@ -108,7 +110,7 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
             f"{path}: its rows have more entries than its header. Name all columns, or leave out "
             f"the separator at the end of the rows."
         )
-    return frame
+    return frame.rename(columns=unmarked)
 
 
 def existing(path: str | Path) -> Path:
@@ -133,35 +135,41 @@ def write_frame(frame: pd.DataFrame, path: str | Path, *, secret: bool = False) 
         if kind == "parquet":
             frame.to_parquet(temporary, index=False)
         else:
-            frame.to_csv(temporary, index=False)
+            harmless(frame).to_csv(temporary, index=False)
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_CALCULATED = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_MARKED = re.compile(r"''*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame in which no text would be calculated by a spreadsheet that opens the CSV.
 
-    Text that begins like a formula gets an apostrophe in front; numbers stay. `original_codes`
-    takes it away again.
+    Text that begins like a formula gets an apostrophe in front, in names of columns too; numbers
+    stay. `original_codes` takes it away again.
     """
-    return frame.assign(
-        **{
-            name: frame[name].map(
-                lambda text: f"'{text}" if str(text).startswith(FORMULA) else text
-            )
-            for name in frame.columns
-            if name in frame.select_dtypes(exclude="number").columns
-            and frame[name].map(lambda entry: isinstance(entry, str)).all()
-        }
-    )
+    plain = frame.rename(columns=marked)
+    for at, column in enumerate(plain.columns):
+        if not pd.api.types.is_numeric_dtype(plain.dtypes.iloc[at]):
+            plain[column] = plain[column].map(marked)
+    return plain
+
+
+def marked(entry: Any) -> Any:
+    """Put an apostrophe in front of text that begins like a formula."""
+    if isinstance(entry, str) and _CALCULATED.match(entry):
+        return f"'{entry}"
+    return entry
+
+
+def unmarked(entry: Any) -> Any:
+    """Take away the apostrophe that `marked` put in front."""
+    return entry[1:] if isinstance(entry, str) and _MARKED.match(entry) else entry
 
 
 def original_codes(column: pd.Series) -> pd.Series:
     """Undo what `harmless` did to a column of codes."""
-    text = column.astype(str)
-    marked = text.str.startswith("'") & text.str.slice(1, 2).isin(FORMULA)
-    return text.where(~marked, text.str.slice(1))
+    return column.astype(str).map(unmarked)
 
 
 def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
@@ -183,7 +191,7 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     _check_order(frame, path)
     matrix, right_hand_side = _read_relations(relations, _beside(path, "relations"), n_cells)
     keys = (
-        frame[codes].astype(str)
+        frame[codes].apply(original_codes)
         if codes
         else pd.DataFrame({"cell": np.arange(n_cells).astype(str)})
     )
@@ -283,6 +291,8 @@ def _read_contributions(path: Path, n_cells: int) -> dict[str, Contributions]:
     first = read_frame(path)
     text = tuple(column for column in first.columns if column.startswith("contributor_"))
     frame = read_frame(path, text)
+    for name in text:
+        frame[name] = frame[name].map(unmarked)
     found = {}
     for level, attribute in (("contributor", "contributions"), ("holding", "holdings")):
         rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")

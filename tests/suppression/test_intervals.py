@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
+import naive_attacks as naive
 import tablecloak as tc
 from tablecloak.suppression.attack import with_finite_bounds
 
@@ -146,3 +148,80 @@ def test_interruption_keeps_the_proved_intervals():
     assert len(calls) == 3
     assert tc.audit(found.problem, found).is_safe
     assert found.gap > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("require", ["two-sided", "width", "upper"])
+def test_100_random_releases_survive_a_naive_attack_for_every_requirement(require):
+    published = 0
+    for seed in range(100):
+        problem = naive.random_problem(seed)
+        try:
+            found = tc.publish_intervals(problem, require=require, time_limit=0.3, seed=seed)
+        except tc.ModelError:
+            wide_open = naive.intervals_of(problem, ~problem.frozen)
+            assert naive.exposed(problem, *wide_open, require), seed
+            continue
+        published += 1
+        low, high = naive.ends_of(problem, found.release())
+        values = problem.table.values
+        assert np.all((low <= values) & (values <= high)), seed
+        must, exact = problem.sensitive | problem.forced, low == high
+        assert not np.any(exact & must), seed
+        assert not np.any(~exact & problem.frozen), seed
+        assert not naive.exposed(problem, low, high, require), seed
+        assert 0 <= found.bound <= found.narrowest * (1 + 1e-6), seed
+    assert published > 70
+
+
+def test_cells_without_levels_and_forced_cells_are_not_published_as_they_are():
+    problem = tc.examples.cox_rounded()
+    sensitive = np.flatnonzero(problem.sensitive)
+    forced = int(np.flatnonzero(~problem.sensitive)[0])
+    status = problem.status.copy()
+    status[forced] = "m"
+    level = problem.upper_protection.copy()
+    level[sensitive[0]] = 0
+    high = problem.upper_bound.copy()
+    high[forced] = np.inf
+    problem = problem.with_changes(
+        status=status, lower_protection=level, upper_protection=level, upper_bound=high
+    )
+    found = tc.publish_intervals(problem, blur=0)
+    assert found.upper[sensitive[0]] - found.lower[sensitive[0]] >= 1
+    assert (found.lower[forced], found.upper[forced]) == (problem.lower_bound[forced], np.inf)
+    assert np.isfinite(found.loss)
+    assert tc.audit(problem, found.release()).is_safe
+
+
+def test_ends_are_rounded_outwards_to_the_decimals_of_the_table():
+    problem = tc.examples.cox_rounded()
+    cell = int(np.flatnonzero(problem.sensitive)[0])
+    value, room = problem.table.values[cell], problem.upper_protection[cell] + 0.44
+    high = problem.upper_bound.copy()
+    high[cell] = value + room
+    level = np.where(problem.sensitive, problem.upper_protection + 0.44, 0.0)
+    found = tc.publish_intervals(problem.with_changes(upper_bound=high, upper_protection=level))
+    assert naive.ends_of(problem, found.release())[1][cell] == value + np.ceil(room)
+    tenth = tc.Table(problem.table.keys, problem.table.values / 10, problem.table.relations,
+                     problem.table.right_hand_side / 10)  # fmt: skip
+    small = {name: getattr(problem, name) / 10 for name in
+             ("lower_protection", "upper_protection", "lower_bound", "upper_bound")}  # fmt: skip
+    tenths = replace(problem, table=tenth, **small)
+    release = tc.publish_intervals(tenths, seed=3).release()
+    for name in ("lower", "upper"):
+        assert np.array_equal(release[name], np.round(release[name], 1))
+
+
+def test_cells_that_no_interval_protects_are_named():
+    problem = tc.examples.cox_rounded()
+    values, sensitive = problem.table.values, problem.sensitive
+    frozen = problem.with_changes(status=np.where(sensitive, "u", "z"))
+    with pytest.raises(tc.ModelError, match="cannot be protected by intervals, however wide"):
+        tc.publish_intervals(frozen)
+    known = np.where(sensitive, values, problem.upper_bound)
+    unasked = problem.with_changes(
+        lower_protection=0, upper_protection=0, lower_bound=values, upper_bound=known
+    )
+    with pytest.raises(tc.ModelError, match="external bounds closer together"):
+        tc.publish_intervals(unasked)

@@ -275,6 +275,8 @@ class _Separator:
             found.append(row)
 
     def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
+        # A cell that no witness moves is hidden for nothing.
+        hidden = hidden & (pool.moved() | self.master.fixed[self.system.cells])
         candidate = Candidate(hidden, pool, self.best.weights)
         if candidate.is_proved and candidate.loss < self.best.loss:
             self.best = candidate

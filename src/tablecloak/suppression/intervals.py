@@ -10,6 +10,8 @@ v: for every multiplier gamma of the relations, with alpha - beta = e_p - A^T ga
 is made between the best intervals that are proved and those of the relaxation, so that every
 round either improves the first or cuts off the second.
 
+Ends are rounded outwards to the decimals of the table, and the proof is made anew between them.
+
 References
 ----------
 .. [1] Fischetti, Salazar: Partial cell suppression: a new methodology for statistical
@@ -30,13 +32,13 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 
-from tablecloak.errors import InputError, SolverError
+from tablecloak.errors import InputError, ModelError, SolverError, listed
 from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds, with_intervals
 from tablecloak.suppression.master import CapacityRow
-from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.requirement import Requirement, decimals_of, needs_of
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
@@ -53,6 +55,15 @@ GAP = 1e-4
 
 STEP = 0.6
 """Where to attack between the best proved intervals (0) and those of the relaxation (1)."""
+
+NOISE = 1e-9
+"""Share of a width that may be the noise of a solver: ends are rounded without it first."""
+
+DIGITS = 3
+"""Digits of a width to which ends are rounded where values are no decimal numbers."""
+
+FARTHEST = 1e6
+"""Farthest move of any cell, in needs, in the program that makes the first intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +88,9 @@ class IntervalBound:
         """Return the bound that the proof supports, by sparse products alone."""
         finite = with_finite_bounds(self.problem)
         system = System.of(finite, needs_of(finite, self.requirement), ~finite.frozen)
-        master = _Master(system, finite.weights[system.cells])
-        return master.loss_of(dual_bound(master.with_rows(self.rows), self.duals))
+        master = _Master(system, _costs(finite)[system.cells])
+        # No width is negative, so 0 is always a bound.
+        return max(master.loss_of(dual_bound(master.with_rows(self.rows), self.duals)), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +101,8 @@ class IntervalPattern:
     ----------
     problem : ProtectionProblem
     lower, upper : numpy.ndarray of float, shape (n_cells,)
-        Ends to publish; equal where the value itself is published.
+        Ends to publish; equal where the value itself is published. Of a cell that must be
+        suppressed without being sensitive they are the external bounds, perhaps infinite.
     requirement : Requirement
     certificate : ProtectionCertificate
         Proof that an intruder who takes the intervals for bounds comes no closer than allowed.
@@ -119,8 +132,9 @@ class IntervalPattern:
 
     @property
     def loss(self) -> float:
-        """Sum of widths, each times the weight of its cell."""
-        return float(self.problem.weights @ (self.upper - self.lower))
+        """Sum of widths, each times the weight of its cell; forced cells do not count."""
+        counted = ~self.problem.forced
+        return float((self.problem.weights * (self.upper - self.lower))[counted].sum())
 
     @property
     def gap(self) -> float:
@@ -207,20 +221,11 @@ def publish_intervals(
         problem = problem.with_weights(weights)
     finite = with_finite_bounds(problem)
     system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
-    search = _Search(system, finite.weights[system.cells], started + time_limit, progress)
+    search = _Search(problem, system, _costs(finite)[system.cells], started + time_limit, progress)
     search.run()
     up, down = _envelope(search.pool)
-    widths = (up, down) if blur == 0 else _blurred(up, down, blur, np.random.default_rng(seed))
-    values = finite.table.values
-    upper, lower = values.copy(), values.copy()
-    upper[system.cells] += widths[0]
-    lower[system.cells] -= widths[1]
-    if finite.table.integer:
-        upper, lower = np.ceil(upper - 1e-9), np.floor(lower + 1e-9)
-    upper, lower = np.minimum(upper, finite.upper_bound), np.maximum(lower, finite.lower_bound)
-    known = with_intervals(finite, lower, upper)
-    proof = certificate_of(known, upper > lower, requirement, [search.pool])
-    proof.verify()
+    random = None if blur == 0 else (blur, np.random.default_rng(seed))
+    lower, upper, proof = _published(problem, finite, search, requirement, random)
     bound = IntervalBound(problem, requirement, search.rows, search.duals)
     return IntervalPattern(
         problem=problem,
@@ -230,15 +235,101 @@ def publish_intervals(
         certificate=proof,
         bound_certificate=bound,
         bound=bound.verify(),
-        narrowest=float(finite.weights[system.cells] @ (up + down)),
+        narrowest=float(_costs(finite)[system.cells] @ (up + down)),
         seconds=time.monotonic() - started,
     )
 
 
+def _costs(problem: ProtectionProblem) -> Floats:
+    """Loss of one unit of width of each cell; forced cells are wide open anyway."""
+    return np.where(problem.forced, 0.0, problem.weights)
+
+
+def _published(
+    problem: ProtectionProblem,
+    finite: ProtectionProblem,
+    search: _Search,
+    requirement: Requirement,
+    blur: tuple[float, np.random.Generator] | None,
+) -> tuple[Floats, Floats, ProtectionCertificate]:
+    """Ends to publish, and the verified proof that they protect.
+
+    Ends without the noise of the solver come first; if no proof fits between them, those that
+    hold every witness as it is.
+
+    Raises
+    ------
+    SolverError
+        If neither can be proved.
+    """
+    system, values = search.system, finite.table.values
+    widths = _envelope(search.pool)
+    if blur is not None:
+        widths = _blurred(*widths, *blur)
+    for noise in (NOISE, 0.0):
+        upper, lower = values.copy(), values.copy()
+        upper[system.cells] += widths[0] * (1 - noise)
+        lower[system.cells] -= widths[1] * (1 - noise)
+        lower, upper = _outwards(problem, lower, upper)
+        known = with_intervals(finite, lower, upper)
+        pool = search.proved(known.lower_bound - values, known.upper_bound - values)
+        if not np.any(pool.open):
+            proof = certificate_of(known, upper > lower, requirement, [pool])
+            proof.verify()
+            return lower, upper, proof
+    raise SolverError(
+        f"{int(pool.open.sum())} sensitive cells could not be proved between the ends found. "
+        f"Raise the levels, or publish a suppression pattern."
+    )
+
+
+def _outwards(problem: ProtectionProblem, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Cut intervals at the external bounds, then round their ends outwards to the last digit.
+
+    The digits are those of the table; where its values are no decimal numbers, the first digits
+    of each width. What lies beyond an external bound after that does no harm.
+    """
+    open_ = upper > lower
+    lower, upper = np.maximum(lower, problem.lower_bound), np.minimum(upper, problem.upper_bound)
+    decimals = decimals_of(problem)
+    if decimals is None:
+        width = np.where(open_, upper - lower, 1.0)
+        places = np.clip(DIGITS - 1 - np.floor(np.log10(width)), -300, 300)
+    else:
+        places = np.full(len(upper), float(decimals))
+    lower = np.where(open_, _rounded(lower, places, np.floor), lower)
+    upper = np.where(open_, _rounded(upper, places, np.ceil), upper)
+    forced = problem.forced
+    return (
+        np.where(forced, problem.lower_bound, lower),
+        np.where(forced, problem.upper_bound, upper),
+    )
+
+
+def _rounded(ends: Floats, places: Floats, towards: np.ufunc) -> Floats:
+    """Round to a number of decimals; a power of ten divides exactly what it is a factor of."""
+    power = 10.0 ** np.abs(places)
+    scaled = np.where(places >= 0, ends * power, ends / power)
+    # A decimal number is read as such, though its product with a power of ten is off by a digit.
+    near = np.rint(scaled)
+    back = np.where(places >= 0, near / power, near * power)
+    whole = np.where(back == ends, near, towards(scaled))
+    found: Floats = np.where(places >= 0, whole / power, whole * power)
+    return found
+
+
 def _envelope(pool: WitnessPool) -> tuple[Floats, Floats]:
     """How far the witnesses in use move each cell up and down."""
-    up, down = np.zeros(pool.system.n_unknown), np.zeros(pool.system.n_unknown)
-    for cells, moves in pool.proof(np.ones(len(pool.needs.cells), dtype=bool))[2]:
+    every = np.ones(len(pool.needs.cells), dtype=bool)
+    return _reach(pool.system.n_unknown, pool.proof(every)[2])
+
+
+def _reach(
+    n_unknown: int, witnesses: list[tuple[npt.NDArray[np.int64], Floats]]
+) -> tuple[Floats, Floats]:
+    """How far some witnesses move each cell up and down."""
+    up, down = np.zeros(n_unknown), np.zeros(n_unknown)
+    for cells, moves in witnesses:
         up[cells] = np.maximum(up[cells], moves)
         down[cells] = np.maximum(down[cells], -moves)
     return up, down
@@ -310,9 +401,16 @@ class _Search:
     """The best proved intervals, the relaxation, and what lies between them."""
 
     def __init__(
-        self, system: System, weights: Floats, deadline: float, progress: Progress | None
+        self,
+        problem: ProtectionProblem,
+        system: System,
+        weights: Floats,
+        deadline: float,
+        progress: Progress | None,
     ) -> None:
+        self.problem = problem
         self.system, self.deadline, self.progress = system, deadline, progress
+        self.open = np.tile(problem.forced[system.cells], 2)
         self.master = _Master(system, weights)
         self.solver = LinearSolver(self.master.program)
         self.attack = Attack(system)
@@ -328,14 +426,43 @@ class _Search:
 
         Raises
         ------
-        SolverError
-            If the first intervals do not pass the attack.
+        ModelError
+            Names the cells that cannot be protected even if every interval is wide open.
         """
-        inner = _widened(self.system, self.master.program.cost)
-        if self._attacked(inner):
-            raise SolverError("The first intervals did not pass the attack on them.")
+        prove(self.attack, self.pool)
+        impossible = self.system.needs.cells[self.pool.open]
+        if len(impossible):
+            cells = self.system.cells[impossible]
+            raise ModelError(
+                f"{len(cells)} sensitive cells cannot be protected by intervals, however wide: "
+                f"{listed(self.problem.table.labels(cells))}. Lower their levels, widen the "
+                f"external bounds, or unfreeze cells in their relations.",
+                cells=cells,
+            )
         with contextlib.suppress(KeyboardInterrupt):
-            self._close_in(inner)
+            self._close_in(self._first())
+
+    def proved(self, low: Floats, high: Floats) -> WitnessPool:
+        """Prove what can be proved between some ends, given as distances for all cells."""
+        cells = self.system.cells
+        return self._proved(replace(self.system, low=low[cells], high=high[cells]))[0]
+
+    def _first(self) -> Floats:
+        """Return the first intervals; those of the witnesses at hand if none are narrower."""
+        if time.monotonic() < self.deadline:
+            found = _widened(self.system, self.master.program.cost, self.open, self.deadline)
+            spare = self.pool
+            passed, _, pool = self._attacked(found)
+            if not passed:
+                # What is still open gets the room that its witness takes.
+                used = spare.proof(pool.open)[2]
+                both = np.concatenate(_reach(self.system.n_unknown, used)) / self.system.unit
+                self._attacked(np.maximum(found, both))
+        return self._inner()
+
+    def _inner(self) -> Floats:
+        """Return the intervals that the proof at hand takes, in median levels."""
+        return np.concatenate(_envelope(self.pool)) / self.system.unit
 
     def _close_in(self, inner: Floats) -> None:
         """Improve the intervals, or cut off the relaxation, round after round."""
@@ -345,12 +472,13 @@ class _Search:
             self._report(value)
             if value - self.bound <= GAP * value or time.monotonic() > self.deadline:
                 return
-            query = inner + step * (outer - inner)
-            found = self._attacked(query)
-            step = STEP if found else 1.0
-            if not found:
-                inner = query
+            passed, found, _ = self._attacked(inner + step * (outer - inner))
+            step = 1.0 if passed else STEP
+            if passed:
+                inner = self._inner()
                 continue
+            if not found:
+                return
             self.rows.extend(found)
             matrix = csr_array(vstack([self.master.row(proof) for proof in found], format="csr"))
             self.solver.add_rows(matrix, np.ones(len(found)), np.full(len(found), np.inf))
@@ -361,24 +489,37 @@ class _Search:
             if solution.bound > self.bound:
                 self.bound, self.duals = solution.bound, solution.duals
 
-    def _attacked(self, intervals: Floats) -> list[CapacityRow]:
-        """Rows that some intervals violate; if there are none, keep the proof."""
-        system, unit = self.system, self.system.unit
-        up, down = np.split(intervals * unit, 2)
-        within = replace(system, low=-down, high=up)
-        pool = WitnessPool(within)
-        for cells, moves in self.pool.rows.values():
-            pool.add_sparse(cells, moves)
-        self.attack.know(within)
-        failures = prove(self.attack, pool)
+    def _attacked(self, intervals: Floats) -> tuple[bool, list[CapacityRow], WitnessPool]:
+        """Whether some intervals protect, and if not, rows that they violate.
+
+        If they do, the proof is kept.
+        """
+        system = self.system
+        up, down = np.split(intervals * system.unit, 2)
+        forced = self.open[: system.n_unknown]
+        within = replace(
+            system,
+            low=np.where(forced, system.low, np.maximum(-down, system.low)),
+            high=np.where(forced, system.high, np.minimum(up, system.high)),
+        )
+        pool, failures = self._proved(within)
         if not np.any(pool.open):
             self.pool = pool
-            return []
-        return [
+            return True, [], pool
+        rows = [
             proof
             for index in np.flatnonzero(pool.open).tolist()
             if (proof := self._row(pool, index, failures)) is not None
         ]
+        return False, rows, pool
+
+    def _proved(self, within: System) -> tuple[WitnessPool, dict[tuple[int, int], Extreme]]:
+        """Attack all needs within some room, starting from the witnesses at hand."""
+        pool = WitnessPool(within)
+        for cells, moves in self.pool.rows.values():
+            pool.add_sparse(cells, moves)
+        self.attack.know(within)
+        return pool, prove(self.attack, pool)
 
     def _row(
         self, pool: WitnessPool, index: int, failures: dict[tuple[int, int], Extreme]
@@ -406,14 +547,15 @@ class _Search:
             self.progress("intervals", loss(value), loss(self.bound), len(self.rows))
 
 
-def _widened(system: System, cost: Floats) -> Floats:
+def _widened(system: System, cost: Floats, open_: Flags, deadline: float) -> Floats:
     """First intervals: widen them for one need after another by the cheapest program.
 
     Columns are what the interval already allows, for nothing, and what must be added; upwards
-    and downwards.
+    and downwards. Each program is measured in its own need. What has no solution in a program is
+    left to the caller.
     """
-    n, unit, needs = system.n_unknown, system.unit, system.needs
-    room = np.concatenate([system.high, -system.low]) / unit
+    n = system.n_unknown
+    room = np.concatenate([system.high, -system.low])
     zero = np.zeros(len(system.rows))
     both = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
     solver = LinearSolver(
@@ -423,31 +565,39 @@ def _widened(system: System, cost: Floats) -> Floats:
             zero,
             zero,
             np.zeros(4 * n),
-            np.concatenate([np.zeros(2 * n), room]),
+            np.zeros(4 * n),
         ),
         once=True,
     )
-    allowed = np.zeros(2 * n)
+    allowed = np.where(open_, room, 0.0)
+    every = np.arange(4 * n)
+    for cell, sign, need in _distances(system):
+        if time.monotonic() > deadline:
+            break
+        upper = np.minimum(np.concatenate([allowed, room - allowed]) / need, FARTHEST)
+        lower = np.zeros(4 * n)
+        at, other = (cell, cell + n) if sign > 0 else (cell + n, cell)
+        had = upper[at]
+        lower[at] = min(had, 1.0)
+        lower[at + 2 * n] = min(1.0 - lower[at], upper[at + 2 * n])
+        upper[[other, other + 2 * n]] = 0.0
+        solver.change_bounds(every, lower, upper)
+        solution = solver.solve()
+        if len(solution.x):
+            added = np.maximum(solution.x[2 * n :], 0.0) * need
+            allowed = np.minimum(allowed + added, room)
+    return allowed / system.unit
+
+
+def _distances(system: System) -> list[tuple[int, int, float]]:
+    """How far each cell must move and in which direction, the largest needs first."""
+    needs = system.needs
     size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    found = []
     for index in np.argsort(-size, kind="stable").tolist():
         cell = int(needs.cells[index])
-        above, below = needs.upper[index], needs.lower[index]
-        lacking = max(needs.width[index] - above - below, 0.0)
-        more = min(lacking, system.high[cell] - above)
-        for at, need in ((cell, above + more), (cell + n, below + lacking - more)):
-            if need <= 0:
-                continue
-            other = at + n if at < n else at - n
-            columns = np.array([at, at + 2 * n, other, other + 2 * n])
-            wanted = min(need / unit, room[at])
-            had = allowed[at]
-            lower = np.array([min(had, wanted), max(wanted - had, 0.0), 0.0, 0.0])
-            solver.change_bounds(columns, lower, np.array([had, room[at] - had, 0.0, 0.0]))
-            solution = solver.solve()
-            if not len(solution.x):
-                raise SolverError("A sensitive cell cannot be protected by intervals.")
-            x = np.maximum(solution.x[2 * n :], 0.0)
-            allowed = np.minimum(allowed + x, room)
-            every = np.arange(4 * n)
-            solver.change_bounds(every, np.zeros(4 * n), np.concatenate([allowed, room - allowed]))
-    return allowed
+        above, below = float(needs.upper[index]), float(needs.lower[index])
+        lacking = max(float(needs.width[index]) - above - below, 0.0)
+        more = min(lacking, max(float(system.high[cell]) - above, 0.0))
+        found += [(cell, 1, above + more), (cell, -1, below + lacking - more)]
+    return [(cell, sign, need) for cell, sign, need in found if need > 0]

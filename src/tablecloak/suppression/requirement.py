@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import common_decimals
 
-__all__ = ["Needs", "Requirement", "needs_of"]
+__all__ = ["Needs", "Requirement", "decimals_of", "needs_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
+
+REAL_DIGIT = 1e-6
+"""What counts as last digit of values that are no decimal numbers, as a share of their median."""
+
+LEAST_SHARE = 1e-8
+"""Least width of the interval of any sensitive cell, as a share of its value: an interval of a few
+rounding errors tells the value."""
 
 
 class Requirement(Enum):
     """Which interval an intruder must be left with, for a sensitive cell p with value a_p.
 
     max x_p and min x_p are taken over all tables that agree with what is published and with
-    the external bounds.
+    the external bounds. Where nothing is asked, because the levels that count are 0, the interval
+    must be at least as wide as one unit of the table's last decimal: no sensitive cell may be
+    computed exactly.
     """
 
     TWO_SIDED = "two-sided"
@@ -98,6 +108,8 @@ class Needs:
 def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Needs:
     """Translate protection levels into needs.
 
+    A cell of which the levels ask nothing needs a least width: see `Requirement`.
+
     Raises
     ------
     ModelError
@@ -117,13 +129,32 @@ def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Need
         case Requirement.UPPER:
             problem.check_levels(np.zeros_like(problem.lower_protection), problem.upper_protection)
             needs = Needs(cells, upper, nothing, nothing, index)
+    needs = _with_least_widths(problem, needs)
     _check_room(problem, needs)
     return needs
 
 
-def _check_room(problem: ProtectionProblem, needs: Needs) -> None:
-    from tablecloak.errors import ModelError, listed
+def decimals_of(problem: ProtectionProblem) -> int | None:
+    """Return how many decimals the values of a table have; None if they are no decimal numbers."""
+    table = problem.table
+    return common_decimals(table.values) if table.decimals is None else table.decimals
 
+
+def _with_least_widths(problem: ProtectionProblem, needs: Needs) -> Needs:
+    """Return needs in which every cell asks for something."""
+    nothing = (needs.upper <= 0) & (needs.lower <= 0) & (needs.width <= 0)
+    if not np.any(nothing):
+        return needs
+    decimals, size = decimals_of(problem), np.abs(problem.table.values)
+    if decimals is None:
+        digit = REAL_DIGIT * float(np.median(size[size > 0]))
+    else:
+        digit = 10.0**-decimals
+    least = np.maximum(digit, LEAST_SHARE * size[needs.cells])
+    return replace(needs, width=np.where(nothing, least, needs.width))
+
+
+def _check_room(problem: ProtectionProblem, needs: Needs) -> None:
     room = (problem.upper_bound - problem.lower_bound)[needs.cells]
     narrow = needs.cells[room < needs.width * (1 - 1e-9)]
     if len(narrow):

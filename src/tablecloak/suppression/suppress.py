@@ -321,6 +321,10 @@ class _Search:
             proof = audit.certificate()
         else:
             proof = certificate_of(problem, suppressed, self.requirement, [self.best.pool])
+        # What no witness moves protects nothing, and may follow from the published cells anyway.
+        suppressed = suppressed & (problem.sensitive | problem.forced)
+        suppressed[proof.deviations.indices[proof.deviations.data != 0]] = True
+        proof = replace(proof, suppressed=suppressed)
         floor = float(problem.weights[problem.sensitive | problem.forced].sum())
         found = SuppressionPattern(
             problem=problem,

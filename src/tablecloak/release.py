@@ -19,7 +19,7 @@ from tablecloak.cta.rounding import RoundedTable
 from tablecloak.cta.small_counts import SmallCountTable
 from tablecloak.errors import InputError, SolverError, listed, suggestion
 from tablecloak.suppression.audit import Audit, Verdict, audit_pattern
-from tablecloak.suppression.intervals import IntervalPattern
+from tablecloak.suppression.intervals import IntervalPattern, protecting_room
 from tablecloak.suppression.intruder import Intruder
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
@@ -44,6 +44,9 @@ Release = (
     | Path
     | npt.ArrayLike
 )
+
+TURNS = 12
+"""How often intervals around true and adjusted values are made coarser to protect."""
 
 _PUBLISHED = {"published", "s", "safe", "v", "z"}
 _ARGUS_HIDDEN = (3, 4, 5, 6, 7, 8, 9, 11, 12)
@@ -203,7 +206,7 @@ def protected_intervals(
     ----------
     adjustment : Adjustment
     time_limit : float, default=60
-        Seconds.
+        Seconds after which no finer intervals are tried; coarse ones are always completed.
     progress : callable, optional
         As for `audit`.
 
@@ -214,8 +217,10 @@ def protected_intervals(
 
     Raises
     ------
+    ModelError
+        If a cell cannot be protected however coarse the intervals are; names the cells.
     SolverError
-        If they do not protect in time.
+        If even the coarsest intervals could not be proved.
 
     Examples
     --------
@@ -228,23 +233,35 @@ def protected_intervals(
     deadline = time.monotonic() + time_limit
     problem = adjustment.problem
     found = covering_intervals(adjustment)
-    relations = abs(problem.table.relations).astype(bool).astype(np.float64)
-    while time.monotonic() < deadline:
+    for _ in range(TURNS):
         left = deadline - time.monotonic()
+        if left <= 0:
+            break
         audited = audit(problem, found, time_limit=left, progress=progress)
         assert isinstance(audited, Audit)
         if audited.is_safe:
             found.verify()
             return found
-        failed = np.array([verdict is not Verdict.PROTECTED for verdict in audited.verdicts])
-        weak = np.zeros(problem.table.n_cells)
-        weak[np.flatnonzero(problem.sensitive)[failed]] = 1.0
-        # All cells that share a relation with one that is not protected become coarser.
-        found = found.widen(relations.T @ (relations @ weak) > 0)
-    raise SolverError(
-        "No intervals that protect every sensitive cell were found in time. Raise `time_limit`, or "
-        "publish what `tablecloak.publish_intervals` finds."
-    )
+        found = found.widen(_around(problem, audited))
+    # Intervals that hold the witnesses for every need protect by construction.
+    found = covering_intervals(adjustment).hold(*protecting_room(problem))
+    found.verify()
+    if not audit(problem, found, progress=progress).is_safe:
+        raise SolverError(
+            "No intervals around true and adjusted values were proved to protect every sensitive "
+            "cell. Publish what `tablecloak.publish_intervals` finds."
+        )
+    return found
+
+
+def _around(problem: ProtectionProblem, audited: Audit) -> Flags:
+    """Cells that share a relation with one that is not protected; all of them become coarser."""
+    failed = np.array([verdict is not Verdict.PROTECTED for verdict in audited.verdicts])
+    weak = np.zeros(problem.table.n_cells)
+    weak[np.flatnonzero(problem.sensitive)[failed]] = 1.0
+    relations = abs(problem.table.relations).astype(bool).astype(np.float64)
+    found: Flags = relations.T @ (relations @ weak) > 0
+    return found
 
 
 def read_release(

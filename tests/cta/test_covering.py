@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import naive_attacks as naive
 import tablecloak as tc
 from random_tables import random_problem
 
@@ -64,3 +65,34 @@ def test_narrowed_intervals_are_refused():
     upper[cell] = found.adjustment.problem.table.values[cell]
     with pytest.raises(tc.VerificationError, match="do not hold what they must"):
         replace(found, upper=upper).verify()
+
+
+@pytest.mark.slow
+def test_random_problems_end_in_intervals_that_survive_a_naive_attack():
+    published = 0
+    for seed in range(40):
+        problem = naive.random_problem(seed)
+        try:
+            adjusted = tc.adjust(problem, time_limit=0.5)
+        except tc.TablecloakError:
+            continue
+        try:
+            found = tc.protected_intervals(adjusted, time_limit=3)
+        except tc.ModelError:
+            assert naive.exposed_any(problem, ~problem.frozen, "two-sided"), seed
+            continue
+        published += 1
+        low, high = naive.ends_of(problem, found.release())
+        values = problem.table.values
+        assert np.all((low <= values) & (values <= high)), seed
+        assert not np.any((low == high) & (problem.sensitive | problem.forced)), seed
+        assert not naive.exposed(problem, low, high), seed
+    assert published > 10
+
+
+def test_cells_that_no_interval_protects_are_named_and_not_searched_for_in_vain():
+    problem = tc.examples.cox_rounded()
+    adjusted = tc.adjust(problem)
+    frozen = problem.with_changes(status=np.where(problem.sensitive, "u", "z"))
+    with pytest.raises(tc.ModelError, match="cannot be protected by intervals, however wide"):
+        tc.protected_intervals(replace(adjusted, problem=frozen))

@@ -45,6 +45,7 @@ class CoveringIntervals:
     ----------
     adjustment : Adjustment
     lower, upper : numpy.ndarray of float, shape (n_cells,)
+        Of a cell that must be suppressed without being sensitive, its external bounds.
     """
 
     adjustment: Adjustment
@@ -77,9 +78,19 @@ class CoveringIntervals:
     def widen(self, cells: Flags) -> CoveringIntervals:
         """Return intervals of which some are one step wider, and hold the old ones."""
         low, high = self.lower.copy(), self.upper.copy()
-        at = np.flatnonzero(cells & ~self.adjustment.problem.frozen)
+        problem = self.adjustment.problem
+        at = np.flatnonzero(cells & ~problem.frozen & ~problem.forced)
         width = np.maximum(high[at] - low[at], self.adjustment.problem.unit / 10)
         low[at], high[at] = _steps(low[at], high[at], 1.5 * width)
+        return CoveringIntervals(self.adjustment, low, high)
+
+    def hold(self, lower: Floats, upper: Floats) -> CoveringIntervals:
+        """Return intervals that also hold others, given for all cells; frozen ones stay."""
+        low, high = self.lower.copy(), self.upper.copy()
+        wider = (lower < low) | (upper > high)
+        at = np.flatnonzero(wider & ~self.adjustment.problem.frozen)
+        first, last = np.minimum(lower, low)[at], np.maximum(upper, high)[at]
+        low[at], high[at] = _steps(first, last, last - first)
         return CoveringIntervals(self.adjustment, low, high)
 
     def release(self) -> pd.DataFrame:
@@ -126,6 +137,8 @@ def covering_intervals(adjustment: Adjustment) -> CoveringIntervals:
     moved = (np.abs(adjustment.changes) > TOLERANCE * problem.unit) | problem.sensitive
     lower, upper = a.copy(), a.copy()
     lower[moved], upper[moved] = _steps(low[moved], high[moved], ROOM * (high - low)[moved])
+    lower = np.where(problem.forced, problem.lower_bound, lower)
+    upper = np.where(problem.forced, problem.upper_bound, upper)
     found = CoveringIntervals(adjustment, lower, upper)
     found.verify()
     return found
@@ -143,20 +156,30 @@ def _to_hold(adjustment: Adjustment) -> tuple[Floats, Floats]:
 def _steps(low: Floats, high: Floats, least: Floats) -> tuple[Floats, Floats]:
     """Narrowest steps of at least some width that hold given intervals."""
     least = np.maximum(least, np.maximum(high - low, 1e-12))
-    decade = 10.0 ** np.floor(np.log10(least))
+    decade = np.floor(np.log10(least))
     start, end = np.full_like(low, np.nan), np.full_like(low, np.nan)
     for power in range(18):
         for step in STEPS:
             open_ = np.isnan(start)
             if not np.any(open_):
                 return start, end
-            width = step * decade[open_] * 10.0**power
-            first = np.floor(low[open_] / width) * width
-            fits = (width >= least[open_]) & (first + width >= high[open_])
+            exponent = decade[open_] + power
+            number = np.floor(_times(low[open_] / step, -exponent))
+            first = _times(number * step, exponent)
+            last = _times((number + 1) * step, exponent)
+            wide = step * 10.0**exponent >= least[open_]
+            fits = wide & (first <= low[open_]) & (last >= high[open_])
             at = np.flatnonzero(open_)[fits]
-            start[at], end[at] = first[fits], (first + width)[fits]
+            start[at], end[at] = first[fits], last[fits]
     # Around 0 no step holds both signs: two do.
     open_ = np.flatnonzero(np.isnan(start))
     end[open_] = _steps(np.zeros(len(open_)), np.maximum(-low, high)[open_], least[open_] / 2)[1]
     start[open_] = -end[open_]
     return start, end
+
+
+def _times(values: Floats, exponent: Floats) -> Floats:
+    """Multiply by powers of ten; a division by a whole power is exact where a product is not."""
+    power = 10.0 ** np.abs(exponent)
+    product: Floats = np.where(exponent >= 0, values * power, values / power)
+    return product

@@ -44,7 +44,7 @@ from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, c
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 from tablecloak.tables.published import published_intervals
 
-__all__ = ["IntervalBound", "IntervalPattern", "publish_intervals"]
+__all__ = ["IntervalBound", "IntervalPattern", "protecting_room", "publish_intervals"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -318,6 +318,47 @@ def _rounded(ends: Floats, places: Floats, towards: np.ufunc) -> Floats:
     return found
 
 
+def protecting_room(problem: ProtectionProblem) -> tuple[Floats, Floats]:
+    """Return ends that leave every sensitive cell protected on both sides, dear but certain.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+
+    Returns
+    -------
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+
+    Raises
+    ------
+    ModelError
+        Names the cells that cannot be protected even if every interval is wide open.
+    """
+    finite = with_finite_bounds(problem)
+    needs = needs_of(finite, Requirement.TWO_SIDED)
+    system = System.of(finite, needs, ~finite.frozen)
+    up, down = _envelope(_wide_open(problem, system, Attack(system)))
+    lower, upper = problem.table.values.copy(), problem.table.values.copy()
+    upper[system.cells] += up
+    lower[system.cells] -= down
+    return lower, upper
+
+
+def _wide_open(problem: ProtectionProblem, system: System, attack: Attack) -> WitnessPool:
+    """Return witnesses for all needs of a system, or say which cells have none."""
+    pool = WitnessPool(system)
+    prove(attack, pool)
+    if np.any(pool.open):
+        cells = system.cells[system.needs.cells[pool.open]]
+        raise ModelError(
+            f"{len(cells)} sensitive cells cannot be protected by intervals, however wide: "
+            f"{listed(problem.table.labels(cells))}. Lower their levels, widen the "
+            f"external bounds, or unfreeze cells in their relations.",
+            cells=cells,
+        )
+    return pool
+
+
 def _envelope(pool: WitnessPool) -> tuple[Floats, Floats]:
     """How far the witnesses in use move each cell up and down."""
     every = np.ones(len(pool.needs.cells), dtype=bool)
@@ -429,16 +470,7 @@ class _Search:
         ModelError
             Names the cells that cannot be protected even if every interval is wide open.
         """
-        prove(self.attack, self.pool)
-        impossible = self.system.needs.cells[self.pool.open]
-        if len(impossible):
-            cells = self.system.cells[impossible]
-            raise ModelError(
-                f"{len(cells)} sensitive cells cannot be protected by intervals, however wide: "
-                f"{listed(self.problem.table.labels(cells))}. Lower their levels, widen the "
-                f"external bounds, or unfreeze cells in their relations.",
-                cells=cells,
-            )
+        self.pool = _wide_open(self.problem, self.system, self.attack)
         with contextlib.suppress(KeyboardInterrupt):
             self._close_in(self._first())
 

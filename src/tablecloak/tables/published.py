@@ -153,7 +153,8 @@ def published_intervals(table: Table, lower: Floats, upper: Floats) -> pd.DataFr
     lower, upper = lower[order], upper[order]
     exact = lower == upper
     shown = lower[exact] if exact.any() else np.concatenate([lower, upper])
-    decimals = published_decimals(shown, table.decimals)
+    # A cell that shows no more than infinite bounds has no digits.
+    decimals = published_decimals(shown[np.isfinite(shown)], table.decimals)
     low, high = _rounded(lower, decimals), _rounded(upper, decimals)
     step = 10.0**-decimals
     low = np.where(~exact & (low > lower), _rounded(low - step, decimals), low)

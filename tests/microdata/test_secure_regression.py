@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from tablecloak.microdata.secure_regression import (
     Agency,
     FixedPoint,
     Ring,
+    routes,
     secure_regression,
     secure_sum,
 )
@@ -72,6 +75,61 @@ def test_messages_are_uniform_whatever_the_values(shares):
     for name in ("agency 1", "agency 2", "agency 3"):
         share = [number / modulus for sender, number in seen if sender == name]
         assert kstest(share, "uniform").pvalue > 1e-4
+
+
+def computed_by(
+    pair: tuple[int, int], messages: list, values: list[float], shares: int
+) -> dict[int, float]:
+    """Numbers of others that two agencies can compute from the messages they see in a round."""
+    arithmetic, found, k = FixedPoint(), {}, len(values)
+    names = [f"agency {at + 1}" for at in range(k)]
+    ours = {names[at] for at in pair}
+    for victim in set(range(k)) - set(pair):
+        # The leader puts a random number in at its start; its own number follows from the sum.
+        total, seen = (0 if victim else arithmetic.encode(sum(values))), 0
+        for share in range(shares):
+            way = messages[share * k : (share + 1) * k]
+            sent = [m for m in way if m[0] == names[victim] and m[1] in ours]
+            got = [m for m in way if m[1] == names[victim] and m[0] in ours]
+            if sent and got:
+                seen += 1
+                total += sent[0][2] - got[0][2]
+        if seen == shares:
+            found[victim] = arithmetic.decode(total % arithmetic.modulus)
+    return found
+
+
+@pytest.mark.parametrize("k", [4, 5, 6, 9, 12])
+def test_with_two_shares_no_two_agencies_compute_the_number_of_a_third(k):
+    values = [float(3 * at + 1) for at in range(k)]
+    attacked = {1: 0, 2: 0, 3: 0}
+    for shares in attacked:
+        for _ in range(12 if shares > 1 else 1):
+            messages: list = []
+            secure_sum(
+                values,
+                shares=shares,
+                listener=lambda *message, to=messages: to.append((*message[:2], message[2][0])),
+            )
+            for pair in itertools.combinations(range(k), 2):
+                computed = computed_by(pair, messages, values, shares)
+                assert all(computed[at] == values[at] for at in computed)
+                attacked[shares] += len(computed)
+    # The attack sees something where there is something to see.
+    assert attacked[1] > 0
+    assert attacked[2] == attacked[3] == 0
+
+
+@pytest.mark.parametrize("k", range(3, 13))
+def test_every_agency_has_as_many_neighbours_as_the_shares_allow(k):
+    for shares in (1, 2, 3):
+        ways = routes(k, shares)
+        assert all(sorted(way) == list(range(k)) and way[0] == 0 for way in ways)
+        beside = [
+            {w[(w.index(at) + step) % k] for w in ways for step in (-1, 1)} for at in range(k)
+        ]
+        assert min(map(len, beside)) >= min(2 * min(shares, 2), k - 1)
+        assert routes(k, shares) == ways[:shares]
 
 
 def test_two_agencies_are_refused():

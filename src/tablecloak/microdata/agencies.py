@@ -45,6 +45,7 @@ from tablecloak.microdata.secure_regression import (
     Rounds,
     encoded,
     regression_rounds,
+    routes,
     shares_of,
 )
 from tablecloak.storage import write_text
@@ -101,8 +102,9 @@ class Study(BaseModel):
     agencies : list of AgencyAddress
         At least three; the first one leads.
     shares : int, default=2
-        Into how many shares each number is split, so that two neighbours who collude learn
-        nothing.
+        Into how many shares each number is split. With two or more, and four agencies or more,
+        no two agencies who collude learn the number of a third: see
+        `tablecloak.microdata.secure_regression.routes`.
     modulus_bits, fraction_bits : int, default=128, 32
     timeout : float, default=120
         Seconds after which a silent agency is given up.
@@ -464,9 +466,7 @@ class _Participant:
         length = len(parts[0])
         blinds, waiting = [], {}
         for share, part in enumerate(parts):
-            rest = self.study.names[1:]
-            if share:
-                secrets.SystemRandom().shuffle(rest)
+            rest = self._route(share)[1:]
             blind = [secrets.randbelow(modulus) for _ in range(length)]
             blinds.append(blind)
             waiting[share] = list(rest)
@@ -532,8 +532,6 @@ class _Participant:
                 )
             if parts is None:
                 parts = await asyncio.to_thread(self._shares, question, argument)
-            if message.share >= len(parts):
-                raise self._broken(message.sender)
             done.add(message.share)
             values = self._read(message, message.values, len(parts[0]))
             passed = _written(_added(values, parts[message.share], modulus))
@@ -546,12 +544,17 @@ class _Participant:
     def _successor(self, message: _Pass) -> str:
         """Return who comes next on the route, after checking the way so far."""
         route = message.route
-        if sorted(route) != sorted(self.study.names) or route[0] != self.leader:
+        if message.share >= self.study.shares or route != self._route(message.share):
             raise self._broken(message.sender)
         at = route.index(self.name)
         if route[at - 1] != message.sender:
             raise self._broken(message.sender)
         return route[(at + 1) % len(route)]
+
+    def _route(self, share: int) -> list[str]:
+        """Return the way of a share, which no agency can choose."""
+        order = routes(len(self.study.agencies), self.study.shares)[share]
+        return [self.study.names[at] for at in order]
 
     def _shares(self, question: str, argument: Floats | None) -> list[list[int]]:
         arithmetic, count = self.study.arithmetic, len(self.study.agencies)

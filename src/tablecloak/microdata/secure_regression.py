@@ -18,9 +18,11 @@ References
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -141,7 +143,7 @@ class Ring:
         must stay below M/2, which is checked before anything is sent; by default half of that.
     shares : int, default=1
         Into how many random shares each number is split; each share travels around the ring in an
-        order of its own, so that neighbours differ.
+        order of its own, with other neighbours: see `routes`.
     listener : callable, optional
     """
 
@@ -204,7 +206,7 @@ class Ring:
         split = [shares_of(answer, self.shares, modulus, draw) for answer in answers]
         total = [0] * length
         for share in range(self.shares):
-            order = self._order(share)
+            order = routes(count, self.shares)[share]
             blind = [draw(modulus) for _ in range(length)]
             passed = blind
             for step, at in enumerate(order):
@@ -216,12 +218,60 @@ class Ring:
             total = [(t + p - b) % modulus for t, p, b in zip(total, passed, blind, strict=True)]
         return np.array([self.arithmetic.decode(value) for value in total])
 
-    def _order(self, share: int) -> list[int]:
-        """Return the way of a share around the ring, starting at the first agency."""
-        rest = list(range(1, len(self.agencies)))
-        if share:
-            secrets.SystemRandom().shuffle(rest)
-        return [0, *rest]
+
+TRIED_ROUTES = 2000
+"""Orders among which the one with most new neighbours is taken."""
+
+
+@lru_cache(maxsize=64)
+def routes(agencies: int, shares: int) -> tuple[tuple[int, ...], ...]:
+    """Ways of the shares around the ring, each starting at the first agency.
+
+    Who stands on both sides of an agency on every way can compute its number. The ways are
+    therefore the same in every round, known to all, and such that the neighbours of each agency are
+    as many different ones as possible: with two shares three of four agencies, four of five or
+    more. An order drawn by chance gives it the same two neighbours again, with four agencies one
+    time in three.
+
+    Parameters
+    ----------
+    agencies, shares : int
+
+    Returns
+    -------
+    tuple of tuple of int
+        One order of all agencies for each share; the first is 0, 1, 2, ...
+    """
+    found = [tuple(range(agencies))]
+    beside: list[set[int]] = [set() for _ in range(agencies)]
+    _meet(found[0], beside)
+    while len(found) < shares:
+        most = min(2 * (len(found) + 1), agencies - 1)
+        best: tuple[tuple[int, int], tuple[int, ...]] | None = None
+        for attempt in range(TRIED_ROUTES):
+            order = (0, *sorted(range(1, agencies), key=_rank(len(found), attempt)))
+            met = [set(known) for known in beside]
+            _meet(order, met)
+            sizes = [len(known) for known in met]
+            if best is None or (min(sizes), sum(sizes)) > best[0]:
+                best = (min(sizes), sum(sizes)), order
+            if min(sizes) >= most:
+                break
+        assert best is not None
+        found.append(best[1])
+        _meet(best[1], beside)
+    return tuple(found)
+
+
+def _meet(order: Sequence[int], beside: list[set[int]]) -> None:
+    """Note who stands beside whom."""
+    for at, agency in enumerate(order):
+        beside[agency] |= {order[at - 1], order[(at + 1) % len(order)]}
+
+
+def _rank(share: int, attempt: int) -> Callable[[int], bytes]:
+    """Order by digests: all agencies find the same ways, whatever their version of Python."""
+    return lambda agency: hashlib.sha256(f"{share} {attempt} {agency}".encode()).digest()
 
 
 Draw = Callable[[int], int]

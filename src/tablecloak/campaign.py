@@ -6,14 +6,21 @@ A job whose folder has the right fingerprint is not done again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from tablecloak.errors import InputError, TablecloakError, listed
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.job import RESULT, Job, read_job, run_job
+from tablecloak.tables.engines import engine_errors, open_database, open_file
 
 __all__ = ["Outcome", "run_campaign"]
 
@@ -118,21 +125,109 @@ def _do(task: tuple[str, str]) -> Outcome:
     return Outcome(name, result.is_safe, True, result.summary())
 
 
-def _refuse_linked(jobs: dict[Path, Job]) -> None:
-    """Refuse jobs that publish cells of the same data apart from each other.
+FEW = 50
+"""Different contributions up to which two measures can be alike by chance."""
 
-    Even without a common dimension they share the grand total.
+DIGITS = 10
+"""Significant digits that are compared: the last ones may differ between Parquet and CSV."""
+
+
+def _refuse_linked(jobs: dict[Path, Job]) -> None:
+    """Refuse jobs that publish sums of the same contributions apart from each other.
+
+    Even without a common dimension they share the grand total. What is compared is what the data
+    hold, whatever the names of files and columns: a copy, a link, another format or order, an equal
+    or proportional column, or a weight that is the same for all, are the same measure.
     """
-    by_data: dict[tuple[object, ...], list[str]] = {}
-    for path, job in jobs.items():
-        data = job.data
-        source = data.file.resolve() if data.file else (data.connection, data.table)
-        measure = (source, data.value, data.weight)
-        by_data.setdefault(measure, []).append(path.name)
-    for names in by_data.values():
-        if len(names) > 1:
+    measures = [_Measure(path.name, job) for path, job in jobs.items()]
+    for at, measure in enumerate(measures):
+        linked = [other.name for other in measures[at + 1 :] if measure.is_like(other)]
+        if linked:
             raise InputError(
-                f"{listed(names)} tabulate the same values: their tables are linked, and protected "
-                f"apart one could reveal what the other hides. Put them into one job with one "
-                f"[[tables]] entry each."
+                f"{listed([measure.name, *linked])} tabulate the same values: their tables are "
+                f"linked, and protected apart one could reveal what the other hides. Put them into "
+                f"one job with one [[tables]] entry each."
             )
+
+
+class _Measure:
+    """What a job adds up: one contribution for each record."""
+
+    def __init__(self, name: str, job: Job) -> None:
+        self.name = name
+        self.data = data = job.data
+        self.source = str(data.file.resolve()) if data.file else f"{data.connection} {data.table}"
+        given = [column for column in (data.value, data.weight) if column]
+        try:
+            frame = self._read(given)
+        except InputError:
+            # The job itself says what is wrong.
+            self.columns: tuple[object, ...] | None = (self.source, *given)
+            self.sorted = self.ordered = b""
+            self.distinct = 0
+            return
+        self.columns = None
+        found = np.ones(len(frame))
+        for column in given:
+            found = found * pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
+        self.ordered = _digest(found)
+        # Zeros add nothing. Proportional contributions give proportional tables.
+        found = np.sort(found[np.isfinite(found) & (found != 0)])
+        scale = found[np.argmax(np.abs(found))] if len(found) else 1.0
+        self.sorted = _digest(np.sort(found / scale)) + str(data.kind).encode()
+        self.distinct = len(np.unique(found))
+
+    def _read(self, columns: list[str] | None) -> pd.DataFrame:
+        """Read columns of the data; the first one, if none is asked for; None: all of them."""
+        data = self.data
+        if data.file is not None:
+            table = open_file(data.file, [])
+        else:
+            assert data.connection is not None
+            assert data.table is not None
+            table = open_database(data.connection, data.table)
+        known = list(table.columns)
+        wanted = known if columns is None else columns or known[:1]
+        with engine_errors(self.source):
+            if not set(wanted) <= set(known):
+                raise InputError(f"{self.source}: there is no column {wanted}.")
+            frame: pd.DataFrame = table.select(*wanted).to_pandas()
+        return frame
+
+    def is_like(self, other: _Measure) -> bool:
+        """Whether both add up the same contributions."""
+        if self.columns is not None or other.columns is not None:
+            return self.columns is not None and self.columns == other.columns
+        if self.sorted != other.sorted:
+            return False
+        if max(self.distinct, other.distinct) > FEW:
+            return True
+        # Counts, or few values: the same by chance unless the records are.
+        if self.source == other.source:
+            return self.ordered == other.ordered
+        return bool(self.contents & other.contents)
+
+    @cached_property
+    def contents(self) -> set[bytes]:
+        """Digests of all columns that are not constant, in any order of the records."""
+        frame = self._read(None)
+        found = set()
+        for name in frame.columns:
+            column = frame[name]
+            numeric = pd.to_numeric(column, errors="coerce")
+            if numeric.notna().equals(column.notna()):
+                values: Any = np.sort(numeric.to_numpy(np.float64))
+            else:
+                values = np.sort(column.astype(str).to_numpy(dtype=str))
+            if len(np.unique(values)) > 1:
+                found.add(_digest(values))
+        return found
+
+
+def _digest(values: Any) -> bytes:
+    """Digest of numbers to their first digits, or of text."""
+    if values.dtype.kind == "f":
+        text = "\n".join(f"{value:.{DIGITS - 1}e}" for value in values.tolist())
+    else:
+        text = "\n".join(map(repr, values.tolist()))
+    return hashlib.sha256(text.encode()).digest()

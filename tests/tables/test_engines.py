@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tablecloak as tc
@@ -174,3 +175,43 @@ def test_a_table_in_postgresql_is_aggregated_there(postgres):
                 getattr(getattr(one, level), name), getattr(getattr(two, level), name)
             )
     connection.disconnect()
+
+
+@pytest.mark.parametrize("name", ["data[1].csv", "data[1].parquet", "d*ta?.csv", "v=7/data.csv"])
+def test_names_that_look_like_patterns_are_names(tmp_path, name):
+    """data[1].csv is not data1.csv, and the folder v=7 is no column v."""
+    right = pd.DataFrame({"a": ["x", "z"], "v": [10, 20]})
+    wrong = pd.DataFrame({"a": ["x", "y"], "v": [1, 2]})
+    for path, frame in ((tmp_path / "data1.csv", wrong), (tmp_path / "dataX.csv", wrong),
+                        (tmp_path / name, right)):  # fmt: skip
+        path.parent.mkdir(exist_ok=True)
+        frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    wrong.to_parquet(tmp_path / "data1.parquet")
+    found = tc.tabulate(tmp_path / name, ["a"], "v")
+    assert found.values.tolist() == [30, 10, 20]
+    assert found.keys.a.tolist() == ["Total", "x", "z"]
+
+
+@pytest.mark.parametrize("contributor", [None, "firm"])
+def test_an_error_far_down_names_the_line_and_keeps_the_record(tmp_path, contributor):
+    """Engines guess types from the first records; what comes later fails while they work."""
+    frame = pd.DataFrame({"a": ["x", "y"] * 20_000, "firm": "f", "v": "1.5"})
+    frame.loc[35_000] = ["x", "firm 77", "confidential"]
+    frame.to_csv(tmp_path / "late.csv", index=False)
+    with pytest.raises(tc.InputError, match="[Ll]ine 35002, column 'v'") as error:
+        tc.tabulate(tmp_path / "late.csv", ["a"], "v", contributor=contributor)
+    assert "confidential" not in str(error.value)
+    assert "firm 77" not in str(error.value)
+    ragged = (tmp_path / "late.csv").read_text().splitlines()
+    ragged[30_000] = "x,firm 77,3,confidential"
+    (tmp_path / "ragged.csv").write_text("\n".join(ragged[:33_000]))
+    with pytest.raises(tc.InputError) as error:
+        tc.tabulate(tmp_path / "ragged.csv", ["a"], "v", contributor=contributor)
+    assert "confidential" not in str(error.value)
+    assert "firm 77" not in str(error.value)
+
+
+def test_columns_that_differ_in_capitals_only_are_refused():
+    frame = pd.DataFrame({"a": ["x", "y"], "A": ["p", "q"], "v": [5.0, 7]})
+    with pytest.raises(tc.InputError, match="'a' and 'A' differ in capitals only"):
+        tc.tabulate(frame, ["a", "A"], "v")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["open_database", "open_file"]
+__all__ = ["engine_errors", "open_database", "open_file"]
 
 MEMORY_LIMIT = "3GB"
 """Beyond it DuckDB puts what it holds on disk, into a private folder."""
@@ -48,11 +50,55 @@ def open_file(path: str | Path, text_columns: Sequence[str], engine: str = "duck
     except InputError:
         raise
     except Exception as error:
-        # DuckDB names file, line and column in its own message.
-        raise InputError(f"{path}: cannot be read as a table. {error}") from error
+        raise InputError(f"{path}: cannot be read as a table. {_explained(error)}") from None
     raise InputError(
         f"There is no engine {engine!r}.{suggestion(engine, ['duckdb', 'spark', 'spark://'])}"
     )
+
+
+@contextmanager
+def engine_errors(data: Any) -> Iterator[None]:
+    """Turn errors of an engine while it works into ones of ours that hold nothing of a record.
+
+    Engines look at the first records only when they open a file; what comes later is found when
+    it is read.
+
+    Raises
+    ------
+    InputError
+        Names line and column where the engine does.
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in _ENGINES:
+            raise
+        source = data if isinstance(data, str | Path) else "The data"
+        raise InputError(f"{source}: cannot be read as a table. {_explained(error)}") from None
+
+
+_ENGINES = ("duckdb", "_duckdb", "ibis", "pyarrow", "pyspark", "py4j", "psycopg", "sqlglot")
+
+
+def _explained(error: Exception) -> str:
+    """Say what an engine found, without the record that its message quotes."""
+    text = str(error)
+    line = re.search(r"on Line: (\d+)", text)
+    column = re.search(r'converting column "([^"]*)"', text)
+    found = [f"line {line.group(1)}"] if line else []
+    found += [f"column {column.group(1)!r}"] if column else []
+    width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if width:
+        what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
+    elif column:
+        what = "an entry is no number, or not of the kind of those before it; look for text such as"
+        what += " '-' or 'x'"
+    else:
+        what = (
+            f"the engine reports {type(error).__name__}; check that the file is what its name says"
+        )
+    where = ", ".join(found)
+    return f"{where[:1].upper()}{where[1:]}: {what}." if found else f"{what[0].upper()}{what[1:]}."
 
 
 def open_database(address: str, table: str) -> Any:
@@ -92,10 +138,16 @@ def _in_duckdb(path: Path, text_columns: Sequence[str]) -> Any:
     aside = tempfile.mkdtemp(prefix="tablecloak-")
     connection = ibis.duckdb.connect(memory_limit=MEMORY_LIMIT, temp_directory=aside)
     weakref.finalize(connection, shutil.rmtree, aside, ignore_errors=True)
+    # Brackets and stars in a name are no pattern, and folders such as v=1 are no columns.
+    name, options = _GLOB.sub(r"[\1]", str(path)), {"hive_partitioning": False}
     if ".parquet" in path.suffixes:
-        return connection.read_parquet(path)
-    header = connection.read_csv(path).columns
-    return connection.read_csv(path, types={c: "VARCHAR" for c in text_columns if c in header})
+        return connection.read_parquet(name, **options)
+    header = connection.read_csv(name, **options).columns
+    types = {c: "VARCHAR" for c in text_columns if c in header}
+    return connection.read_csv(name, types=types, **options)
+
+
+_GLOB = re.compile(r"([*?\[])")
 
 
 def _in_spark(path: Path, text_columns: Sequence[str], engine: str) -> Any:
@@ -106,6 +158,11 @@ def _in_spark(path: Path, text_columns: Sequence[str], engine: str) -> Any:
         raise InputError(
             "Spark is not installed: install tablecloak with its extra `spark`, and Java 17."
         ) from None
+    if re.search(r"[*?\[\]{}]", str(path)):
+        raise InputError(
+            f"{path}: Spark takes this name for a pattern of names. Rename the file, or take the "
+            f"engine duckdb."
+        )
     # Workers on this machine need the same Python.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("tablecloak").config("spark.ui.enabled", "false")

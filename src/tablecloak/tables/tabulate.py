@@ -24,7 +24,7 @@ import pandas as pd
 from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.dimensions import Dimension, as_dimensions
-from tablecloak.tables.engines import open_file
+from tablecloak.tables.engines import engine_errors, open_file
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table, hierarchical_relations, link
 
@@ -136,19 +136,20 @@ def tabulate(
     if n_largest < 1:
         raise InputError(f"`n_largest` must be at least 1. Got {n_largest}.")
     roles = _Roles(value, contributor, holding, weight, shadow or value, request)
-    source, is_quick = _open(data, specified, roles, engine)
-    hierarchies, codes = _resolve(source, specified)
-    records, numbered = _records(source, specified, roles, is_quick)
-    overview = _check_records(records, numbered, roles, hierarchies, codes)
-    keys = {name: f"d{axis}" for axis, name in enumerate(hierarchies)}
-    leaves = _leaf_sums(records, list(keys.values()), overview, decimals)
-    levels = {"contributions": "contributor" if contributor else None}
-    if holding:
-        levels["holdings"] = "holding"
-    grouped = {
-        attribute: _grouped(records, list(keys.values()), level, overview, n_largest)
-        for attribute, level in levels.items()
-    }
+    with engine_errors(data):
+        source, is_quick = _open(data, specified, roles, engine)
+        hierarchies, codes = _resolve(source, specified)
+        records, numbered = _records(source, specified, roles, is_quick)
+        overview = _check_records(records, numbered, roles, hierarchies, codes)
+        keys = {name: f"d{axis}" for axis, name in enumerate(hierarchies)}
+        leaves = _leaf_sums(records, list(keys.values()), overview, decimals)
+        levels = {"contributions": "contributor" if contributor else None}
+        if holding:
+            levels["holdings"] = "holding"
+        grouped = {
+            attribute: _grouped(records, list(keys.values()), level, overview, n_largest)
+            for attribute, level in levels.items()
+        }
     _warn_negative(overview)
     # What one contributor adds no other takes away, but rounding may.
     adds_up = roles.shadow == roles.value and not overview.negative
@@ -210,10 +211,16 @@ def _open(
         table, is_quick = ibis.memtable(pa.table(data)), True
     else:
         table = data
+    alike: dict[str, str] = {}
     for column in [*codes, *roles.columns()]:
         if column not in table.columns:
             raise InputError(
                 f"The data has no column {column!r}.{suggestion(column, table.columns)}"
+            )
+        if alike.setdefault(column.lower(), column) != column:
+            raise InputError(
+                f"The columns {alike[column.lower()]!r} and {column!r} differ in capitals only, "
+                f"which databases do not tell apart. Rename one of them."
             )
     return table, is_quick
 

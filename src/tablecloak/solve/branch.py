@@ -82,6 +82,11 @@ class BranchTree:
     nodes: list[_Node] = field(default_factory=list)
     multipliers: dict[int, Floats] = field(default_factory=dict)
 
+    @classmethod
+    def of_root(cls, multipliers: Floats) -> BranchTree:
+        """Return the tree that is only its root, with the multipliers of the first rows."""
+        return cls([_Node(-1, -1, False, 0.0, -np.inf, 0)], {0: multipliers})
+
     def box(self, program: Program, node: int) -> tuple[Floats, Floats]:
         """Column bounds that hold in a node."""
         lower, upper = program.lower.copy(), program.upper.copy()

@@ -3,7 +3,8 @@
 The master problem (module `master`) starts without rows. The root is solved and attacked until
 rows stop to help; then searches near the best pattern, in ever larger parts of the table, find
 better patterns and more rows; then branch and bound, in which the rows of a pool are looked
-through before anything is attacked, proves how good the best pattern is.
+through before anything is attacked, proves how good the best pattern is. Whatever ends first, a
+last program over all rows found on the way says what they prove together.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.solve.branch import BranchResult, Rows, branch_and_bound
+from tablecloak.solve.branch import BranchResult, BranchTree, Rows, branch_and_bound
+from tablecloak.solve.highs import LinearSolver
 from tablecloak.suppression.attack import Attack, Extreme
 from tablecloak.suppression.bridges import BridgeFinder
 from tablecloak.suppression.master import BoundCertificate, CapacityRow, Master, Row, joined, side
@@ -29,6 +31,7 @@ __all__ = ["minimise_loss"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+_Bound = tuple[float, BoundCertificate]
 
 VIOLATION = 1e-6
 """Share of its right-hand side by which a row must be violated to be worth adding."""
@@ -48,6 +51,9 @@ on with the cells that were not attacked."""
 
 FIRST_NODES = 1000
 """Nodes of the first search; small tables are done with it."""
+
+CLOSING_SHARE = 0.05
+"""Share of the time that is kept back for the last program, over all rows found."""
 
 NEARBY_SHARE = 0.4
 """Share of the time that is then left for searches near the best pattern."""
@@ -90,9 +96,10 @@ def minimise_loss(
     candidate : Candidate
         The best proved pattern; it is optimal if its loss equals the bound.
     certificate : BoundCertificate
+        Of the best bound that any phase reached.
     """
     master = Master(problem, requirement)
-    deadline = time.monotonic() + time_limit
+    deadline = time.monotonic() + (1 - CLOSING_SHARE) * time_limit
     separator = _Separator(master, start, deadline)
     step = 1.0 if np.all(problem.weights == np.rint(problem.weights)) else 0.0
     proved = -np.inf
@@ -105,7 +112,7 @@ def minimise_loss(
             total, best = master.total_loss, separator.best.loss
             progress(best, min(total(proved, step), best), open_nodes)
 
-    def search(share: float, node_limit: int) -> tuple[BranchResult, BoundCertificate]:
+    def search(share: float, node_limit: int) -> tuple[BranchResult, _Bound]:
         # Multipliers refer to rows by their order in this search alone.
         separator.forget_rows()
         result = branch_and_bound(
@@ -119,15 +126,25 @@ def minimise_loss(
             progress=report,
         )
         certificate = BoundCertificate(problem, requirement, separator.rows, result.tree, step)
-        return result, certificate
+        return result, (result.bound, certificate)
 
-    first, certificate = search(root_share, FIRST_NODES)
+    def closed(*bounds: _Bound) -> tuple[Candidate, BoundCertificate]:
+        """Return the best pattern, and the best bound of all phases and of the last program."""
+        reached, certificate = max(bounds, key=lambda bound: bound[0])
+        tree, bound = separator.over_every_row(CLOSING_SHARE * time_limit)
+        if bound > reached:
+            certificate = BoundCertificate(problem, requirement, separator.pool, tree, step)
+            report(0.0, bound, 1)
+        return separator.best, certificate
+
+    first, at_root = search(root_share, FIRST_NODES)
     best = master.objective(separator.best.loss)
     # Where HiGHS fails a node is closed with what its parent proved: not every end is a proof.
     proves = first.bound >= best - max(step / master.scale, 1e-6 * max(1.0, abs(best)))
-    ended = (first.is_complete and proves) or first.is_interrupted or root_share == 1
-    if ended or time.monotonic() > deadline:
-        return separator.best, certificate
+    if first.is_complete and proves:
+        return separator.best, at_root[1]
+    if first.is_interrupted or root_share == 1 or time.monotonic() > deadline:
+        return closed(at_root)
     try:
         search_nearby(
             master,
@@ -138,9 +155,11 @@ def minimise_loss(
             progress=lambda: report(0.0, proved, 1),
         )
     except (KeyboardInterrupt, TimeoutError):
-        return separator.best, certificate
-    second, other = search(1.0, 1_000_000)
-    return separator.best, other if second.bound >= first.bound else certificate
+        return closed(at_root)
+    second, at_end = search(1.0, 1_000_000)
+    if second.is_complete and second.bound >= first.bound:
+        return separator.best, at_end[1]
+    return closed(at_root, at_end)
 
 
 class _Separator:
@@ -214,6 +233,17 @@ class _Separator:
     def every_row(self) -> Rows:
         """Return all rows found so far."""
         return self.pooled, self.pooled_sides, np.full(len(self.pool), np.inf)
+
+    def over_every_row(self, time_limit: float) -> tuple[BranchTree, float]:
+        """Return what all rows found so far prove together, as a tree that is only its root.
+
+        The bound is -inf if there are none, or if the program did not end.
+        """
+        if not self.pool:
+            return BranchTree.of_root(np.empty(0)), -np.inf
+        program = self.master.program.with_rows(*self.every_row())
+        solution = LinearSolver(program, interior="first").solve(time_limit)
+        return BranchTree.of_root(solution.duals), solution.bound
 
     def forget_rows(self) -> None:
         """Start a new list of rows; the pool keeps what was found."""

@@ -48,6 +48,9 @@ BOUNDED_CELLS = 50_000
 SEARCHED_CELLS = 1000
 """Free cells up to which the exact method finds better patterns than a heuristic in its time."""
 
+LEAST_BOUND_SHARE = 0.05
+"""Share of the time limit that a bound gets where the first pattern took all of it."""
+
 SPARE_SHARE = 0.3
 """Share of the time limit that must be left for this; if there is less, only for a bound."""
 
@@ -178,16 +181,16 @@ def suppress(
     else:
         search.find_first(n_free, (1 - BOUND_SHARE if is_bounded else 1.0) * share)
     bound_certificate = None
-    root_share = ROOT_SHARE
-    if is_bounded:
+    if (chosen == "exact" or is_bounded) and not search.interrupted:
         # A heuristic that ends early leaves time for the exact method; else it is for a bound.
         left = share * (started + time_limit - time.monotonic())
-        root_share = ROOT_SHARE if left > SPARE_SHARE * time_limit else 1.0
-        chosen = "exact" if root_share < 1 else chosen
-        aim = "the exact method" if root_share < 1 else "a bound"
-        search.note(f"{max(left, 0):.0f} s are left for {aim}")
-    if (chosen == "exact" or is_bounded) and not search.interrupted:
-        bound_certificate = search.improve(share, root_share)
+        is_hurried = n_free > EXACT_CELLS and left <= SPARE_SHARE * time_limit
+        if is_bounded:
+            chosen = chosen if is_hurried else "exact"
+            aim = "a bound" if is_hurried else "the exact method"
+            search.note(f"{max(left, 0):.0f} s are left for {aim}")
+        left = max(left, LEAST_BOUND_SHARE * time_limit)
+        bound_certificate = search.improve(left, 1.0 if is_hurried else ROOT_SHARE)
     audit = search.hold_against(problem, kinds) if kinds else None
     return search.pattern(problem, chosen, bound_certificate, audit, started)
 
@@ -269,8 +272,8 @@ class _Search:
                 self.stopped.set()
                 raise
 
-    def improve(self, share: float, root_share: float) -> BoundCertificate:
-        """Branch and bound from the best candidate, for a share of the time left."""
+    def improve(self, time_limit: float, root_share: float) -> BoundCertificate:
+        """Branch and bound from the best candidate."""
         assert self.best is not None
 
         def report(loss: float, bound: float, open_nodes: int) -> None:
@@ -281,7 +284,7 @@ class _Search:
             self.problem,
             self.requirement,
             self.best,
-            time_limit=share * max(self.deadline - time.monotonic(), 0.0),
+            time_limit=time_limit,
             root_share=root_share,
             seed=self.seed,
             progress=report,

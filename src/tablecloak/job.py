@@ -213,6 +213,7 @@ class Protection(_Part):
     lower_factor: float = 1.0
     lower_bound: float | None = None
     upper_bound: float | None = None
+    zeros_published: bool = True
 
     @model_validator(mode="after")
     def _both_bounds(self) -> Protection:
@@ -397,6 +398,7 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
         floor=job.protection.floor,
         lower_factor=job.protection.lower_factor,
         external_bounds=bounds,
+        zeros_published=job.protection.zeros_published,
     )
 
 

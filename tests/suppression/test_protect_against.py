@@ -50,9 +50,11 @@ def test_pattern_for_strangers_falls_to_insiders():
     assert attacked > 0
 
 
-def test_whole_numbers_cannot_be_protected_against_and_the_message_says_what_to_do():
-    with pytest.raises(tc.InputError, match="audit the pattern against it instead"):
-        tc.suppress(tc.examples.cox_rounded(), protect_against="integers")
+def test_pattern_holds_against_who_knows_that_values_are_whole():
+    problem = tc.examples.cox_rounded()
+    pattern = tc.suppress(problem, protect_against="integers")
+    assert pattern.is_proved_in_whole_numbers
+    assert tc.audit(problem, pattern, intruders="integers").is_safe
 
 
 def test_cell_that_no_pattern_hides_from_an_insider_is_named():

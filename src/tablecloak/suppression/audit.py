@@ -31,6 +31,7 @@ from tablecloak.suppression.intruder import (
     Knowledge,
     WholeNumbers,
     parse_intruders,
+    with_whole_numbers,
 )
 from tablecloak.suppression.requirement import Needs, Requirement, needs_of
 from tablecloak.suppression.system import System
@@ -172,6 +173,16 @@ class Audit:
         external = all(verdict is Verdict.PROTECTED for verdict in self.verdicts)
         return external and not self.findings and not self.groups and not self.interrupted
 
+    @property
+    def attacks(self) -> list[Finding]:
+        """Findings of which it is proved that the intruder succeeds."""
+        return [found for found in self.findings if found.verdict is Verdict.ATTACKABLE]
+
+    @property
+    def n_not_judged(self) -> int:
+        """Number of findings that are not decided: what is not proved is not protected."""
+        return sum(found.verdict is Verdict.UNDECIDED for found in self.findings)
+
     def count(self, verdict: Verdict) -> int:
         """Return the number of sensitive cells with this verdict against an external intruder."""
         return sum(found is verdict for found in self.verdicts)
@@ -309,7 +320,8 @@ def audit_pattern(
         What counts as protected.
     intruders : Intruder, str, or sequence of these, default="external"
         Who attacks besides the external intruder: "contributors", "pairs", "all-pairs",
-        "holdings", "zeros", "integers", or members of `tablecloak.suppression.intruder`.
+        "holdings", "zeros", "integers", or members of `tablecloak.suppression.intruder`. Against
+        a table of counts "integers" always attacks as well.
     groups : sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well.
     intervals : tuple of numpy.ndarray of float, shape (n_cells,), optional
@@ -356,7 +368,7 @@ def audit_pattern(
     needs = needs_of(finite, requirement)
     if intervals is not None:
         problem = finite = with_intervals(finite, *intervals)
-    kinds = parse_intruders(intruders)
+    kinds = with_whole_numbers(parse_intruders(intruders), problem)
     members = [
         (kind.name_of_kind, knowledge)
         for kind in kinds
@@ -516,11 +528,12 @@ def _attack_part(part: _Part, task: _Task, ended: Callable[[], bool]) -> None:
     part.failures = prove(attack, part.pool, seed=task.seed, stop=ended)
     if task.intervals:
         _measure_intervals(attack, part, ended)
+    # Before the insiders: their proof refers to witnesses that this one may replace.
+    if task.whole:
+        _attack_in_whole_numbers(attack, part, task.deadline, ended)
     for number, positions, low, high in task.members.within(part.system):
         _attack_as(attack, part, task, number, (positions, low, high), ended)
-    part.programs = attack.programs
-    if task.whole:
-        _attack_in_whole_numbers(part, task.deadline, ended)
+    part.programs += attack.programs
 
 
 def _measure_intervals(attack: Attack, part: _Part, ended: Callable[[], bool]) -> None:
@@ -591,9 +604,11 @@ def _proof(system: System, index: int, sign: int, extreme: Extreme) -> Disclosur
     return DisclosureProof(cell, sign, extreme.limit, system.rows[used], extreme.duals[used])
 
 
-def _attack_in_whole_numbers(part: _Part, deadline: float, ended: Callable[[], bool]) -> None:
+def _attack_in_whole_numbers(
+    attack: Attack, part: _Part, deadline: float, ended: Callable[[], bool]
+) -> None:
     where = ~part.pool.open
-    results, programs = prove_in_whole_numbers(part.system, part.pool, where, deadline, ended)
+    results, programs = prove_in_whole_numbers(attack, part.pool, where, deadline, ended)
     part.programs += programs
     for index, (limit_above, limit_below, decided) in results.items():
         cell = int(part.system.cells[part.system.needs.cells[index]])

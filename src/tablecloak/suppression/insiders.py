@@ -19,12 +19,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.errors import InputError, ModelError, SolverError, listed
+from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.suppression.attack import Attack, prove
 from tablecloak.suppression.audit import Audit, Finding, audit_pattern
-from tablecloak.suppression.intruder import Intruder, Knowledge, WholeNumbers
+from tablecloak.suppression.intruder import Intruder, Knowledge
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.sequential import (
+    HIDDEN_COST,
     Builder,
     Candidate,
     Strategy,
@@ -33,6 +34,7 @@ from tablecloak.suppression.sequential import (
     protect_need,
 )
 from tablecloak.suppression.system import System
+from tablecloak.suppression.whole_numbers import cheapest_in_whole_numbers
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -47,9 +49,10 @@ def hold_against(
     candidate: Candidate,
     intruders: Sequence[Intruder],
     *,
+    required: bool = True,
     deadline: float = np.inf,
     tick: Tick | None = None,
-) -> Audit:
+) -> Audit | None:
     """Extend a pattern until no insider can attack it, then publish what is not needed.
 
     Parameters
@@ -59,27 +62,26 @@ def hold_against(
     candidate : Candidate
         Proved against the external intruder.
     intruders : sequence of Intruder
+    required : bool, default=True
+        Whether a proof against all of them is. If not, a pattern that nobody is known to attack
+        will do.
     deadline : float, default=inf
-        Moment of `time.monotonic` at which to stop publishing again.
+        Moment of `time.monotonic` at which to stop.
     tick : callable, optional
 
     Returns
     -------
-    Audit
-        Of the pattern found; safe.
+    Audit or None
+        Of the pattern found, without attacks; safe if that is `required`. None if time ended
+        before anything was found against the candidate itself.
 
     Raises
     ------
-    InputError
-        For the intruder who knows that values are whole: no linear program tells what would
-        help against him.
     ModelError
         If a cell cannot be protected against somebody even with everything suppressed.
+    SolverError
+        If time ended before that.
     """
-    if any(isinstance(kind, WholeNumbers) for kind in intruders):
-        raise InputError(
-            "`protect_against` does not take 'integers': audit the pattern against it instead."
-        )
     system, weights = candidate.pool.system, candidate.weights
     builder, attack = Builder(system, weights, None), Attack(system)
     hidden = candidate.hidden.copy()
@@ -87,41 +89,62 @@ def hold_against(
     def audited(flags: Flags) -> Audit:
         suppressed = np.zeros(problem.table.n_cells, dtype=bool)
         suppressed[system.cells[flags]] = True
-        return audit_pattern(problem, suppressed, require=requirement, intruders=intruders)
+        return audit_pattern(
+            problem,
+            suppressed,
+            require=requirement,
+            intruders=intruders,
+            time_limit=max(deadline - time.monotonic(), 0.0),
+        )
+
+    def answer(attackers: list[tuple[Knowledge | None, list[int]]]) -> None:
+        for knowledge, cells in attackers:
+            if knowledge is None:
+                _protect_in_whole_numbers(problem, builder, hidden, cells, deadline)
+            else:
+                _protect_against(problem, builder, attack, hidden, knowledge, cells, deadline)
+            if tick:
+                tick(float(weights[hidden].sum()), len(attackers))
 
     found = audited(hidden)
-    while not found.is_safe:
-        if found.interrupted:
-            raise SolverError("Interrupted before a pattern was proved against insiders.")
+    while not found.interrupted and (open_ := _to_answer(found, required)):
         before = hidden.copy()
-        for knowledge, cells in _attackers(found.findings):
-            _protect_against(problem, builder, attack, hidden, knowledge, cells)
-            if tick:
-                tick(float(weights[hidden].sum()), len(found.findings))
+        answer(_attackers(open_))
         if np.array_equal(before, hidden):
-            raise SolverError("Attacks by insiders remain although all were answered.")
+            break
         found = audited(hidden)
+    if found.interrupted or _to_answer(found, required):
+        if not required and not found.attacks and np.array_equal(hidden, candidate.hidden):
+            return None
+        raise SolverError(
+            f"No pattern was proved against {listed(list(found.intruders))} in the time limit: "
+            f"{found.n_not_judged} attacks were not judged, {len(found.attacks)} succeed. Raise "
+            f"the time limit, or leave out a kind of intruder."
+        )
+    if np.array_equal(hidden, candidate.hidden) and not required:
+        return found
     must = (problem.sensitive | problem.forced)[system.cells]
     for cell in costliest_first(hidden & ~must, weights):
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or not found.is_safe:
             break
         hidden[cell] = False
         trial = audited(hidden)
-        if trial.interrupted:
-            break
-        if trial.is_safe:
-            found = trial
+        found = trial if trial.is_safe else found
         hidden[cell] = ~trial.is_safe
         if tick:
             tick(float(weights[hidden].sum()), 0)
     return found
 
 
-def _attackers(findings: Sequence[Finding]) -> list[tuple[Knowledge, list[int]]]:
-    """Group successes by who has them."""
-    by_name: dict[str, tuple[Knowledge, list[int]]] = {}
+def _to_answer(found: Audit, required: bool) -> list[Finding]:
+    """What the pattern must still be extended for."""
+    return found.findings if required else found.attacks
+
+
+def _attackers(findings: Sequence[Finding]) -> list[tuple[Knowledge | None, list[int]]]:
+    """Group successes by who has them; None knows that values are whole."""
+    by_name: dict[str, tuple[Knowledge | None, list[int]]] = {}
     for finding in findings:
-        assert finding.knowledge is not None
         by_name.setdefault(finding.intruder, (finding.knowledge, []))[1].append(finding.cell)
     return list(by_name.values())
 
@@ -133,16 +156,19 @@ def _protect_against(
     hidden: Flags,
     knowledge: Knowledge,
     cells: list[int],
+    deadline: float,
 ) -> None:
-    """Protect some cells against one insider, extending `hidden` in place."""
+    """Protect some cells against one insider, extending `hidden` in place, until time ends."""
     own = _seen_by(builder.system, problem, knowledge, cells)
     pool = WitnessPool(own)
     attack.know(own)
     attack.hide(hidden)
     # Cells suppressed because of others may have settled it.
-    prove(attack, pool)
+    prove(attack, pool, deadline=deadline)
     own_builder = builder.seen_by(own)
     for index in np.flatnonzero(pool.open).tolist():
+        if time.monotonic() > deadline:
+            break
         if not protect_need(own_builder, pool, hidden, index, Strategy()):
             attack.hide(np.ones(own.n_unknown))
             prove(attack, pool)
@@ -156,6 +182,29 @@ def _protect_against(
                 )
             hidden |= pool.moved()
     attack.know(builder.system)
+
+
+def _protect_in_whole_numbers(
+    problem: ProtectionProblem,
+    builder: Builder,
+    hidden: Flags,
+    cells: list[int],
+    deadline: float,
+) -> None:
+    """Protect some cells by moves in whole numbers, extending `hidden` in place."""
+    system = builder.system
+    for cell in cells:
+        cost = np.where(hidden, HIDDEN_COST, builder.cost)
+        at = int(np.searchsorted(system.cells, cell))
+        moved, possible = cheapest_in_whole_numbers(system, at, cost, deadline)
+        if not possible:
+            raise ModelError(
+                f"Cell {listed(problem.table.labels([cell]))} cannot be protected against who "
+                f"knows that values are whole even if every cell that may be suppressed is. Lower "
+                f"its level, or unfreeze cells in its relations.",
+                cells=[cell],
+            )
+        hidden |= moved
 
 
 def _seen_by(

@@ -32,6 +32,7 @@ __all__ = [
     "KnownZeros",
     "WholeNumbers",
     "parse_intruders",
+    "with_whole_numbers",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -175,6 +176,13 @@ class Contributors(Intruder):
         else:
             pairs = _meeting(problem, shares, suppressed)
         return _in_pairs(problem, shares, pairs, found)
+
+
+def with_whole_numbers(kinds: list[Intruder], problem: ProtectionProblem) -> list[Intruder]:
+    """Return the intruders with 'integers' among them if everybody knows that values are whole."""
+    if not problem.table.is_count or any(isinstance(kind, WholeNumbers) for kind in kinds):
+        return kinds
+    return [*kinds, WholeNumbers()]
 
 
 def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[Intruder]:

@@ -72,6 +72,16 @@ class SuppressionPattern:
         """Whether the pattern is proved to be optimal."""
         return self.bound_certificate is not None and self.gap <= 1e-9
 
+    @property
+    def is_proved_in_whole_numbers(self) -> bool:
+        """Whether all witnesses against strangers are tables of whole numbers.
+
+        Then nobody who knows that values are whole can rule them out.
+        """
+        used = np.concatenate([self.certificate.upper_witness, self.certificate.lower_witness])
+        moves = self.certificate.deviations[np.unique(used[used >= 0]), :].data
+        return bool(self.problem.table.integer) and bool(np.all(moves == np.rint(moves)))
+
     def verify(self) -> Verification:
         """Check both certificates again; no solver is called.
 
@@ -120,8 +130,15 @@ class SuppressionPattern:
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
             f"bound {bound}, gap {gap}, {int(self.suppressed.sum())} cells suppressed "
             f"({int(self.secondary.sum())} secondary), {self.problem.n_sensitive} sensitive cells "
-            f"proved, {self.seconds:.1f} s"
+            f"proved{self._in_whole_numbers()}, {self.seconds:.1f} s"
         )
+
+    def _in_whole_numbers(self) -> str:
+        if not self.problem.table.is_count:
+            return ""
+        if self.is_proved_in_whole_numbers:
+            return " in whole numbers"
+        return " against real-valued intervals, not against whole numbers"
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"

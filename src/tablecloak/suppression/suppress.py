@@ -17,7 +17,7 @@ from tablecloak.suppression.attack import with_finite_bounds
 from tablecloak.suppression.audit import Audit
 from tablecloak.suppression.exact import ROOT_SHARE, minimise_loss
 from tablecloak.suppression.insiders import hold_against
-from tablecloak.suppression.intruder import Intruder, parse_intruders
+from tablecloak.suppression.intruder import Intruder, parse_intruders, with_whole_numbers
 from tablecloak.suppression.master import BoundCertificate
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement, needs_of
@@ -56,6 +56,9 @@ SPARE_SHARE = 0.3
 
 BOUND_SHARE = 0.2
 """Share of the time limit that is kept back for a bound."""
+
+WHOLE_SHARE = 0.8
+"""Share of the time limit for the search where only whole numbers are looked at afterwards."""
 
 PORTFOLIO_CELLS = 4000
 """Free cells up to which several strategies are tried and the best kept."""
@@ -107,8 +110,11 @@ def suppress(
         Replace the weights of the problem by a rule.
     protect_against : Intruder, str, or sequence of these, default=()
         Insiders against whom the pattern must hold as well: "contributors", "pairs",
-        "all-pairs", "holdings", "zeros", or members of `tablecloak.suppression.intruder`. The
-        bound stays that of the external intruder: valid, but less tight.
+        "all-pairs", "holdings", "zeros", "integers", or members of
+        `tablecloak.suppression.intruder`. The bound stays that of the external intruder: valid,
+        but less tight. A table of counts is never returned if somebody who knows that counts are
+        whole is known to attack it; whether that is proved as well says
+        `SuppressionPattern.is_proved_in_whole_numbers`.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its
         cells have a lower weight.
@@ -166,7 +172,8 @@ def suppress(
         problem = problem.with_weights(weights)
     if previous is not None:
         problem = _prefer(problem, previous, discount)
-    kinds = parse_intruders(protect_against)
+    asked = parse_intruders(protect_against)
+    kinds = with_whole_numbers(asked, problem)
     deadline = started + time_limit
     search = _Search(with_finite_bounds(problem), requirement, deadline, seed, threads, progress)
     n_free = int(np.sum(~problem.frozen & ~problem.sensitive & ~problem.forced))
@@ -174,7 +181,7 @@ def suppress(
     if method == "auto":
         chosen = "exact" if n_free <= EXACT_CELLS else "sequential"
         search.note(f"{n_free} cells are free to be suppressed: {chosen} method")
-    share = 0.5 if kinds else 1.0
+    share = 0.5 if asked else WHOLE_SHARE if kinds else 1.0
     is_bounded = method == "auto" and chosen == "sequential" and n_free <= BOUNDED_CELLS
     if chosen == "exact":
         search.find_first(n_free, (0.25 if n_free <= SEARCHED_CELLS else 0.5) * share)
@@ -191,7 +198,7 @@ def suppress(
             search.note(f"{max(left, 0):.0f} s are left for {aim}")
         left = max(left, LEAST_BOUND_SHARE * time_limit)
         bound_certificate = search.improve(left, 1.0 if is_hurried else ROOT_SHARE)
-    audit = search.hold_against(problem, kinds) if kinds else None
+    audit = search.hold_against(problem, kinds, required=bool(asked)) if kinds else None
     return search.pattern(problem, chosen, bound_certificate, audit, started)
 
 
@@ -291,17 +298,23 @@ class _Search:
         )
         return certificate
 
-    def hold_against(self, problem: ProtectionProblem, kinds: Sequence[Intruder]) -> Audit:
-        """Extend the best candidate until it holds against insiders."""
+    def hold_against(
+        self, problem: ProtectionProblem, kinds: Sequence[Intruder], *, required: bool
+    ) -> Audit | None:
+        """Extend the best candidate until it holds against insiders; None if nobody could say."""
         assert self.best is not None
         found = hold_against(
             problem,
             self.requirement,
             self.best,
             kinds,
+            required=required,
             deadline=self.deadline,
             tick=lambda loss, left: self._tick("protecting against insiders", loss, left),
         )
+        if found is None or not found.is_safe:
+            self.note("not proved against who knows that counts are whole")
+            return None
         tried = ", ".join(f"{number} {name}" for name, number in found.intruders.items())
         self.note(f"protected against {tried} as well")
         return found

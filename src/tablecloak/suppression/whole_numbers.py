@@ -12,14 +12,18 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array, hstack
 
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.program import Program
+from tablecloak.suppression.attack import Attack
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
-__all__ = ["prove_in_whole_numbers"]
+__all__ = ["cheapest_in_whole_numbers", "prove_in_whole_numbers"]
 
+Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 NODES = 5000
@@ -27,13 +31,14 @@ NODES = 5000
 
 
 def prove_in_whole_numbers(
-    system: System, pool: WitnessPool, where: Flags, deadline: float, ended: Callable[[], bool]
+    attack: Attack, pool: WitnessPool, where: Flags, deadline: float, ended: Callable[[], bool]
 ) -> tuple[dict[int, tuple[float, float, bool]], int]:
     """Prove needs by witnesses in whole numbers, and put these into the pool.
 
     Parameters
     ----------
-    system : System
+    attack : Attack
+        On the system of the pool.
     pool : WitnessPool
         Proves the needs in `where`, perhaps in fractions.
     where : numpy.ndarray of bool, shape (n_needs,)
@@ -53,7 +58,7 @@ def prove_in_whole_numbers(
     """
     whole = pool.in_whole_numbers()
     failures, programs = {}, 0
-    needs = system.needs
+    system, needs = attack.system, attack.system.needs
     for index in np.flatnonzero(where).tolist():
         limits = {1: np.inf, -1: np.inf}
         for sign in (1, -1):
@@ -62,9 +67,12 @@ def prove_in_whole_numbers(
             reached = float((whole.below if sign > 0 else whole.above)[index])
             need = float((needs.upper if sign > 0 else needs.lower)[index])
             wanted = max(need, float(needs.width[index]) - reached)
-            found, limit, nodes = _search(
-                system, int(needs.cells[index]), sign, wanted, deadline - time.monotonic()
-            )
+            cell = int(needs.cells[index])
+            found, limit, nodes = _vertex(attack, cell, sign, wanted, deadline), np.inf, 0
+            if not len(found):
+                found, limit, nodes = _search(
+                    system, cell, sign, wanted, deadline - time.monotonic()
+                )
             programs += nodes
             if len(found):
                 whole.add(found)
@@ -76,6 +84,23 @@ def prove_in_whole_numbers(
             failures[index] = (above, limits[-1], not possible)
     pool.adopt(whole)
     return failures, programs
+
+
+def _vertex(attack: Attack, cell: int, sign: int, wanted: float, deadline: float) -> Floats:
+    """Move one cell far enough by a linear program, and hope for whole numbers; else empty."""
+    target = float(np.ceil(wanted * (1 - 1e-9)))
+    limit = max(deadline - time.monotonic(), 0.0)
+    moves = attack.extreme(cell, sign, enough=target, time_limit=limit).deviation
+    whole: Floats = np.rint(moves)
+    low, high = attack.system.low - 1e-9, attack.system.high + 1e-9
+    fits = (
+        len(whole)
+        and np.all(np.abs(moves - whole) < 1e-6)
+        and sign * whole[cell] >= target
+        and np.all((low <= whole) & (whole <= high))
+        and not np.any(attack.system.matrix @ whole)
+    )
+    return whole if fits else np.empty(0)
 
 
 def _search(
@@ -102,3 +127,75 @@ def _search(
     if len(result.x):
         return np.rint(result.x), target, result.nodes
     return np.empty(0), -result.bound, result.nodes
+
+
+def cheapest_in_whole_numbers(
+    system: System, cell: int, cost: Floats, deadline: float
+) -> tuple[Flags, bool]:
+    """Return cells that moves in whole numbers need to protect a sensitive cell.
+
+    Nothing is claimed of them: they are suppressed, and the pattern is audited again.
+
+    Parameters
+    ----------
+    system : System
+        Of all cells that may be suppressed.
+    cell : int
+        Position of the sensitive cell.
+    cost : numpy.ndarray of float, shape (n_unknown,)
+        Cost of moving each cell by 1.
+    deadline : float
+        Moment of `time.monotonic` at which to stop.
+
+    Returns
+    -------
+    moved : numpy.ndarray of bool, shape (n_unknown,)
+    possible : bool
+        False if it was proved that no moves do.
+    """
+    needs, index = system.needs, int(system.need_of[cell])
+    upper, lower, width = needs.upper[index], needs.lower[index], needs.width[index]
+    possible = False
+    # The width may be made up by either side.
+    for above, below in ((max(upper, width - lower), lower), (upper, max(lower, width - upper))):
+        moved, found = np.zeros(system.n_unknown, dtype=bool), True
+        for sign, wanted in ((1, above), (-1, below)):
+            moves, status = _cheapest_move(system, cell, sign * wanted, cost, deadline)
+            moved |= moves
+            found &= bool(np.any(moves)) or wanted == 0
+            possible |= status != _INFEASIBLE
+        if found:
+            return moved, True
+    return np.zeros(system.n_unknown, dtype=bool), possible
+
+
+def _cheapest_move(
+    system: System, cell: int, wanted: float, cost: Floats, deadline: float
+) -> tuple[Flags, int]:
+    """Cells of the cheapest whole move that takes a cell to a signed distance."""
+    n, time_limit = system.n_unknown, deadline - time.monotonic()
+    if wanted == 0 or time_limit <= 0:
+        return np.zeros(n, dtype=bool), _STOPPED
+    target = np.ceil(abs(wanted) * (1 - 1e-9))
+    room = np.concatenate([np.floor(system.high + 1e-9), np.floor(1e-9 - system.low)])
+    ahead, behind = (cell, cell + n) if wanted > 0 else (cell + n, cell)
+    if target > room[ahead]:
+        return np.zeros(n, dtype=bool), _INFEASIBLE
+    least = np.zeros(2 * n)
+    least[ahead], room[behind] = target, 0.0
+    matrix = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
+    result = milp(
+        np.tile(cost, 2),
+        constraints=LinearConstraint(matrix, 0.0, 0.0),
+        bounds=Bounds(least, room),
+        integrality=np.ones(2 * n),
+        options={} if np.isinf(time_limit) else {"time_limit": time_limit},
+    )
+    if result.x is None:
+        return np.zeros(n, dtype=bool), int(result.status)
+    moved: Flags = np.rint(result.x[:n] - result.x[n:]) != 0
+    return moved, int(result.status)
+
+
+_STOPPED, _INFEASIBLE = 1, 2
+"""Statuses of `scipy.optimize.milp`."""

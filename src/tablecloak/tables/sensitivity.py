@@ -337,6 +337,7 @@ def protect(
     floor: float = 1.0,
     lower_factor: float = 1.0,
     external_bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    zeros_published: bool = True,
     weights: WeightRule | str | npt.ArrayLike = WeightRule.VALUE,
 ) -> ProtectionProblem:
     """Find the sensitive cells of a table and their protection levels.
@@ -356,6 +357,11 @@ def protect(
         default [0, 1.5 max v] if no value is negative, [1.5 min v, 1.5 max v] otherwise.
         Levels from rules are cut at the default bounds; bounds that you give are binding, and
         a level beyond them is an error.
+    zeros_published : bool, default=True
+        Whether zeros are published, so that everybody knows of a suppressed cell that it is not
+        0: in a table of whole numbers without negative ones its lower bound is then 1, that of a
+        total the number of its parts, and levels from rules are cut at that. Set it to False only
+        if zeros are suppressed as well.
     weights : WeightRule, str or array, default="value"
         Loss of suppressing each cell.
 
@@ -380,9 +386,14 @@ def protect(
     low, high = _default_bounds(table) if external_bounds is None else external_bounds
     low = np.broadcast_to(np.asarray(low, dtype=np.float64), lower.shape)
     high = np.broadcast_to(np.asarray(high, dtype=np.float64), upper.shape)
+    if table.is_count:
+        low, high = np.ceil(low), np.floor(high)
     if external_bounds is None:
         lower = np.minimum(lower, table.values - low)
         upper = np.minimum(upper, high - table.values)
+    if zeros_published and table.integer and not np.any(table.values < 0):
+        given, low = low, _not_zero(table, low)
+        lower = np.where(low > given, np.minimum(lower, table.values - low), lower)
     status = np.where(sensitive, CellStatus.SENSITIVE.value, CellStatus.SAFE.value)
     known = table.contributions.count == 0 if table.contributions else table.values == 0
     status[(table.values == 0) & known & ~sensitive] = CellStatus.FROZEN.value
@@ -427,6 +438,9 @@ def _levels(table: Table, hits: Hits, floor: float, lower_factor: float) -> tupl
     upper[concentrated] = (size * width)[concentrated]
     lower = np.where(zero, lower, np.maximum(lower, floor))
     upper = np.maximum(upper, floor)
+    if table.is_count:
+        # The next count beyond a level is a whole number.
+        lower, upper = np.ceil(lower * (1 - NOISE)), np.ceil(upper * (1 - NOISE))
     return lower, upper
 
 
@@ -452,6 +466,30 @@ def _default_bounds(table: Table) -> tuple[float, float]:
     """One interval for the whole table, as tau-ARGUS assumes it."""
     lowest, highest = float(table.values.min(initial=0)), float(table.values.max(initial=0))
     return 1.5 * min(lowest, 0.0), 1.5 * max(highest, 0.0)
+
+
+def _not_zero(table: Table, low: Floats) -> Floats:
+    """Raise lower bounds from 0 to 1 in a table of whole numbers, except where a cell is 0.
+
+    A total is then at least the sum of what its parts are at least.
+    """
+    low = np.where((table.values >= 1) & (low >= 0), np.maximum(low, 1.0), low)
+    relations = table.relations
+    row = np.repeat(np.arange(table.n_relations), np.diff(relations.indptr))
+    negative = relations.data < 0
+    summed = np.bincount(row[negative], -relations.data[negative], table.n_relations) == 1
+    summed &= np.bincount(row[negative], minlength=table.n_relations) == 1
+    is_total = negative & summed[row]
+    total, parts = relations.indices[is_total], relations[row[is_total], :]
+    parts.data = np.maximum(parts.data, 0.0)
+    for _ in range(table.n_relations):
+        implied = low.copy()
+        np.maximum.at(implied, total, parts @ low - table.right_hand_side[row[is_total]])
+        implied = np.minimum(implied, table.values)
+        if np.array_equal(implied, low):
+            break
+        low = implied
+    return low
 
 
 def _first_reason(table: Table, hits: Hits) -> tuple[npt.NDArray[np.str_], Flags]:

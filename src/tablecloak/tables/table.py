@@ -211,6 +211,19 @@ class Table:
         """Number of relations m."""
         return int(self.relations.shape[0])
 
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a table of counts: everybody knows that its values are whole.
+
+        It is if its measure is called count, or if each value is the number of contributors.
+        """
+        if not self.integer or bool(np.any(self.values < 0)):
+            return False
+        found = self.contributions
+        return self.name == "count" or (
+            found is not None and bool(np.array_equal(found.count, self.values))
+        )
+
     def label(self, cell: int) -> str:
         """Name a cell by its codes, as in ``region=North, industry=47``."""
         return _label(self.keys, cell)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
 import tomllib
@@ -229,7 +230,9 @@ class Suppression(_Part):
     require: Literal["two-sided", "width", "upper"] = "two-sided"
     weights: Literal["value", "unit", "log", "relative"] = "value"
     cost: str | None = None
-    protect_against: list[Literal["contributors", "pairs", "all-pairs", "holdings", "zeros"]] = []
+    protect_against: list[
+        Literal["contributors", "pairs", "all-pairs", "holdings", "zeros", "integers"]
+    ] = []
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)
     time_limit: float = Field(60.0, gt=0)
@@ -258,6 +261,7 @@ class AuditSpec(_Part):
         Literal["external", "contributors", "pairs", "all-pairs", "holdings", "zeros", "integers"]
     ] = []
     groups: bool = False
+    time_limit: Annotated[float, Field(gt=0)] = math.inf
 
 
 class Output(_Part):
@@ -694,7 +698,14 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
     groups = group_rules(job) if options.groups else []
     promised = job.suppression.protect_against if job.suppression else []
     intruders = list(dict.fromkeys([*options.intruders, *promised]))
-    result = audit(problem, found, require=require, intruders=intruders, groups=groups)
+    result = audit(
+        problem,
+        found,
+        require=require,
+        intruders=intruders,
+        groups=groups,
+        time_limit=options.time_limit,
+    )
     assert isinstance(result, kind)
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from tablecloak.suppression import audit as audit_module
 from tablecloak.suppression.intruder import Contributors
 
 KINDS = ["contributors", "pairs", "all-pairs", "holdings"]
@@ -317,3 +319,73 @@ def test_patterns_that_suppress_returns_withstand_naive_attacks_of_insiders(kind
                 assert withstands(problem, pattern.suppressed, low, high, p)
                 checked += 1
     assert checked > 20
+
+
+# -- time ----------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that can be put forward."""
+
+    def __init__(self) -> None:
+        self.offset = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.offset
+
+
+def ends_after_the_external_intruder(monkeypatch, problem: tc.ProtectionProblem) -> list[str]:
+    """Let time end when the external intruder is done; return a list of who is asked later."""
+    clock, later = Clock(), []
+    prove, against = audit_module.prove, audit_module.WitnessPool.against
+
+    def proved(*given, **options):
+        found = prove(*given, **options)
+        clock.offset = 1e6
+        return found
+
+    def asked(pool, system):
+        later.append("insider")
+        return against(pool, system)
+
+    monkeypatch.setattr(audit_module, "time", clock)
+    monkeypatch.setattr(audit_module, "prove", proved)
+    monkeypatch.setattr(audit_module.WitnessPool, "against", asked)
+    return later
+
+
+def problem_with_insiders() -> tuple[tc.ProtectionProblem, np.ndarray]:
+    problem = problem_of(list(TWO_A_CELL))
+    return problem, np.ones(problem.table.n_cells, dtype=bool)
+
+
+def test_insiders_who_did_not_come_to_attack_in_time_are_not_judged(monkeypatch):
+    problem, hidden = problem_with_insiders()
+    later = ends_after_the_external_intruder(monkeypatch, problem)
+    found = tc.audit(problem, hidden, intruders=["contributors", "pairs"], time_limit=1000)
+    assert later == []
+    assert not found.is_safe
+    proved = found.count(tc.Verdict.PROTECTED)
+    assert proved > 0
+    # Each cell that strangers cannot attack, once for each kind.
+    assert found.n_not_judged == len(found.findings) == 2 * proved
+    assert all(f.verdict is tc.Verdict.UNDECIDED for f in found.findings)
+    assert "not judged in time" in found.findings[0].intruder
+    assert f"{proved} not judged" in found.summary()
+    undecided = found.to_frame().query("verdict == 'undecided'")
+    assert len(undecided) == 2 * proved
+
+
+def test_pattern_that_was_not_judged_against_insiders_in_time_is_not_returned(monkeypatch):
+    problem, _ = problem_with_insiders()
+    ends_after_the_external_intruder(monkeypatch, problem)
+    with pytest.raises(tc.SolverError, match="not judged"):
+        tc.suppress(problem, protect_against="contributors", time_limit=1000)
+
+
+def test_no_program_starts_after_the_time_limit():
+    problem, hidden = problem_with_insiders()
+    found = tc.audit(problem, hidden, intruders=["contributors"], time_limit=0)
+    assert found.programs == 0
+    assert found.count(tc.Verdict.PROTECTED) == 0
+    assert not found.is_safe

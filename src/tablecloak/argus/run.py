@@ -522,7 +522,7 @@ class _Runner:
         pattern = suppress(
             problem, protect_against=against, time_limit=seconds, progress=self.progress
         )
-        found = audit(problem, pattern, intruders=against or "external")
+        found = audit(problem, pattern, intruders=against or "external", time_limit=seconds)
         self.is_safe &= found.is_safe
         self.say(command, f"{method} is done as one problem, {pattern.summary()}")
         self.say(command, found.summary())

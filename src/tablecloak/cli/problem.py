@@ -51,6 +51,7 @@ class InsiderName(StrEnum):
     ALL_PAIRS = "all-pairs"
     HOLDINGS = "holdings"
     ZEROS = "zeros"
+    INTEGERS = "integers"
 
 
 class RequireName(StrEnum):

@@ -220,6 +220,9 @@ def prove(
     def ended() -> bool:
         return time.monotonic() > deadline or stop()
 
+    def left() -> float:
+        return max(deadline - time.monotonic(), 0.0)
+
     random = np.random.default_rng(seed)
     for _ in range(BATCH_ROUNDS):
         up, down = pool.open_sides()
@@ -230,7 +233,7 @@ def prove(
         most = np.where(sign > 0, needs.upper, needs.lower)
         most = np.maximum(most, needs.width - np.where(sign > 0, pool.below, pool.above))
         before = int(np.sum(up) + np.sum(down))
-        found = attack.push(needs.cells[some], (sign * most)[some])
+        found = attack.push(needs.cells[some], (sign * most)[some], left())
         if len(found):
             pool.add(found)
         left_up, left_down = pool.open_sides()
@@ -241,14 +244,18 @@ def prove(
             break
         if not pool.is_open(index):
             continue
-        _prove_alone(attack, pool, index, failures)
+        _prove_alone(attack, pool, index, failures, left)
         if stop_at_failure and pool.is_open(index):
             break
     return failures
 
 
 def _prove_alone(
-    attack: Attack, pool: WitnessPool, index: int, failures: dict[tuple[int, int], Extreme]
+    attack: Attack,
+    pool: WitnessPool,
+    index: int,
+    failures: dict[tuple[int, int], Extreme],
+    left: Callable[[], float],
 ) -> None:
     """One program for each open side of one need."""
     needs, cell = pool.needs, int(pool.needs.cells[index])
@@ -260,7 +267,7 @@ def _prove_alone(
         other = float((pool.below if side > 0 else pool.above)[index])
         # The width may be made up by either side: the first is taken as far as it goes.
         wanted = np.inf if width > side_need + other else max(side_need, width - other)
-        extreme = attack.extreme(cell, side, enough=wanted)
+        extreme = attack.extreme(cell, side, enough=wanted, time_limit=left())
         if len(extreme.deviation):
             pool.add(extreme.deviation)
         if pool.lacks(index, side):

@@ -254,7 +254,7 @@ class Audit:
         undecided = self.count(Verdict.UNDECIDED)
         tried = [
             f"{name}: {number} tried, {sum(f.verdict is Verdict.ATTACKABLE for f in found)} "
-            f"successful attacks" + (f", {undecided} undecided" * bool(undecided))
+            f"successful attacks" + (f", {undecided} not judged" * bool(undecided))
             for name, number in self.intruders.items()
             for found in [[f for f in self.findings if f.intruder.startswith(f"{name}: ")]]
             for undecided in [sum(f.verdict is Verdict.UNDECIDED for f in found)]
@@ -332,7 +332,8 @@ def audit_pattern(
     seed : int, default=0
         For the random directions of batched programs; it changes the time, not the verdict.
     time_limit : float, default=inf
-        Seconds after which the audit ends as if interrupted.
+        Seconds after which the audit ends as if interrupted. Insiders who did not come to attack a
+        cell by then are findings that nothing is decided of.
     threads : int, optional
         Components attacked at once; by default as many as there are processors. The result is
         the same for any number.
@@ -383,6 +384,8 @@ def audit_pattern(
         deadline=started + time_limit,
     )
     parts, interrupted = _attack_all(system.bundles(), task, threads, progress, len(needs.cells))
+    for part in parts:
+        part.findings.extend(_not_judged(part, task.members))
     assembled = _Assembled(problem, hidden, needs, parts)
     counts = {
         kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in members)
@@ -472,6 +475,7 @@ class _Part:
     ends: dict[tuple[int, int], Extreme] = field(default_factory=dict)
     insiders: list[tuple[int, Knowledge, WitnessPool, Flags]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    not_judged: list[int] = field(default_factory=list)
     programs: int = 0
 
 
@@ -522,16 +526,21 @@ def _report(progress: Progress | None, parts: list[_Part], n_sensitive: int, lef
 
 def _attack_part(part: _Part, task: _Task, ended: Callable[[], bool]) -> None:
     """Attack one part: the external intruder, then everybody who knows more."""
+    members = task.members.within(part.system)
+    part.not_judged = [number for number, *_ in members]
     if ended():
         return
     attack = Attack(part.system)
-    part.failures = prove(attack, part.pool, seed=task.seed, stop=ended)
+    part.failures = prove(attack, part.pool, seed=task.seed, deadline=task.deadline, stop=ended)
     if task.intervals:
         _measure_intervals(attack, part, ended)
     # Before the insiders: their proof refers to witnesses that this one may replace.
     if task.whole:
         _attack_in_whole_numbers(attack, part, task.deadline, ended)
-    for number, positions, low, high in task.members.within(part.system):
+    for number, positions, low, high in members:
+        if ended():
+            break
+        part.not_judged.remove(number)
         _attack_as(attack, part, task, number, (positions, low, high), ended)
     part.programs += attack.programs
 
@@ -565,7 +574,7 @@ def _attack_as(
     failures: dict[tuple[int, int], Extreme] = {}
     if np.any(pool.open & known):
         attack.know(system)
-        failures = prove(attack, pool, seed=task.seed, stop=ended)
+        failures = prove(attack, pool, seed=task.seed, deadline=task.deadline, stop=ended)
         attack.know(part.system)
         changed |= pool.upper_witness != part.pool.upper_witness
         changed |= pool.lower_witness != part.pool.lower_witness
@@ -596,6 +605,23 @@ def _findings(
         )
         found.append(Finding(knowledge.name, cell, verdict, above, below, proofs, knowledge))
     return found
+
+
+def _not_judged(part: _Part, members: _Members) -> list[Finding]:
+    """One finding for each cell and kind of insider of whom somebody never came to attack it."""
+    kinds = [members.named[number].name.partition(": ")[0] for number in part.not_judged]
+    cells = part.system.cells[part.system.needs.cells[~part.pool.open]]
+    return [
+        Finding(
+            f"{kind}: {kinds.count(kind)} not judged in time",
+            int(cell),
+            Verdict.UNDECIDED,
+            np.inf,
+            np.inf,
+        )
+        for kind in dict.fromkeys(kinds)
+        for cell in cells
+    ]
 
 
 def _proof(system: System, index: int, sign: int, extreme: Extreme) -> DisclosureProof:

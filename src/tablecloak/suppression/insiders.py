@@ -171,7 +171,9 @@ def _protect_against(
             break
         if not protect_need(own_builder, pool, hidden, index, Strategy()):
             attack.hide(np.ones(own.n_unknown))
-            prove(attack, pool)
+            prove(attack, pool, deadline=deadline)
+            if pool.is_open(index) and time.monotonic() > deadline:
+                break
             if pool.is_open(index):
                 number = int(own.cells[own.needs.cells[index]])
                 raise ModelError(

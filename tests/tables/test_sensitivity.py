@@ -181,7 +181,8 @@ def test_what_a_person_says_overrules_the_rules():
 
 def test_levels_are_cut_at_the_default_bounds_of_one_interval_for_the_table():
     problem = one_cell([100]).protect(tc.PPercent(80))
-    assert (problem.lower_bound[1], problem.upper_bound[1]) == (0.0, 150.0)
+    # Zeros are published: a whole number that is hidden is at least 1.
+    assert (problem.lower_bound[1], problem.upper_bound[1]) == (1.0, 150.0)
     assert (problem.lower_protection[1], problem.upper_protection[1]) == (80.0, 50.0)
 
 

@@ -619,7 +619,7 @@ def _plain_problem(table: Table) -> ProtectionProblem:
         lower_protection=zero,
         upper_protection=zero,
         sliding_protection=zero,
-        lower_bound=zero + 1.5 * min(low, 0.0),
+        lower_bound=sensitivity.not_zero(table, zero + 1.5 * min(low, 0.0)),
         upper_bound=zero + 1.5 * max(high, 0.0),
         weights=np.abs(table.values),
     )
@@ -714,7 +714,7 @@ def _linked(problems: list[ProtectionProblem]) -> ProtectionProblem:
     }
     status = np.full(n, "s")
     reasons = np.full(n, "", dtype="U20")
-    low = min(float(problem.lower_bound.min()) for problem in problems)
+    low = np.full(n, min(float(problem.lower_bound.min()) for problem in problems))
     high = max(float(problem.upper_bound.max()) for problem in problems)
     for problem in problems:
         at = _positions(table, problem.table)
@@ -723,11 +723,14 @@ def _linked(problems: list[ProtectionProblem]) -> ProtectionProblem:
         stronger = (problem.status != "s") & (status[at] != "u")
         status[at] = np.where(stronger, problem.status, status[at])
         reasons[at] = np.where(reasons[at] == "", problem.reasons, reasons[at])
+    given, low = low, sensitivity.not_zero(table, low)
+    room = np.where(low > given, table.values - low, np.inf)
+    arrays["lower_protection"] = np.minimum(arrays["lower_protection"], room)
     return ProtectionProblem(
         table=table,
         status=status,
         sliding_protection=np.zeros(n),
-        lower_bound=np.full(n, low),
+        lower_bound=low,
         upper_bound=np.full(n, high),
         reasons=reasons,
         **arrays,

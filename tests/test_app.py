@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 import zipfile
@@ -211,3 +212,104 @@ def test_without_flask_the_command_says_what_to_install(monkeypatch):
     assert done.exit_code == 2
     assert "extra `app`" in done.output
     assert isinstance(tc.examples.firms(50), pd.DataFrame)
+
+
+ODD_NAMES = [
+    "results", "job.toml", "uploads", "..", "...", ".csv", "/", "\\", "a" * 300 + ".csv", "ü.csv",
+    "x" * 300, "x.zip", "x.xz", "x.csv.zst", "x.tar", "x.xlsx", "x.parquet", "x.csv.gz", "CON.csv",
+    "a b?*[1].csv", "=1+1.csv", "x.parquet.csv",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize(
+    "content", [b"region,v\nN,1\nS,2\n", b"a,b\n1,2\n1,2,3,4\n", b"\xff\x00", b""]
+)
+def test_no_name_or_content_of_an_upload_ends_in_an_error_of_the_program(
+    client, tmp_path, name, content
+):
+    job = tmp_path / "app" / "job.toml"
+    job.write_text("kept")
+    answers = [client.post("/open", data={"upload": (io.BytesIO(content), name)})]
+    answers += [client.get("/choose"), client.post("/table", data=FORM), client.get("/table")]
+    assert {answer.status_code for answer in answers} <= {200, 302, 400}
+    assert job.read_text() == "kept"
+    assert {path.name for path in (tmp_path / "app").iterdir()} <= {"job.toml", "uploads"}
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/stdin", "/", "~nobody-of-that-name/x.csv",
+                                  "x" * 5000, "a\0b", "/proc/self/mem"])  # fmt: skip
+def test_devices_folders_and_odd_paths_are_refused_at_once(client, path):
+    answer = client.post("/open", data={"path": path})
+    assert answer.status_code == 400
+    assert client.get("/choose").headers["Location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"decimals": "1.5"}, "not a whole number"),
+        ({"p-percent:p": "inf"}, "not a finite number"),
+        ({"time_limit": "nan"}, "not a finite number"),
+        ({"decimals": "99"}, "decimals"),
+    ],
+)
+def test_odd_numbers_are_explained(client, change, message):
+    client.post("/open", data={"example": "1"})
+    answer = client.post("/table", data={**FORM, **change})
+    assert answer.status_code == 400
+    assert message in answer.text
+
+
+def test_forms_of_other_origins_are_refused(client):
+    """Another server on this machine is of the same site: the cookie alone does not tell."""
+    for origin in ("http://127.0.0.1:9999", "http://evil.example", "null", "https://localhost"):
+        answer = client.post("/open", data={"example": "1"}, headers={"Origin": origin})
+        assert answer.status_code == 403
+    own = {"Origin": "http://localhost"}
+    assert client.post("/open", data={"example": "1"}, headers=own).status_code == 302
+
+
+def test_nothing_can_be_changed_while_a_job_runs(client, tmp_path, monkeypatch):
+    """Choices, file and results on the page always belong to one job."""
+    from tablecloak.app import session as module
+
+    begun, go_on, seen = threading.Event(), threading.Event(), []
+    original = module.run_job
+
+    def slow(job, *arguments, **options):
+        begun.set()
+        assert go_on.wait(60)
+        seen.append(job)
+        return original(job, *arguments, **options)
+
+    monkeypatch.setattr(module, "run_job", slow)
+    client.post("/open", data={"example": "1"})
+    client.post("/table", data=FORM)
+    files = {path: path.read_bytes() for path in (tmp_path / "app").rglob("*.csv")}
+    job = client.get("/job.toml").data
+    client.post("/protect")
+    assert begun.wait(60)
+    other = {**FORM, "title": "Other", "value": "employees", "p-percent:p": "50"}
+    upload = {"upload": (io.BytesIO(b"region,v\nb,2\n"), "firms.csv")}
+    for path, data in (("/table", other), ("/open", upload), ("/open", {"example": "1"}),
+                       ("/protect", {})):  # fmt: skip
+        answer = client.post(path, data=data)
+        assert answer.status_code == 400
+        assert "still running" in answer.text
+    assert client.get("/job.toml").data == job
+    assert {path: path.read_bytes() for path in (tmp_path / "app").rglob("*.csv")} == files
+    go_on.set()
+    assert wait(client) == "/results"
+    assert "<h1>Turnover</h1>" in client.get("/results").text
+    assert [job.title for job in seen] == ["Turnover"]
+
+
+def test_choices_that_cannot_be_tabulated_leave_the_ones_before(client):
+    client.post("/open", data={"example": "1"})
+    client.post("/table", data=FORM)
+    job, table = client.get("/job.toml").data, client.get("/table").text
+    wrong = {**FORM, "title": "Other", "levels:region": "county"}
+    assert client.post("/table", data=wrong).status_code == 400
+    assert client.get("/job.toml").data == job
+    assert client.get("/table").text == table

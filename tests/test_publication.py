@@ -361,6 +361,8 @@ def test_a_withheld_release_does_not_lose_the_job(tmp_path):
     )
     assert done.exit_code == 0  # The unit is published by the user's will.
     (tmp_path / "job.toml").write_text(JOB.format(unit="euros"))
+    tc.run_job(tmp_path / "job.toml", tmp_path / "out2")
+    assert (tmp_path / "out2/release/suppression/table.csv").exists()
     original = publication._method
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(publication, "_method", lambda f: original(f) | {"reading": "was 1,234"})
@@ -374,7 +376,8 @@ def test_a_withheld_release_does_not_lose_the_job(tmp_path):
     assert list(result.withheld) == ["suppression"]
     assert result.pattern_audit.is_safe
     for out in (tmp_path / "out2", tmp_path / "out3"):
-        assert not (out / "release").exists() or not list((out / "release").iterdir())
+        # Nor does what an older job released stay beside this one.
+        assert list((out / "release").iterdir()) == []
         kept = out / "internal/withheld/suppression/table.csv"
         assert kept.stat().st_mode & 0o077 == 0
         assert (out / "internal/suppression_certificate.npz").exists()

@@ -12,6 +12,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.publication import write_release
+from tablecloak.release import read_release
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.published import common_decimals, published_decimals
 
@@ -136,6 +137,29 @@ def test_digits_are_those_of_the_values_but_for_dust(values, decimals):
     assert common_decimals(values) == decimals
     if decimals is None:
         assert 12 <= published_decimals(values) <= 15
+
+
+def test_measurements_are_published_without_dust_and_read_again(tmp_path):
+    """Values that are no decimal numbers, over many orders of magnitude."""
+    random = np.random.default_rng(3)
+    leaves = random.lognormal(3, 6, 8) * np.pi
+    cells = dict(zip("abcdefgh", leaves, strict=True))
+    truths = []
+    for order in ("abcdefgh", "hgfedcba", "chadgbfe"):
+        total = 0.0
+        for code in order:
+            total += cells[code]
+        frame = pd.DataFrame({"k": [*order, "Total"], "v": [*(cells[c] for c in order), total]})
+        truths.append(tc.Table.from_frame(frame, ["k"], "v"))
+    assert len({table.values[-1] for table in truths}) > 1
+    releases = [hiding(table, [("a",), ("b",)]) for table in truths]
+    texts = set()
+    for number, pattern in enumerate(releases):
+        write_release(pattern, tmp_path / str(number))
+        texts.add((tmp_path / str(number) / "table.csv").read_text())
+        suppressed, _ = read_release(pattern.problem, tmp_path / str(number) / "table.csv")
+        assert np.array_equal(suppressed, pattern.suppressed)
+    assert len(texts) == 1
 
 
 @pytest.mark.parametrize("distance", ["L1", "L2", "Linf"])

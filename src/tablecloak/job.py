@@ -738,6 +738,8 @@ def _write(job: Job, result: JobResult, out: Path, fingerprint: str) -> None:
         else:
             files.extend(written)
 
+    # Also where nothing is released: what an older job released must not stay beside this one.
+    (out / "release").mkdir()
     if result.pattern is not None and result.pattern_audit is not None:
         release(result.pattern)
         secret("suppression_statuses.csv", result.pattern.to_frame())

@@ -25,6 +25,7 @@ from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.formats import original_codes, read_frame, sdmx_names
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.sensitivity import Rule
 
 __all__ = ["AdjustedAudit", "audit", "protected_intervals", "read_release"]
@@ -509,7 +510,12 @@ def _check_published(
 ) -> None:
     shown = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
     true = problem.table.values
-    wrong = ~suppressed & ~(np.abs(shown - true) <= 1e-9 * np.maximum(np.abs(true), 1.0))
+    # Measurements are published with fewer digits than they have.
+    decimals = published_decimals(true[~suppressed], problem.table.decimals)
+    accepted = np.maximum(1e-9 * np.maximum(np.abs(true), 1.0), 0.51 * 10.0**-decimals)
+    if common_decimals(true[~suppressed]) is not None:
+        accepted = 1e-9 * np.maximum(np.abs(true), 1.0)
+    wrong = ~suppressed & ~(np.abs(shown - true) <= accepted)
     cells = np.flatnonzero(wrong)
     if len(cells):
         raise InputError(

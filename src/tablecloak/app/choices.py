@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +86,7 @@ class Choices:
             value=form.get("value", ""),
             contributor=form.get("contributor", ""),
             weight=form.get("weight", ""),
-            decimals=form.get("decimals", ""),
+            decimals=_whole(form, "decimals"),
             dimensions=dimensions,
             rules=rules,
             methods=methods,
@@ -164,4 +165,14 @@ def _number(form: Mapping[str, str], name: str) -> float:
         number = float(text)
     except ValueError:
         raise InputError(f"{name}: {text!r} is not a number.") from None
+    if not math.isfinite(number):
+        raise InputError(f"{name}: {text!r} is not a finite number.")
     return int(number) if number == int(number) else number
+
+
+def _whole(form: Mapping[str, str], name: str) -> str:
+    """Return a whole number as text; empty if none is given."""
+    text = form.get(name, "").strip()
+    if text and not text.removeprefix("-").isdecimal():
+        raise InputError(f"{name}: {text!r} is not a whole number.")
+    return text

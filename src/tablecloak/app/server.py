@@ -1,8 +1,8 @@
 """The pages of the local app, for this machine only.
 
 The server listens on 127.0.0.1. Each start has a secret of its own in its address; without it, or
-under another host name (DNS rebinding), nothing is served. Pages load nothing from elsewhere and
-run no scripts.
+under another host name (DNS rebinding), nothing is served; forms of pages from elsewhere, also from
+other servers on this machine, are refused. Pages load nothing from elsewhere and run no scripts.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ POLICY = (
 MISSING = "The app needs Flask and waitress: install tablecloak with its extra `app`."
 SHOWN_RECORDS = 5
 MOST_UPLOADED = 2 * 2**30
+ENDINGS = (".csv", ".csv.gz", ".txt", ".parquet")
+LONGEST_NAME = 80
 
 
 def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = None) -> None:
@@ -96,6 +98,7 @@ def create_app(folder: Path, token: str) -> Flask:
     """
     try:
         from flask import Flask
+        from werkzeug.exceptions import HTTPException
     except ImportError:
         raise InputError(MISSING) from None
     app = Flask("tablecloak.app", template_folder=str(Path(__file__).parent / "templates"))
@@ -111,6 +114,14 @@ def create_app(folder: Path, token: str) -> Flask:
     @app.errorhandler(TablecloakError)
     def explained(error: TablecloakError) -> Any:
         return _page(session, "error.html", 400, message=str(error))
+
+    @app.errorhandler(Exception)
+    def unexplained(error: Exception) -> Any:
+        if isinstance(error, HTTPException):
+            return error
+        app.logger.exception("error of the program")
+        message = f"This is an error of the program ({type(error).__name__})."
+        return _page(session, "error.html", 500, message=message)
 
     return app
 
@@ -128,6 +139,10 @@ def _guard(app: Flask, token: str) -> None:
     @app.before_request
     def only_from_here() -> Any:
         if request.host.rsplit(":", 1)[0] not in ("127.0.0.1", "localhost"):
+            abort(403)
+        # Pages of other servers on this machine are of the same site, and get the cookie sent.
+        origin = request.headers.get("Origin", request.host_url.rstrip("/"))
+        if request.method not in ("GET", "HEAD") and origin != request.host_url.rstrip("/"):
             abort(403)
         given = request.cookies.get(COOKIE, "")
         if secrets.compare_digest(given.encode(), token.encode()):
@@ -158,9 +173,10 @@ def _pages_before(app: Flask, session: Session) -> None:
 
     @app.post("/open")
     def open_file() -> Any:
-        path = _given_file(session.folder)
-        column_names(path)
-        session.open(path)
+        with session.changing():
+            path = _given_file(session.folder)
+            column_names(path)
+            session.open(path)
         return redirect("/choose")
 
     @app.get("/choose")
@@ -197,16 +213,47 @@ def _given_file(folder: Path) -> Path:
 
     uploaded, typed = request.files.get("upload"), request.form.get("path", "").strip()
     if request.form.get("example"):
-        path = folder / "firms.csv"
+        path = _own_place(folder) / "firms.csv"
         firms().to_csv(path, index=False)
     elif uploaded is not None and uploaded.filename:
-        path = folder / (secure_filename(uploaded.filename) or "data.csv")
+        name = secure_filename(uploaded.filename)
+        ending = _ending(name)
+        path = _own_place(folder) / f"{name.removesuffix(ending)[:LONGEST_NAME] or 'data'}{ending}"
         uploaded.save(path)
     elif typed:
-        path = existing(Path(typed).expanduser())
+        path = _typed_file(typed)
     else:
         raise InputError("Choose a file, or type the path of one.")
     return path
+
+
+def _own_place(folder: Path) -> Path:
+    """Folder of its own for a file, which no other file can overwrite or be taken for."""
+    uploads = folder / "uploads"
+    uploads.mkdir(mode=0o700, exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=uploads))
+
+
+def _typed_file(typed: str) -> Path:
+    try:
+        path = Path(typed).expanduser()
+        if path.exists() and not path.is_file():
+            # Devices and pipes need not ever end.
+            raise InputError(f"{path}: this is no file. Give the path of a CSV or Parquet file.")
+        _ending(path.name)
+        return existing(path)
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{typed!r} cannot be looked at ({error}). Check the path.") from None
+
+
+def _ending(name: str) -> str:
+    """Return the ending of a name of a file that can be read; a name without one is CSV."""
+    found = next((ending for ending in ENDINGS if name.lower().endswith(ending)), "")
+    if not found and "." in name.strip("."):
+        raise InputError(f"{name}: unknown kind of file. Expected a name in {', '.join(ENDINGS)}.")
+    return name[len(name) - len(found) :] if found else ".csv"
 
 
 def _pages_after(app: Flask, session: Session) -> None:
@@ -271,7 +318,10 @@ def _head(path: Path) -> pd.DataFrame:
     """First records of a file."""
     if ".parquet" in path.suffixes:
         return read_frame(path).head(SHOWN_RECORDS)
-    return pd.read_csv(path, nrows=SHOWN_RECORDS)
+    try:
+        return pd.read_csv(path, nrows=SHOWN_RECORDS)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path.name}: cannot be read ({error}).") from error
 
 
 def _sensitive_map(problem: ProtectionProblem) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tablecloak.app.choices import Choices
 from tablecloak.errors import InputError, TablecloakError
-from tablecloak.job import JobResult, load_problem, read_job, run_job
+from tablecloak.job import Job, JobResult, load_problem, read_job, run_job
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Session"]
@@ -28,12 +30,14 @@ class Session:
         self.file: Path | None = None
         self.choices: Choices | None = None
         self.problem: ProtectionProblem | None = None
+        self.job: Job | None = None
         self.result: JobResult | None = None
         self.error = ""
         self.stage = ""
         self.started = 0.0
         self.thread: threading.Thread | None = None
         self.stopping = threading.Event()
+        self.lock = threading.Lock()
 
     @property
     def job_file(self) -> Path:
@@ -55,41 +59,71 @@ class Session:
         """How long the job has been running."""
         return time.monotonic() - self.started
 
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change file, choices or job: one request at a time, and none while a job runs.
+
+        A job works on what was chosen when it began; with anything else beside it, choices and
+        results on the page would belong to two jobs.
+
+        Raises
+        ------
+        InputError
+            If a job is running, or another request is changing something.
+        """
+        if not self.lock.acquire(blocking=False):
+            raise InputError("Another page is changing the choices; wait for its end.")
+        try:
+            if self.is_running:
+                raise InputError("A job is still running; wait for its end, or stop it.")
+            yield
+        finally:
+            self.lock.release()
+
     def open(self, file: Path) -> None:
-        """Begin with another file."""
-        if self.is_running:
-            raise InputError("A job is still running; wait for its end, or stop it.")
-        self.file, self.choices, self.problem, self.result = file, None, None, None
+        """Begin with another file; within `changing`."""
+        self.file, self.choices, self.problem, self.job, self.result = file, None, None, None, None
 
     def choose(self, choices: Choices) -> None:
-        """Write the job file and tabulate."""
-        self.job_file.write_text(choices.job(), encoding="utf-8")
-        self.choices, self.result = choices, None
-        self.problem = load_problem(read_job(self.job_file))
+        """Tabulate and write the job file; what cannot be tabulated changes nothing."""
+        with self.changing():
+            tried = self.folder / "tried.toml"
+            try:
+                tried.write_text(choices.job(), encoding="utf-8")
+                job = read_job(tried)
+                problem = load_problem(job)
+                tried.replace(self.job_file)
+            finally:
+                tried.unlink(missing_ok=True)
+            self.choices, self.problem, self.job, self.result = choices, problem, job, None
 
     def start(self) -> None:
         """Do the job in the background."""
-        if self.problem is None:
-            raise InputError("Nothing has been tabulated yet. Choose dimensions and rules first.")
-        if self.is_running:
-            return
-        self.error, self.stage, self.result = "", "tabulating", None
-        self.stopping.clear()
-        self.started = time.monotonic()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
+        with self.changing():
+            if self.job is None:
+                raise InputError(
+                    "Nothing has been tabulated yet. Choose dimensions and rules first."
+                )
+            self.error, self.stage, self.result = "", "tabulating", None
+            self.stopping.clear()
+            self.started = time.monotonic()
+            self.thread = threading.Thread(target=self._run, args=(self.job,), daemon=True)
+            self.thread.start()
 
     def stop(self) -> None:
         """End the search soon, with the best that is proved."""
         self.stopping.set()
 
-    def _run(self) -> None:
+    def _run(self, job: Job) -> None:
         try:
-            self.result = run_job(self.job_file, self.results, progress=self._note)
+            self.result = run_job(job, self.results, progress=self._note)
         except TablecloakError as error:
             self.error = str(error)
         except KeyboardInterrupt:
             self.error = "Stopped before anything was proved; nothing was written."
+        except Exception as error:
+            # A thread that ends without a word looks like a job without results.
+            self.error = f"The job ended with an error of the program ({type(error).__name__})."
 
     def _note(self, stage: str, loss: float, bound: float, left: int) -> None:
         found = f", loss {loss:,.6g}" if abs(loss) < float("inf") else ""

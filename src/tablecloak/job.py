@@ -12,7 +12,6 @@ import json
 import math
 import re
 import shutil
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -21,7 +20,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
@@ -45,6 +44,7 @@ from tablecloak.tables.formats import existing, read_frame, write_frame, write_p
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulate import tabulate
+from tablecloak.toml_file import read_toml
 
 __all__ = ["Job", "JobResult", "read_job", "run_job"]
 
@@ -56,7 +56,7 @@ RESULT = "result.json"
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
 
 class Data(_Part):
@@ -74,9 +74,9 @@ class Data(_Part):
     request: str | None = None
     frequency: str | None = None
     largest: list[str] = []
-    decimals: int | None = None
+    decimals: int | None = Field(None, ge=0, le=15)
     unit: str = ""
-    tolerance: float = 0.0
+    tolerance: float = Field(0.0, ge=0)
 
     @model_validator(mode="after")
     def _one_source(self) -> Data:
@@ -84,7 +84,14 @@ class Data(_Part):
             raise ValueError("give either file, or connection and table")
         if self.connection is not None and (self.table is None or self.kind == "table"):
             raise ValueError("a connection needs the name of a table with microdata")
+        for name in _OF_TABLES if self.kind == "microdata" else _OF_MICRODATA:
+            if getattr(self, name):
+                raise ValueError(f"kind = {self.kind!r} has no {name}; leave it out")
         return self
+
+
+_OF_TABLES = ("frequency", "largest")
+_OF_MICRODATA = ("contributor", "holding", "weight", "shadow", "request")
 
 
 class DimensionSpec(_Part):
@@ -95,11 +102,18 @@ class DimensionSpec(_Part):
     levels: list[str] = []
     total: str = "Total"
 
+    @field_validator("hierarchy", mode="before")
+    @classmethod
+    def _file_or_tables(cls, given: Any) -> Any:
+        if given is not None and not isinstance(given, str | Path | dict):
+            raise ValueError("give the path of an .hrc file, or nested tables of codes")
+        return given
+
 
 class TableSpec(_Part):
     """``[[tables]]``: the dimensions of one of several linked tables."""
 
-    dimensions: list[str]
+    dimensions: list[str] = Field(min_length=1)
 
 
 class _RuleSpec(_Part):
@@ -210,8 +224,8 @@ RuleSpec = Annotated[
 class Protection(_Part):
     """``[protection]``: protection levels and what an intruder knows beforehand."""
 
-    floor: float = 1.0
-    lower_factor: float = 1.0
+    floor: Annotated[float, Field(ge=0)] = 1.0
+    lower_factor: Annotated[float, Field(ge=0)] = 1.0
     lower_bound: float | None = None
     upper_bound: float | None = None
     zeros_published: bool = True
@@ -267,7 +281,9 @@ class AuditSpec(_Part):
 class Output(_Part):
     """``[output]``: in which formats releases are written, and whether with a page."""
 
-    formats: list[Literal["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]] = ["csv"]
+    formats: Annotated[
+        list[Literal["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]], Field(min_length=1)
+    ] = ["csv"]
     report: bool = True
 
 
@@ -275,10 +291,10 @@ class Job(_Part):
     """All that one job file says; see docs/job-file.md."""
 
     title: str = ""
-    seed: int = 0
+    seed: int = Field(0, ge=0)
     data: Data
     dimensions: dict[str, DimensionSpec]
-    tables: list[TableSpec] = []
+    tables: list[TableSpec] | None = Field(None, min_length=1)
     rules: list[RuleSpec] = Field(min_length=1)
     protection: Protection = Protection()
     suppression: Suppression | None = None
@@ -310,6 +326,11 @@ class Job(_Part):
     def _some_method(self) -> Job:
         if self.suppression is None and self.adjustment is None:
             raise ValueError("add a section [suppression] or [adjustment], or both")
+        if self.data.kind == "table":
+            if self.tables:
+                raise ValueError("a table that is ready has no [[tables]]; leave them out")
+            if any(dimension.levels for dimension in self.dimensions.values()):
+                raise ValueError("levels are read from microdata; a ready table has none")
         return self
 
 
@@ -368,13 +389,7 @@ def read_job(path: str | Path) -> Job:
         Names file, line, key and remedy; for a misspelt key or rule also the likely one.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-        raw = tomllib.loads(text)
-    except FileNotFoundError:
-        raise InputError(f"{path}: this file does not exist. Check the path.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML: {error}.") from None
+    text, raw = read_toml(path)
     try:
         job = Job.model_validate(raw)
     except ValidationError as error:
@@ -645,7 +660,7 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         weight=data.weight,
         shadow=data.shadow,
         request=data.request,
-        tables=[spec.dimensions for spec in job.tables] or None,
+        tables=[spec.dimensions for spec in job.tables] if job.tables else None,
         decimals=data.decimals,
         unit=data.unit,
         n_largest=_largest_needed(job),

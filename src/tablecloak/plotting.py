@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
 
-__all__ = ["new_figure", "save_secret"]
+__all__ = ["new_figure", "picture_format", "save_secret"]
+
+FORMATS = ("eps", "jpg", "pdf", "png", "svg", "tif", "webp")
+"""Kinds of pictures that matplotlib writes without further programs."""
 
 
 def new_figure(width: float, height: float) -> tuple[Any, Any]:
@@ -18,9 +22,26 @@ def new_figure(width: float, height: float) -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
+def picture_format(path: str | Path) -> str:
+    """Return the kind of picture that the name of a file asks for.
+
+    Raises
+    ------
+    InputError
+        If it is none that can be drawn.
+    """
+    ending = Path(path).suffix.lstrip(".").lower()
+    if ending not in FORMATS:
+        raise InputError(
+            f"{path}: a name that ends in {ending!r} is no picture.{suggestion(ending, FORMATS)}"
+        )
+    return ending
+
+
 def save_secret(figure: Any, path: str | Path | None) -> None:
     """Write a figure that is not for publication; None writes nothing."""
     if path is None:
         return
+    kind = picture_format(path)
     with replacing(path, secret=True) as temporary:
-        figure.savefig(temporary, format=Path(path).suffix.lstrip(".") or "png", dpi=150)
+        figure.savefig(temporary, format=kind, dpi=150)

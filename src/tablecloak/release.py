@@ -313,10 +313,21 @@ def read_release(
     else:
         suppressed = frame[column].isna().to_numpy()
         if not np.any(suppressed):
-            return None, frame[column].to_numpy(dtype=np.float64)
+            return None, _adjusted_values(frame, column, source)
     if column is not None:
         _check_published(problem, frame[column], suppressed, source)
     return suppressed, None
+
+
+def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
+    values = pd.to_numeric(frame[column], errors="coerce")
+    odd = frame[values.isna()]
+    if len(odd):
+        raise InputError(
+            f"{source}, row {odd.index[0] + 1}: the value is {odd[column].iloc[0]!r}, which is no "
+            f"number. Leave it empty where a cell is suppressed, or add a column 'status'."
+        )
+    return values.to_numpy(dtype=np.float64)
 
 
 def _from_sdmx(frame: pd.DataFrame, keys: list[str], path: str | Path) -> pd.DataFrame:

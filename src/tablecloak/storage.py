@@ -14,10 +14,49 @@ from pathlib import Path
 
 from tablecloak.errors import InputError
 
-__all__ = ["replacing", "replacing_folder", "write_text"]
+__all__ = ["existing_file", "replacing", "replacing_folder", "require_writable", "write_text"]
 
 SECRET_MODE = 0o600
 PUBLIC_MODE = 0o644
+
+
+def existing_file(path: str | Path) -> Path:
+    """Return the path of a file that must be there.
+
+    Raises
+    ------
+    InputError
+        If it is not, is a folder, or cannot be looked at.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: this is a folder. Give the name of a file in it.")
+        if path.exists():
+            return path
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(path)!r}: cannot be looked at ({error}). Check the path.") from None
+    raise InputError(f"{path}: this file does not exist. Check the path.")
+
+
+def require_writable(*paths: str | Path | None) -> None:
+    """Refuse names under which no file can be written, before work that may take long.
+
+    Parameters
+    ----------
+    *paths : str, Path or None
+        None is passed over.
+
+    Raises
+    ------
+    InputError
+        If a name is that of a folder, or leads through a file.
+    """
+    for path in (Path(name) for name in paths if name is not None):
+        above = next((folder for folder in path.absolute().parents if folder.exists()), path)
+        if path.is_dir() or not above.is_dir():
+            what = "is a folder" if path.is_dir() else f"leads through the file {above}"
+            raise InputError(f"{path}: {what}. Choose another name for what is written.")
 
 
 @contextmanager
@@ -81,6 +120,8 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
         Where to write. After an error it is removed, and the folder at `path` is untouched.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 (links stay links)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: this is a file. Give another name for the folder.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(path)

@@ -104,8 +104,11 @@ def create_app(folder: Path, token: str) -> Flask:
     app = Flask("tablecloak.app", template_folder=str(Path(__file__).parent / "templates"))
     app.config["MAX_CONTENT_LENGTH"] = MOST_UPLOADED
     app.jinja_env.globals.update(style=STYLE)
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise InputError(f"{folder}: no folder can be made there ({error}).") from None
     session = Session(folder)
     _guard(app, token)
     _pages_before(app, session)

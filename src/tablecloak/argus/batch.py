@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tablecloak.argus.places import lines_of
 from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import existing_file
 
 __all__ = ["Command", "Rule", "Specification", "read_batch", "read_rules", "read_specification"]
 
@@ -86,9 +87,7 @@ def read_batch(path: str | Path) -> list[Command]:
     InputError
         For a line that is no command, or an unknown one.
     """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path}: this file does not exist. Check the path.")
+    path = existing_file(path)
     commands = []
     for number, line in lines_of(path):
         found = re.match(r"<\s*([A-Za-z]+)\s*>(.*)$", line)

@@ -75,7 +75,7 @@ def solver_named(name: str) -> Solver:
             sys.path.append(str(Path.cwd()))
         try:
             found: Solver = getattr(importlib.import_module(module), function)
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, ValueError) as error:
             raise InputError(f"Solver {name!r} cannot be loaded: {error}.") from error
         return found
     if name == "tablecloak":

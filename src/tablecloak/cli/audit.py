@@ -89,12 +89,17 @@ def audit(
 
     Example: tablecloak audit job.toml table.csv --intruder contributors --groups
     """
+    from tablecloak.plotting import picture_format
     from tablecloak.release import AdjustedAudit
     from tablecloak.release import audit as run
+    from tablecloak.storage import require_writable
     from tablecloak.suppression.certificate_file import write_certificate
     from tablecloak.tables.formats import write_frame
 
     with errors_as_messages(), reporting() as reporter:
+        require_writable(output, certificate, plot)
+        if plot is not None:
+            picture_format(plot)
         problem, rules = _original(original, tolerance)
         found = run(
             problem,

@@ -63,9 +63,11 @@ def compare(
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.executors import executor_named
     from tablecloak.job import load_problem, read_job
+    from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem, write_frame
 
     with errors_as_messages():
+        require_writable(output, report)
         is_job = file.suffix == ".toml"
         problem = load_problem(read_job(file)) if is_job else read_problem(file)
         found = compare_methods(

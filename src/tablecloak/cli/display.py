@@ -21,12 +21,22 @@ from tablecloak.errors import (
     plain,
 )
 
-__all__ = ["BAD_INPUT", "NOT_SAFE", "Reporter", "errors_as_messages", "reporting"]
+__all__ = [
+    "BAD_INPUT",
+    "INTERNAL",
+    "NOT_SAFE",
+    "Reporter",
+    "errors_as_messages",
+    "reporting",
+    "say",
+]
 
 NOT_SAFE = 1
 """Exit code: a release is not proved to be safe."""
 BAD_INPUT = 2
 """Exit code: a file, an option or the problem itself is wrong."""
+INTERNAL = 70
+"""Exit code: a fault of this program."""
 
 SILENT_SECONDS = 2.0
 """Work that is done sooner shows no progress."""
@@ -86,16 +96,17 @@ def errors_as_messages() -> Iterator[None]:
         except TablecloakError as error:
             unsafe = isinstance(error, VerificationError)
             kind = "Impossible" if isinstance(error, ModelError) else "Error"
-            _plain(f"{kind}: {error}")
+            say(f"{kind}: {error}")
             raise typer.Exit(NOT_SAFE if unsafe else BAD_INPUT) from None
         except KeyboardInterrupt:
-            _plain("Interrupted; nothing was written.")
+            say("Interrupted; nothing was written.")
             raise typer.Exit(130) from None
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    _plain(f"Warning: {message}")
+    say(f"Warning: {message}")
 
 
-def _plain(text: str) -> None:
+def say(text: str) -> None:
+    """Print a message to stderr, without what a terminal would obey."""
     print(plain(text), file=sys.stderr)

@@ -19,8 +19,10 @@ from tablecloak.cli import (
     protect,
     securesum,
 )
+from tablecloak.cli.entry import Commands
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

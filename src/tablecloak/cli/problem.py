@@ -108,7 +108,9 @@ def suppress(
         float, typer.Option(min=0, max=1, help="By which share cells of --previous get cheaper.")
     ] = 0.5,
     time_limit: TimeLimit = 60.0,
-    seed: Annotated[int, typer.Option(help="For random choices; same seed, same answer.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="For random choices; same seed, same answer.")
+    ] = 0,
     threads: Annotated[int, typer.Option(min=1, help="Strategies to try at once.")] = 1,
     tolerance: Tolerance = 0.0,
 ) -> None:
@@ -157,7 +159,7 @@ def intervals(
     ] = 1.0,
     time_limit: TimeLimit = 60.0,
     seed: Annotated[
-        int | None, typer.Option(help="For the blur; keep it secret. By default drawn anew.")
+        int | None, typer.Option(min=0, help="For the blur; keep it secret. By default drawn anew.")
     ] = None,
     tolerance: Tolerance = 0.0,
 ) -> None:
@@ -212,7 +214,9 @@ def adjust(
         typer.Option("--integer/--no-integer", help="Whole numbers; by default if all input is."),
     ] = None,
     time_limit: TimeLimit = 60.0,
-    seed: Annotated[int, typer.Option(help="Accepted for symmetry; the method is not random.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Accepted for symmetry; the method is not random.")
+    ] = 0,
     tolerance: Tolerance = 0.0,
 ) -> None:
     """Move sensitive cells to safe values and the rest as little as possible.

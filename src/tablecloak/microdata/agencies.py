@@ -35,7 +35,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from tablecloak.errors import InputError, SolverError
 from tablecloak.microdata.secure_regression import (
@@ -49,6 +49,7 @@ from tablecloak.microdata.secure_regression import (
     shares_of,
 )
 from tablecloak.storage import write_text
+from tablecloak.toml_file import read_toml
 
 __all__ = ["AgencyAddress", "Study", "make_certificate", "read_study", "take_part"]
 
@@ -61,6 +62,12 @@ PROTOCOL: Final = "tablecloak-sums/1"
 
 LARGEST_MESSAGE = 1 << 24
 """Bytes."""
+
+LONGEST_NAME = 64
+"""Letters in the name of a certificate, by X.509."""
+
+MOST_DAYS = 36_500
+"""Days that a certificate may be valid."""
 
 RETRY_SECONDS = 0.2
 
@@ -81,6 +88,13 @@ class AgencyAddress(BaseModel):
     name: str = Field(min_length=1, max_length=100)
     address: str = Field(pattern=r"^.+:\d+$", description="host:port")
     certificate: Path
+
+    @field_validator("address")
+    @classmethod
+    def _known_port(cls, address: str) -> str:
+        if not 0 < int(address.rpartition(":")[2]) < 2**16:
+            raise ValueError("a port is a number from 1 to 65535")
+        return address
 
     @property
     def place(self) -> tuple[str, int]:
@@ -157,15 +171,11 @@ def read_study(path: str | Path) -> Study:
     InputError
         Names the file and the entry.
     """
-    import tomllib
-
     path = Path(path)
+    found = read_toml(path)[1]
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
         found["agencies"] = found.pop("agency", [])
         study = Study.model_validate(found)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as a study: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])).replace("agencies", "agency")
@@ -217,6 +227,13 @@ def make_certificate(name: str, folder: str | Path, *, days: int = 365) -> tuple
             "Certificates need the library cryptography: pip install 'tablecloak[agencies]'. "
             "Keys and self-signed certificates (PEM) made otherwise do as well."
         ) from None
+    if not name.isprintable() or not 0 < len(name) <= LONGEST_NAME or Path(name).name != name:
+        raise InputError(
+            f"{name!r} is no name of an agency. It names a file too: 1 to {LONGEST_NAME} letters, "
+            f"without slashes."
+        )
+    if not 1 <= days <= MOST_DAYS:
+        raise InputError(f"`days` must lie between 1 and {MOST_DAYS}. Got {days}.")
     folder = Path(folder)
     paths = folder / f"{name}.key", folder / f"{name}.crt"
     if paths[0].exists():

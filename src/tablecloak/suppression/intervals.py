@@ -33,6 +33,7 @@ import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.errors import InputError, ModelError, SolverError, listed
+from tablecloak.seeds import generator
 from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
@@ -216,6 +217,7 @@ def publish_intervals(
     started = time.monotonic()
     if not blur >= 0:
         raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
+    random = generator(seed)
     requirement = Requirement.parse(require)
     if weights is not None:
         problem = problem.with_weights(weights)
@@ -224,8 +226,8 @@ def publish_intervals(
     search = _Search(problem, system, _costs(finite)[system.cells], started + time_limit, progress)
     search.run()
     up, down = _envelope(search.pool)
-    random = None if blur == 0 else (blur, np.random.default_rng(seed))
-    lower, upper, proof = _published(problem, finite, search, requirement, random)
+    widening = None if blur == 0 else (blur, random)
+    lower, upper, proof = _published(problem, finite, search, requirement, widening)
     bound = IntervalBound(problem, requirement, search.rows, search.duals)
     return IntervalPattern(
         problem=problem,

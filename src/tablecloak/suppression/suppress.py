@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.errors import InputError, SolverError, suggestion
+from tablecloak.seeds import generator
 from tablecloak.suppression.attack import with_finite_bounds
 from tablecloak.suppression.audit import Audit
 from tablecloak.suppression.exact import ROOT_SHARE, minimise_loss
@@ -166,6 +167,7 @@ def suppress(
         raise InputError(f"`method` is {method!r}.{suggestion(str(method), known)}")
     if threads < 1:
         raise InputError(f"`threads` must be at least 1. Got {threads!r}.")
+    generator(seed)
     started = time.monotonic()
     requirement = Requirement.parse(require)
     if weights is not None:

@@ -38,6 +38,18 @@ class Dimension:
     levels: Sequence[str] = ()
     total: str = "Total"
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.hierarchy, Hierarchy | str | Path | Mapping | None):
+            raise InputError(
+                f"Dimension {self.column!r}: {self.hierarchy!r} is no hierarchy. Give a Hierarchy, "
+                f"the path of an .hrc file, nested dictionaries, or nothing for a flat list."
+            )
+
+        if not isinstance(self.total, str) or not self.total.strip():
+            raise InputError(
+                f"Dimension {self.column!r}: the code of the total is {self.total!r}. It needs one."
+            )
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the data that are needed."""
@@ -53,7 +65,7 @@ class Dimension:
             return Hierarchy.from_dict(self.hierarchy, total=self.total)
         if self.levels:
             return Hierarchy.from_levels(distinct, self.levels, total=self.total)
-        codes = sorted(set(distinct[self.column].astype(str)) - {self.total})
+        codes = sorted(set(distinct[self.column].dropna().astype(str)) - {self.total})
         if not codes:
             raise InputError(
                 f"Dimension {self.column!r}: the data has no code besides the total "

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import existing_file
 
 __all__ = ["engine_errors", "open_database", "open_file"]
 
@@ -39,9 +41,7 @@ def open_file(path: str | Path, text_columns: Sequence[str], engine: str = "duck
     InputError
         If the file does not exist or cannot be read, or the engine is not installed.
     """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path}: this file does not exist. Check the path.")
+    path = existing_file(path)
     try:
         if engine == "duckdb":
             return _in_duckdb(path, text_columns)
@@ -118,6 +118,7 @@ def open_database(address: str, table: str) -> Any:
     """
     import ibis
 
+    _require_database(address)
     try:
         return ibis.connect(address).table(table)
     except ModuleNotFoundError as error:
@@ -130,6 +131,14 @@ def open_database(address: str, table: str) -> Any:
         raise InputError(
             f"Table {table!r} cannot be opened in the database: {type(error).__name__}."
         ) from error
+
+
+def _require_database(address: str) -> None:
+    """Refuse the name of a database file that is not there: opening it would create it."""
+    scheme, _, rest = address.partition("://")
+    file = unquote(rest.partition("?")[0])
+    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
+        existing_file(file)
 
 
 def _in_duckdb(path: Path, text_columns: Sequence[str]) -> Any:

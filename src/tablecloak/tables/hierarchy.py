@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tablecloak.errors import InputError, listed
+from tablecloak.storage import existing_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,17 +86,26 @@ class Hierarchy:
             Codes below the total, each with the codes below it.
         total : str, default="Total"
             Code of the total.
+
+        Raises
+        ------
+        InputError
+            If something else than codes stands below a code.
         """
         groups: list[Group] = []
-
-        def visit(parent: str, below: NestedCodes) -> None:
+        waiting: list[tuple[str, NestedCodes]] = [(total, nested)]
+        while waiting:
+            parent, below = waiting.pop()
+            if isinstance(below, str) or not isinstance(below, Mapping | Sequence):
+                raise InputError(
+                    f"Hierarchy: below {parent!r} stands {below!r}. Expected a list of codes, or "
+                    f"codes with the codes below each."
+                )
             groups.append((parent, tuple(str(code) for code in below)))
             if isinstance(below, Mapping):
-                for code, deeper in below.items():
-                    if deeper:
-                        visit(str(code), deeper)
-
-        visit(total, nested)
+                deeper = [(str(code), inner) for code, inner in below.items() if _is_filled(inner)]
+                # The last in is the first out.
+                waiting.extend(reversed(deeper))
         return cls._from_tree(total, groups, "Hierarchy")
 
     @classmethod
@@ -138,6 +149,8 @@ class Hierarchy:
                     f"above is on level {len(ancestors) - 1}, so its parent is missing (orphan). "
                     f"A line may go down by one level only."
                 )
+            if not text:
+                raise InputError(f"{path}, line {number}: after {lead!r} there is no code.")
             if text in children:
                 raise InputError(
                     f"{path}, line {number}: code {text!r} is listed twice. Each code may stand "
@@ -380,6 +393,11 @@ class Hierarchy:
                 )
 
 
+def _is_filled(below: Any) -> bool:
+    """Whether there is something below a code; an empty value marks a leaf."""
+    return below is not None and not (hasattr(below, "__len__") and len(below) == 0)
+
+
 def _topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list[str]:
     """Codes with every parent before its children; a cycle is an error that shows it."""
     import networkx as nx
@@ -389,6 +407,8 @@ def _topological_order(total: str, children: Mapping[str, Sequence[str]]) -> lis
             f"Hierarchy: the total {total!r} is not the parent of any code. Name the code of "
             f"the total with `total`."
         )
+    if not children[total]:
+        raise InputError(f"Hierarchy: there is no code below the total {total!r}.")
     # Edges are added last child first: a reversed postorder then lists the first child first.
     graph = nx.DiGraph()
     graph.add_edges_from(
@@ -404,11 +424,11 @@ def _topological_order(total: str, children: Mapping[str, Sequence[str]]) -> lis
 
 
 def _read_lines(path: Path, encoding: str) -> list[str]:
+    existing_file(path)
     try:
         raw = path.read_bytes()
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode(encoding)
-    except FileNotFoundError:
-        raise InputError(f"{path}: this file does not exist. Check the path.") from None
-    except (UnicodeDecodeError, OSError, EOFError) as error:
+    except (LookupError, UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
-    return text.splitlines()
+    # Editors of Windows put a mark in front; it is no part of the first code.
+    return text.removeprefix("\ufeff").splitlines()

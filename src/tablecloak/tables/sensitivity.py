@@ -61,6 +61,14 @@ class Rule:
     precedence: ClassVar[int] = 0
     """Order in which rules are tested: the first that hits names the cell's reason."""
 
+    def __post_init__(self) -> None:
+        level = getattr(self, "level", "contributor")
+        _require(level in ("contributor", "holding"), self, "level", "'contributor' or 'holding'")
+        if hasattr(self, "range"):
+            ends = self.range if isinstance(self.range, tuple | list) else (self.range,) * 2
+            good = len(ends) == 2 and all(_is_finite(end) and end >= 0 for end in ends)
+            _require(good, self, "range", "a percentage of 0 or more, or two of them")
+
     def unsafe(self, table: Table) -> Flags:
         """Return which cells the rule finds unsafe."""
         raise NotImplementedError
@@ -110,8 +118,11 @@ class Dominance(ConcentrationRule):
     precedence: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        _require(self.n >= 1 and int(self.n) == self.n, self, "n", "a whole number >= 1")
-        _require(0 < self.k < 100, self, "k", "a percentage between 0 and 100")
+        super().__post_init__()
+        _require(_is_whole(self.n) and self.n >= 1, self, "n", "a whole number >= 1")
+        _require(
+            _is_finite(self.k) and 0 < self.k < 100, self, "k", "a percentage between 0 and 100"
+        )
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells are dominated by their n largest contributors."""
@@ -152,9 +163,12 @@ class PriorPosterior(ConcentrationRule):
     precedence: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        _require(self.p > 0, self, "p", "a percentage above 0")
-        _require(self.q > self.p or self.q == 100, self, "q", f"a percentage above p = {self.p}")
-        _require(self.coalition >= 1, self, "coalition", "a whole number >= 1")
+        super().__post_init__()
+        _require(_is_finite(self.p) and self.p > 0, self, "p", "a percentage above 0")
+        above = _is_finite(self.q) and (self.q > self.p or self.q == 100)
+        _require(above, self, "q", f"a percentage above p = {self.p}")
+        whole = _is_whole(self.coalition) and self.coalition >= 1
+        _require(whole, self, "coalition", "a whole number >= 1")
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells let a coalition estimate the largest contributor too well."""
@@ -233,6 +247,14 @@ class Request(Rule):
     name: ClassVar[str] = "request"
     precedence: ClassVar[int] = 3
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = {"percentage": self.percentage, "percentage_2": self.percentage_2 or 0.0}
+        for name, share in given.items():
+            _require(_is_finite(share) and share >= 0, self, name, "a percentage of 0 or more")
+        whole = _is_whole(self.minimum) and self.minimum >= 0
+        _require(whole, self, "minimum", "a whole number >= 0")
+
     def unsafe(self, table: Table) -> Flags:
         """Return which cells hold a contributor whose request must be granted."""
         found = _contributions(table, self.level, self.name)
@@ -266,7 +288,9 @@ class MinimumFrequency(Rule):
     precedence: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
-        _require(self.minimum >= 1, self, "minimum", "a whole number >= 1")
+        super().__post_init__()
+        whole = _is_whole(self.minimum) and self.minimum >= 1
+        _require(whole, self, "minimum", "a whole number >= 1")
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells have too few contributors."""
@@ -378,6 +402,9 @@ def protect(
     """
     if not rules:
         raise InputError("`protect` needs at least one rule, such as PPercent(10).")
+    for name, number in (("floor", floor), ("lower_factor", lower_factor)):
+        if not (_is_finite(number) and number >= 0):
+            raise InputError(f"`{name}` must be a number of 0 or more. Got {number!r}.")
     _check_measure(table, rules)
     ordered = sorted(rules, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered]
@@ -557,6 +584,14 @@ def _check_measure(table: Table, rules: Sequence[Rule]) -> None:
             TablecloakWarning,
             stacklevel=3,
         )
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, int | float | np.number) and bool(np.isfinite(number))
+
+
+def _is_whole(number: object) -> bool:
+    return _is_finite(number) and float(number).is_integer()  # type: ignore[arg-type]
 
 
 def _require(condition: bool, rule: Rule, name: str, expected: str) -> None:

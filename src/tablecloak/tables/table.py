@@ -96,6 +96,8 @@ class Table:
         fix("values", _read_only(np.array(self.values, dtype=np.float64)))
         fix("relations", _canonical(self.relations))
         fix("right_hand_side", np.array(self.right_hand_side, dtype=np.float64))
+        if not self.tolerance >= 0:
+            raise InputError(f"`tolerance` must be a number of 0 or more. Got {self.tolerance!r}.")
         fix("hierarchies", dict(self.hierarchies or {}))
         _check_shapes(self)
         _check_names(self)

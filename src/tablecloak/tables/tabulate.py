@@ -37,6 +37,12 @@ SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every
 margin above it."""
 
+MOST_LARGEST = 1000
+"""Contributors that are kept for each cell at most."""
+
+MOST_DECIMALS = 15
+"""Digits after the decimal point that a floating-point number holds."""
+
 _EXACT_BITS, _WORD_BITS = 52, 62
 """Sums are taken over whole numbers, so that they do not depend on the order of the records.
 
@@ -133,8 +139,13 @@ def tabulate(
     2      S      11.0
     """
     specified = as_dimensions(dimensions)
-    if n_largest < 1:
-        raise InputError(f"`n_largest` must be at least 1. Got {n_largest}.")
+    if not 1 <= n_largest <= MOST_LARGEST:
+        raise InputError(
+            f"`n_largest` must lie between 1 and {MOST_LARGEST}. Got {n_largest}; rules look at as "
+            f"many contributors as their coalition has, and one more."
+        )
+    if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
+        raise InputError(f"`decimals` must lie between 0 and {MOST_DECIMALS}. Got {decimals}.")
     roles = _Roles(value, contributor, holding, weight, shadow or value, request)
     with engine_errors(data):
         source, is_quick = _open(data, specified, roles, engine)
@@ -283,7 +294,7 @@ def _records(
         else:
             same[role] = ibis.null("string")
     if roles.request:
-        given["request"] = source[roles.request].cast("int64").fill_null(0)
+        given["request"] = _as_float(source, roles.request).fill_null(0.0)
     else:
         same["request"] = ibis.literal(0)
 
@@ -436,6 +447,11 @@ def _checked_tables(
 ) -> list[list[str]]:
     chosen = [list(names) for names in tables] if tables else [list(hierarchies)]
     for names in chosen:
+        if not names or len(set(names)) < len(names):
+            raise InputError(
+                f"`tables` has an entry with the dimensions {names}. Each needs one or more, and "
+                f"none of them twice."
+            )
         for name in names:
             if name not in hierarchies:
                 raise InputError(

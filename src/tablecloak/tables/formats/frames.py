@@ -19,13 +19,21 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.storage import replacing
+from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats.jj import read_jj, relation_matrix, write_jj
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["harmless", "numbers", "read_frame", "read_problem", "write_frame", "write_problem"]
+__all__ = [
+    "harmless",
+    "kind_of",
+    "numbers",
+    "read_frame",
+    "read_problem",
+    "write_frame",
+    "write_problem",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -42,6 +50,9 @@ _OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf,
              np.inf, "reasons": ""}  # fmt: skip
 # Before pandas 3 the default parser may be off in the last digit.
 EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+COMPRESSED = (".gz", ".bz2", ".zip", ".xz", ".zst")
+"""Endings after that of the kind of file."""
+
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -54,7 +65,7 @@ def read_problem(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProbl
         For an unknown ending, or what the reader of that format finds.
     """
     path = Path(path)
-    match _kind(path):
+    match kind_of(path):
         case "jj":
             return read_jj(path, tolerance=tolerance)
         case kind:
@@ -64,7 +75,7 @@ def read_problem(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProbl
 def write_problem(problem: ProtectionProblem, path: str | Path) -> None:
     """Write a problem to a JJ, CSV or Parquet file; the name's ending says which. Secret."""
     path = Path(path)
-    if _kind(path) == "jj":
+    if kind_of(path) == "jj":
         write_jj(problem, path)
         return
     write_frame(problem.to_frame(), path, secret=True)
@@ -98,7 +109,7 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     """
     path = existing(path)
     try:
-        if _kind(path) == "parquet":
+        if kind_of(path) == "parquet":
             return pd.read_parquet(path)
         kinds = dict.fromkeys([*text_columns, *map(marked, text_columns)], str)
         frame: pd.DataFrame = pd.read_csv(path, dtype=kinds, **EXACT)
@@ -119,18 +130,15 @@ def existing(path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If it is not.
+        If it is not, or is a folder.
     """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path}: this file does not exist. Check the path.")
-    return path
+    return existing_file(path)
 
 
 def write_frame(frame: pd.DataFrame, path: str | Path, *, secret: bool = False) -> None:
     """Write a frame as CSV or Parquet; the name's ending says which."""
     path = Path(path)
-    kind = _kind(path)
+    kind = kind_of(path)
     with replacing(path, secret=secret) as temporary:
         if kind == "parquet":
             frame.to_parquet(temporary, index=False)
@@ -183,6 +191,12 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
     known = {*_REQUIRED, *_OPTIONAL}
     codes = [column for column in frame.columns if column not in known]
     frame = read_frame(path, tuple(codes)) if kind == "csv" else frame
+    for column in codes:
+        empty = np.flatnonzero(frame[column].isna())
+        if len(empty):
+            raise InputError(
+                f"{path}, row {empty[0] + 1}: the code in column {column!r} is missing."
+            )
     relations = read_frame(_beside(path, "relations"))
     for column in _RELATIONS:
         if column not in relations.columns:
@@ -303,13 +317,16 @@ def _read_contributions(path: Path, n_cells: int) -> dict[str, Contributions]:
     return found
 
 
-def _kind(path: Path) -> str:
-    for suffix in reversed(path.suffixes):
-        match suffix.lower():
-            case ".jj" | ".in":
-                return "jj"
-            case ".csv":
-                return "csv"
-            case ".parquet" | ".pq":
-                return "parquet"
+def kind_of(path: Path) -> str:
+    """Return jj, csv or parquet, by the ending of a name; others are an error."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    match suffixes[-1:]:
+        case [".jj" | ".in"]:
+            return "jj"
+        case [".csv"]:
+            return "csv"
+        case [".parquet" | ".pq"]:
+            return "parquet"
     raise InputError(f"{path}: unknown kind of file. Expected a name in .jj, .csv or .parquet.")

@@ -1,0 +1,74 @@
+"""The entry of all commands: what goes wrong becomes one message and an exit code."""
+
+from __future__ import annotations
+
+import math
+import os
+import traceback
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from tablecloak.cli.display import INTERNAL, errors_as_messages, say
+
+__all__ = ["Commands"]
+
+SHOW_TRACEBACK = "TABLECLOAK_TRACEBACK"
+"""Name of the environment variable that lets tracebacks through."""
+
+USAGE: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
+"""What is wrong with the words of a command; typer prints it. Some versions of it bring click
+along, others use the one that is installed."""
+
+
+class Commands(TyperGroup):
+    """The commands, behind one handler of errors; options that are numbers are finite."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        _require_finite(self)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was called."""
+        try:
+            with errors_as_messages():
+                return super().invoke(ctx)
+        except (USAGE, typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if os.environ.get(SHOW_TRACEBACK):
+                raise
+            say(_last_words(error))
+            raise typer.Exit(INTERNAL) from None
+
+
+def _last_words(error: Exception) -> str:
+    """Say where a fault of ours is. What its own message says may be confidential."""
+    if isinstance(error, MemoryError):
+        return "Error: there is not enough memory for this. Take a smaller problem."
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "tablecloak" in Path(frame.filename).parts]
+    place = f" in {Path(ours[-1].filename).name}, line {ours[-1].lineno}" if ours else ""
+    return (
+        f"Internal error: {type(error).__name__}{place}. This is a fault of tablecloak: please "
+        f"report it with the command. {SHOW_TRACEBACK}=1 shows all of it; that may be confidential."
+    )
+
+
+def _require_finite(command: Any) -> None:
+    """Let all options that are numbers refuse NaN and infinity, which no range excludes."""
+    for part in getattr(command, "commands", {}).values():
+        _require_finite(part)
+        for option in part.params:
+            option.callback = option.callback or _finite
+
+
+def _finite(ctx: typer.Context, option: Any, value: Any) -> Any:
+    for number in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(number, float) and not math.isfinite(number):
+            raise typer.BadParameter(f"{number} is not a finite number.", ctx, option)
+    return value

@@ -39,6 +39,7 @@ def text(path) -> pd.DataFrame:
 def test_swap_keeps_margins_and_leading_zeros(people, tmp_path):
     output = tmp_path / "swapped.csv"
     command = ["swap", str(people), "-o", str(output), "--attribute", "age", "--rate", "0.2"]
+    command += ["--keep-order"]
     done = RUN.invoke(app, [*command, "--equal-on", "region", "--key", "age", "--key", "sex"])
     assert done.exit_code == 0, done.output
     assert "40 of 200 records in pairs (20 %)" in done.output
@@ -52,6 +53,7 @@ def test_swap_keeps_margins_and_leading_zeros(people, tmp_path):
 def test_pram_names_its_guarantee(people, tmp_path):
     output = tmp_path / "released.csv"
     command = ["pram", str(people), "-o", str(output), "--key", "age", "--key", "sex"]
+    command += ["--keep-order"]
     done = RUN.invoke(app, [*command, "--block", "region", "--seed", "1"])
     assert done.exit_code == 0, done.output
     assert "guarantee: 0.75" in done.output
@@ -122,6 +124,7 @@ def test_households_are_swapped_by_command(tmp_path):
     frame["job"] = random.choice(list("abcdefghij"), 300)
     frame.to_csv(tmp_path / "census.csv", index=False)
     command = ["swap-households", str(tmp_path / "census.csv"), "-o", str(tmp_path / "out.csv")]
+    command += ["--keep-order"]
     command += ["--hierarchy", "state", "--hierarchy", "town", "--household", "home"]
     done = RUN.invoke(app, [*command, "--risk", "job", "--report", str(tmp_path / "page.html")])
     assert done.exit_code == 0, done.output
@@ -129,3 +132,95 @@ def test_households_are_swapped_by_command(tmp_path):
     after = pd.read_csv(tmp_path / "out.csv")
     assert after[["home", "job"]].equals(frame[["home", "job"]])
     assert not after["town"].equals(frame["town"])
+
+
+def in_order(tmp_path, **columns) -> pd.DataFrame:
+    """Records sorted by age, some of them swapped by hand."""
+    random = np.random.default_rng(7)
+    n = 400
+    frame = pd.DataFrame(
+        {"age": np.sort(random.integers(18, 90, n)), "sex": random.choice(["m", "f"], n)}
+    ).assign(wage=random.lognormal(8, 0.4, n).round(2), **columns)
+    frame.to_csv(tmp_path / "sorted.csv", index=False)
+    return frame
+
+
+SWAP = ["--attribute", "age", "--rate", "0.2", "--key", "sex", "--key", "age"]
+
+
+def out_of_place(ages) -> int:
+    """Records whose age lies outside those of their neighbours: what a reader of the file sees."""
+    middle = ages[1:-1]
+    return int(np.sum((middle < ages[:-2]) & (middle < ages[2:])
+                      | (middle > ages[:-2]) & (middle > ages[2:])))  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", [50, 200_000])
+def test_swapped_ages_of_a_sorted_file_do_not_stand_out(tmp_path, piece, monkeypatch):
+    from tablecloak.tables.formats import streams
+
+    monkeypatch.setattr(streams, "PIECE", piece)
+    frame = in_order(tmp_path)
+    output = tmp_path / "out.csv"
+    command = ["swap", str(tmp_path / "sorted.csv"), "-o", str(output), *SWAP, "--seed", "3"]
+    done = RUN.invoke(app, command)
+    assert done.exit_code == 0, done.output
+    after = pd.read_csv(output)
+    # In random order a third of the records on either side lie outside their neighbours.
+    assert out_of_place(after.age.to_numpy()) > 0.5 * len(frame)
+    kept = frame.sort_values(["wage", "sex"])[["sex", "wage"]]
+    found = after.sort_values(["wage", "sex"])[["sex", "wage"]]
+    assert np.array_equal(kept.to_numpy(), found.to_numpy())
+    assert sorted(after.age) == sorted(frame.age)
+    first = output.read_bytes()
+    assert RUN.invoke(app, command).exit_code == 0
+    assert output.read_bytes() == first
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("words", [["swap", *SWAP], ["noise", "--column", "age", "--share", "0.1"]])
+def test_the_order_of_a_sorted_file_is_not_kept(tmp_path, words):
+    in_order(tmp_path)
+    output = tmp_path / "out.csv"
+    command = [words[0], str(tmp_path / "sorted.csv"), "-o", str(output), *words[1:]]
+    refused = RUN.invoke(app, [*command, "--keep-order"])
+    assert refused.exit_code == 2
+    assert "'age' is sorted in the file" in " ".join(refused.output.split())
+    assert not output.exists()
+
+
+def test_a_column_that_numbers_the_records_of_a_sorted_file_is_refused(tmp_path):
+    in_order(tmp_path, number=np.arange(400), name=[f"p{n}" for n in range(400)])
+    output = tmp_path / "out.csv"
+    refused = RUN.invoke(app, ["swap", str(tmp_path / "sorted.csv"), "-o", str(output), *SWAP])
+    assert refused.exit_code == 2
+    assert "'number' numbers the records" in " ".join(refused.output.split())
+    assert not output.exists()
+
+
+def test_households_sorted_by_place_are_refused_if_their_numbers_tell_the_order(tmp_path):
+    random = np.random.default_rng(2)
+    home = np.repeat(np.arange(150), 2)
+    frame = pd.DataFrame({"home": home, "town": np.sort(random.integers(1, 9, 150))[home]})
+    frame["job"] = random.choice(list("abcdefghij"), 300)
+    path = tmp_path / "census.csv"
+    frame.to_csv(path, index=False)
+    command = ["swap-households", str(path), "-o", str(tmp_path / "out.csv"), "--hierarchy", "town"]
+    command += ["--household", "home", "--risk", "job"]
+    refused = RUN.invoke(app, command)
+    assert refused.exit_code == 2
+    assert "'home' numbers the records" in " ".join(refused.output.split())
+    frame.assign(home=random.permutation(150)[home]).to_csv(path, index=False)
+    assert RUN.invoke(app, command).exit_code == 0
+
+
+@pytest.mark.parametrize("entry", ["inf", "-inf", "1e400"])
+def test_one_infinite_value_is_refused_and_named(people, tmp_path, entry):
+    frame = text(people)
+    frame.loc[6, "wage"] = entry
+    frame.to_csv(people, index=False)
+    command = ["noise", str(people), "-o", str(tmp_path / "out.csv"), "--column", "wage"]
+    done = RUN.invoke(app, [*command, "--share", "0.1"])
+    assert done.exit_code == 2
+    assert "'wage' has an infinite value in row 6" in " ".join(done.output.split())
+    assert not (tmp_path / "out.csv").exists()

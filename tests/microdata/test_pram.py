@@ -270,6 +270,7 @@ def test_invariant_matrices_keep_frequencies_and_estimates_invert_them(seed, siz
     assert np.allclose(unbiased_frequencies(p @ matrix, matrix), p)
 
 
+@pytest.mark.filterwarnings("ignore::tablecloak.microdata.OrderWarning")
 def test_classical_pram_draws_by_its_matrix():
     frame = pd.DataFrame({"job": np.repeat(["a", "b", "c"], 20_000)})
     matrix = np.array([[0.8, 0.1, 0.1], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]])

@@ -10,7 +10,10 @@ import tablecloak as tc
 from tablecloak.microdata import (
     CovarianceNoise,
     DataSwapping,
+    Microaggregation,
     NeighbourhoodSampling,
+    Topcoding,
+    information_loss,
     record_linkage,
     risk_utility_map,
 )
@@ -72,3 +75,18 @@ def test_measures_that_are_no_numbers_are_refused(staff):
         risk_utility_map(staff, noise(0.1), risk=lambda a, b: np.nan, utility=slope_kept)
     with pytest.raises(tc.InputError, match="At least one method"):
         risk_utility_map(staff, {}, risk=linkage, utility=slope_kept)
+
+
+def test_methods_without_random_numbers_are_compared_too():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"wage": random.lognormal(8, 0.5, 300), "hours": random.normal(38, 5, 300)}
+    )
+    found = risk_utility_map(
+        frame,
+        {"groups of 3": Microaggregation(["wage", "hours"]), "top": Topcoding("wage")},
+        risk=lambda a, b: record_linkage(a, b, ["wage", "hours"]),
+        utility=lambda a, b: -information_loss(a, b, ["wage", "hours"]),
+        replicates=2,
+    )
+    assert found.table.risk["groups of 3"] < found.table.risk["top"]

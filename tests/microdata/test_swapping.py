@@ -348,3 +348,33 @@ def test_risk_is_undefined_when_every_record_is_swapped(twelve):
     report = DataSwapping(["A"], 1.0).protect(twelve).report
     assert np.isnan(report.risk)
     assert report.rate == 1
+
+
+def test_swapping_a_column_that_is_no_key_counts_what_it_changed():
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame({"region": random.choice(list("ab"), 400)})
+    frame["wage"] = random.integers(0, 50, 400)
+    release = DataSwapping(["wage"], 0.2, keys=["region"]).protect(frame, seed=1)
+    differs = int((release.frame.wage != frame.wage).sum())
+    assert differs > 60
+    assert release.report.n_altered == differs
+    assert release.report.n_swapped == 80
+
+
+@pytest.mark.parametrize("pairs", [[1, 2, 3], [[1, 2, 3]], [[0.5, 1]], [["a", "b"]]])
+def test_pairs_of_another_shape(pairs):
+    frame = pd.DataFrame({"a": list("xyxyxy"), "b": list("pqpqqp")})
+    with pytest.raises(tc.InputError, match="`pairs` must have two columns"):
+        DataSwapping(["a"], 0.5).swap(frame, pairs)
+
+
+def test_records_without_a_row_or_with_columns_named_by_numbers():
+    method = DataSwapping(["a"], 0.5)
+    with pytest.raises(tc.InputError, match="no records"):
+        method.protect(pd.DataFrame({"a": [], "b": []}))
+    with pytest.raises(tc.InputError, match="Column 0 has a name that is no text"):
+        method.protect(pd.DataFrame([["x", "y"]]))
+    with pytest.raises(tc.InputError, match="must be a pandas.DataFrame"):
+        method.protect([["x", "y"]])
+    with pytest.raises(tc.InputError, match="`seed` must be a whole number, 0 or more. Got -1"):
+        method.protect(pd.DataFrame({"a": list("xyxy")}), seed=-1)

@@ -164,3 +164,31 @@ def test_household_in_two_places_is_refused():
     frame.loc[several, "town"] += 1
     with pytest.raises(tc.InputError, match="Members of household"):
         TargetedSwapping(GEOGRAPHY, "home", ["job"]).protect(frame)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.6, 0.8, 0.95])
+def test_the_rate_is_met_where_partners_are_plenty(rate):
+    random = np.random.default_rng(4)
+    n = 3000
+    frame = pd.DataFrame({"county": random.integers(0, 8, n), "home": range(n)})
+    frame["job"] = random.choice(list("abcdef"), n)
+    release = TargetedSwapping(["county"], "home", ["job"], k=2, rate=rate).protect(frame, seed=1)
+    assert rate - 0.005 <= release.rate <= rate + 0.02
+    assert "was asked for" not in release.summary()
+
+
+def test_a_rate_that_cannot_be_met_is_told():
+    """Nobody in the second county is like anybody in the first."""
+    frame = pd.DataFrame({"county": [1] * 50 + [2] * 50, "home": range(100), "job": "a"})
+    frame["kind"] = frame.county
+    frame = frame.sample(frac=1, random_state=1)
+    method = TargetedSwapping(["county"], "home", ["job"], rate=0.5, similar=[["kind"]])
+    assert "a rate of 50 % was asked for" in method.protect(frame, seed=1).summary()
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.inf, np.nan])
+def test_weights_that_are_none(weight):
+    frame = pd.DataFrame({"county": [1, 2, 1, 2], "home": range(4), "job": "a", "w": 1.0})
+    frame.loc[2, "w"] = weight
+    with pytest.raises(tc.InputError, match="row 2"):
+        TargetedSwapping(["county"], "home", ["job"], weight="w").protect(frame)

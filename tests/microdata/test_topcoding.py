@@ -34,3 +34,18 @@ def test_what_would_tell_too_much_or_is_no_number_is_refused():
         Topcoding("wage").protect(frame.assign(wage=[1.0, np.nan, 2.0, 3.0]))
     with pytest.raises(tc.InputError, match="between 0 and 1"):
         Topcoding("wage", quantile=99)
+
+
+@pytest.mark.parametrize("threshold", [np.nan, np.inf, -np.inf])
+def test_a_threshold_that_replaces_nothing_silently(threshold):
+    with pytest.raises(tc.InputError, match="`threshold` must be a finite number"):
+        Topcoding("wage", threshold=threshold)
+
+
+@pytest.mark.parametrize("kind", ["int16", "int64", "uint8", "Int32", "float32", "float64"])
+def test_a_topcoded_column_keeps_its_type(kind):
+    frame = pd.DataFrame({"wage": pd.Series([1, 5, 9, 90], dtype=kind)})
+    release = Topcoding("wage", threshold=9.5).protect(frame)
+    assert release.frame.wage.dtype == frame.wage.dtype
+    top = 9 if "int" in kind.lower() else 9.5
+    assert release.frame.wage.tolist() == [1, 5, 9, top]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tablecloak.cli.display import errors_as_messages
+from tablecloak.storage import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 __all__ = ["register"]
@@ -24,11 +29,19 @@ Output = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        help="Keep it secret: whoever knows it can undo the release. Default: drawn anew."
+        min=0, help="Keep it secret: whoever knows it can undo the release. Default: drawn anew."
     ),
 ]
 
 
+KeepOrder = Annotated[
+    bool,
+    typer.Option(
+        "--keep-order",
+        help="Write the records in the order of the file instead of a random one; refused if it "
+        "tells what changed.",
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option(help="HTML page on what was done, utility and risk; not for publication."),
@@ -49,35 +62,84 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def _write(
-    file: Path,
-    released: pd.DataFrame,
-    output: Path,
-    report: Path | None,
-    method: object,
-    summary: str,
-    keys: Sequence[str] = (),
-) -> None:
-    """Write the records, and the page if there is to be one.
+def _protect(method: Any, frame: pd.DataFrame, seed: int | None) -> Any:
+    """Protect records; their order is dealt with when they are written."""
+    from tablecloak.microdata import OrderWarning
 
-    Columns that the method does not need were never read: they are copied piece by piece. The
-    page compares all columns.
-    """
-    from tablecloak.tables.formats import read_frame, replace_columns
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OrderWarning)
+        return method.protect(frame, seed=seed)
 
-    replace_columns(file, output, released)
-    if report is not None:
-        from tablecloak.microdata.report import write_report
 
-        write_report(
-            report,
-            read_frame(file),
-            read_frame(output),
-            title=f"{type(method).__name__}: {output.name}",
-            summary=summary,
-            parameters=vars(method),
-            keys=keys,
+@dataclass(frozen=True)
+class _Files:
+    """Where records come from and go to, and in which order."""
+
+    source: Path
+    output: Path
+    report: Path | None
+    keep_order: bool
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        require_writable(self.output, self.report)
+
+    def write(
+        self,
+        frame: pd.DataFrame,
+        release: pd.DataFrame,
+        changed: Sequence[str],
+        method: object,
+        summary: str,
+        keys: Sequence[str] = (),
+        first: npt.NDArray[np.bool_] | slice = slice(None),
+    ) -> None:
+        """Write the records, and the page if there is to be one.
+
+        Parameters
+        ----------
+        frame, release : pandas.DataFrame
+            The columns that were read, before and after. Others are copied piece by piece.
+        changed : sequence of str
+            Columns that the method changes.
+        method : object
+        summary : str
+        keys : sequence of str, default=()
+            For the page.
+        first : array of bool or slice
+            Records that stand for all that change together, such as those of a household.
+        """
+        from tablecloak.microdata.order import places, refuse_sorted
+        from tablecloak.tables.formats import (
+            column_names,
+            read_columns,
+            read_frame,
+            replace_columns,
         )
+
+        refuse_sorted(
+            frame.iloc[first],
+            changed,
+            [name for name in column_names(self.source) if name not in changed],
+            lambda name: read_columns(self.source, [name])[name].iloc[first],
+            keep_order=self.keep_order,
+        )
+        if self.report is not None:
+            from tablecloak.microdata.report import write_report
+
+            original = read_frame(self.source)
+            new = {name: release[name].to_numpy() for name in changed}
+            write_report(
+                self.report,
+                original,
+                original.assign(**new),
+                title=f"{type(method).__name__}: {self.output.name}",
+                summary=summary,
+                parameters=vars(method),
+                keys=keys,
+            )
+        order = None if self.keep_order else places(len(frame), self.seed)
+        replace_columns(self.source, self.output, release[list(changed)], order)
 
 
 def swap(
@@ -100,6 +162,7 @@ def swap(
     ] = None,
     seed: Seed = None,
     report: Report = None,
+    keep_order: KeepOrder = False,
 ) -> None:
     """Exchange attributes within random pairs of records (data swapping).
 
@@ -112,6 +175,7 @@ def swap(
     from tablecloak.tables.formats import column_names, read_columns
 
     with errors_as_messages():
+        files = _Files(file, output, report, keep_order, seed)
         method = DataSwapping(
             attribute,
             rate,
@@ -123,9 +187,10 @@ def swap(
         keys = key or column_names(file)
         needed = [*attribute, *keys, *(equal_on or ()), *(differ_on or ())]
         frame = read_columns(file, needed, as_text=True)
-        release = method.protect(frame, seed=seed)
+        release = _protect(method, frame, seed)
         summary = release.report.summary()
-        _write(file, release.frame, output, report, method, summary, release.records.names)
+        keys = release.records.names
+        files.write(frame, release.frame, attribute, method, summary, keys)
     typer.echo(summary)
 
 
@@ -143,7 +208,7 @@ def swap_households(
         float, typer.Option(min=0.0, help="Members are risky among fewer than this many.")
     ] = 3,
     rate: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of households to swap at least.")
+        float, typer.Option(min=0.0, max=1.0, help="Share of households of each area to swap.")
     ] = 0.05,
     similar: Annotated[
         list[str] | None,
@@ -155,6 +220,7 @@ def swap_households(
     weight: Annotated[str | None, typer.Option(help="Column of sampling weights.")] = None,
     seed: Seed = None,
     report: Report = None,
+    keep_order: KeepOrder = False,
 ) -> None:
     """Exchange the places of risky households with those of similar ones (targeted swapping).
 
@@ -165,6 +231,7 @@ def swap_households(
     from tablecloak.tables.formats import read_columns
 
     with errors_as_messages():
+        files = _Files(file, output, report, keep_order, seed)
         method = TargetedSwapping(
             hierarchy,
             household,
@@ -180,9 +247,11 @@ def swap_households(
         frame = read_columns(file, needed, as_text=True)
         if weight is not None:
             frame[weight] = read_columns(file, [weight])[weight]
-        release = method.protect(frame, seed=seed)
+        release = _protect(method, frame, seed)
         summary, keys = release.summary(), [*hierarchy, *risk]
-        _write(file, release.frame, output, report, method, summary, keys)
+        moved = [*hierarchy, *(carry_along or ())]
+        first = ~frame[household].duplicated().to_numpy()
+        files.write(frame, release.frame, moved, method, summary, keys, first)
     typer.echo(summary)
 
 
@@ -198,6 +267,7 @@ def pram(
     ] = None,
     seed: Seed = None,
     report: Report = None,
+    keep_order: KeepOrder = False,
 ) -> None:
     """Move records between cells of the keys, so that no match is right too often (PRAM).
 
@@ -207,11 +277,12 @@ def pram(
     from tablecloak.tables.formats import read_columns
 
     with errors_as_messages():
+        files = _Files(file, output, report, keep_order, seed)
         method = GuaranteedPRAM(key, xi, blocks=block or ())
         frame = read_columns(file, [*key, *(block or ())], as_text=True)
-        release = method.protect(frame, seed=seed)
+        release = _protect(method, frame, seed)
         summary = f"PRAM: {release.summary()}"
-        _write(file, release.frame, output, report, method, summary, key)
+        files.write(frame, release.frame, key, method, summary, key)
     typer.echo(summary)
 
 
@@ -224,6 +295,7 @@ def noise(
     ],
     seed: Seed = None,
     report: Report = None,
+    keep_order: KeepOrder = False,
 ) -> None:
     """Add normal noise with the covariance of the sensitive columns.
 
@@ -235,13 +307,14 @@ def noise(
     from tablecloak.tables.formats import read_columns
 
     with errors_as_messages():
+        files = _Files(file, output, report, keep_order, seed)
         frame, method = read_columns(file, column), CovarianceNoise(column, share)
-        release = method.protect(frame, seed=seed)
+        release = _protect(method, frame, seed)
         summary = (
             f"noise: {len(release.frame)} records, {len(column)} columns, variances grow by "
             f"{100 * share:.4g} %"
         )
-        _write(file, release.frame, output, report, method, summary)
+        files.write(frame, release.frame, column, method, summary)
     typer.echo(summary)
 
 
@@ -267,6 +340,7 @@ def neighbours(
     ] = 1,
     seed: Seed = None,
     report: Report = None,
+    keep_order: KeepOrder = False,
 ) -> None:
     """Replace each value by that of a random similar record (neighbourhood sampling).
 
@@ -277,6 +351,7 @@ def neighbours(
     from tablecloak.tables.formats import column_names, read_columns
 
     with errors_as_messages():
+        files = _Files(file, output, report, keep_order, seed)
         weights = {}
         for entry in weight or []:
             name, _, value = entry.rpartition("=")
@@ -293,6 +368,7 @@ def neighbours(
             nearest=nearest,
         )
         frame = read_columns(file, column or column_names(file))
-        release = method.protect(frame, seed=seed)
-        _write(file, release.frame, output, report, method, release.summary())
+        release = _protect(method, frame, seed)
+        columns = list(release.frame.columns)
+        files.write(frame, release.frame, columns, method, release.summary())
     typer.echo(release.summary())

@@ -21,6 +21,7 @@ from tablecloak.microdata.microaggregation import Microaggregation, Microaggrega
 from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling, NeighbourRelease
 from tablecloak.microdata.noise import CovarianceNoise, NoiseRelease
 from tablecloak.microdata.noise_maps import plot_mean_map, plot_slope_map
+from tablecloak.microdata.order import OrderWarning, in_random_order
 from tablecloak.microdata.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
 from tablecloak.microdata.risk_utility import RiskUtilityMap, risk_utility_map
 from tablecloak.microdata.secure_regression import (
@@ -56,6 +57,7 @@ __all__ = [
     "NeighbourRelease",
     "NeighbourhoodSampling",
     "NoiseRelease",
+    "OrderWarning",
     "PRAMRelease",
     "Ring",
     "RiskUtilityMap",
@@ -71,6 +73,7 @@ __all__ = [
     "choose_model",
     "correlations_compared",
     "frontier",
+    "in_random_order",
     "information_loss",
     "interval_disclosure",
     "key_risk",

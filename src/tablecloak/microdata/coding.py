@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["CodedRecords", "numbers_of", "taken_from"]
+__all__ = ["CodedRecords", "columns_of", "like", "names_of", "numbers_of", "taken_from"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -43,10 +44,13 @@ class CodedRecords:
         Raises
         ------
         InputError
-            If a column is not there, or a value is missing; names column and row.
+            If a column is not there, or a value is missing, naming column and row; or if there
+            are no records.
         """
-        names = tuple(map(str, frame.columns if columns is None else columns))
-        known = list(map(str, frame.columns))
+        known = columns_of(frame)
+        names = tuple(known if columns is None else columns)
+        if not len(frame):
+            raise InputError("There are no records.")
         codes, categories = [], []
         for name in names:
             if name not in known:
@@ -178,23 +182,85 @@ def _compressed(label: Integers, limit: int) -> tuple[Integers, int]:
     return number[label], int(number[-1]) + 1
 
 
+def columns_of(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns of a frame of records.
+
+    Raises
+    ------
+    InputError
+        If it is no frame, or a name is no text or stands for two columns.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"Records must be a pandas.DataFrame. Got {type(frame).__name__}.")
+    names = list(frame.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f"Column {name!r} has a name that is no text. Rename the columns first, as with "
+                f"frame.columns.astype(str)."
+            )
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise InputError(f"Two columns are called {twice!r}. Rename one of them.")
+    return names
+
+
+def names_of(given: Any, parameter: str) -> list[str]:
+    """Return the names of some columns, as given to a method.
+
+    Raises
+    ------
+    InputError
+        If it is a text, empty, or names a column twice.
+    """
+    names = [] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            f"`{parameter}` must be a list of one or more names, none of them twice. Got {given!r}."
+        )
+    return names
+
+
+def like(column: pd.Series, values: npt.NDArray[np.float64], *, whole: bool = False) -> pd.Series:
+    """Return new values of a column in its type.
+
+    Parameters
+    ----------
+    column : pandas.Series
+    values : numpy.ndarray of float
+    whole : bool, default=False
+        Whether they are whole numbers in the range of the column if it is one of these. Else such
+        a column becomes one of floating-point numbers: rounding could bring true values back.
+    """
+    kind: Any = column.dtype
+    if not whole and not pd.api.types.is_float_dtype(kind):
+        kind = np.dtype(np.float64)
+    return pd.Series(values, index=column.index).astype(kind)
+
+
 def numbers_of(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
     """Return a column of numbers.
 
     Raises
     ------
     InputError
-        If it is not there, not numeric or has a missing value; names column and row.
+        If it is not there, not numeric, or has a missing or infinite value; names column and row.
     """
-    if name not in frame.columns:
-        known = map(str, frame.columns)
-        raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
+    known = columns_of(frame)
+    if name not in known:
+        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
     if not pd.api.types.is_numeric_dtype(frame[name]):
         raise InputError(f"Column {name!r} is not numeric.")
     missing = np.flatnonzero(frame[name].isna())
     if len(missing):
         raise InputError(f"Column {name!r} has a missing value in row {frame.index[missing[0]]!r}.")
     values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
+    endless = np.flatnonzero(~np.isfinite(values))
+    if len(endless):
+        raise InputError(
+            f"Column {name!r} has an infinite value in row {frame.index[endless[0]]!r}. Correct it "
+            f"or drop the record."
+        )
     return values
 
 

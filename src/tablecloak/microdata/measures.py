@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.errors import InputError
-from tablecloak.microdata.coding import CodedRecords
+from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.coding import CodedRecords, columns_of, names_of, numbers_of
 
 __all__ = [
     "KeyRisk",
@@ -117,9 +117,7 @@ def key_risk(frame: pd.DataFrame, keys: Sequence[str], *, weight: str | None = N
     counts = np.bincount(cells)
     weights = np.ones(len(frame))
     if weight is not None:
-        if weight not in frame.columns:
-            raise InputError(f"There is no column {weight!r}.")
-        weights = frame[weight].to_numpy(dtype=np.float64)
+        weights = numbers_of(frame, weight)
         if not np.all(weights >= 1):
             row = frame.index[int(np.flatnonzero(~(weights >= 1))[0])]
             raise InputError(f"The weight in row {row!r} is not a number of at least 1.")
@@ -265,9 +263,13 @@ def _numbers(
             f"The files have {len(original)} and {len(released)} records; they must be the same "
             f"ones in the same order."
         )
-    x, y = (frame[list(columns)].to_numpy(dtype=np.float64) for frame in (original, released))
-    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
-        raise InputError("A value is missing; leave such records out of both files.")
+    names = names_of(columns, "columns")
+    if not len(original):
+        raise InputError("There are no records.")
+    x, y = (
+        np.column_stack([numbers_of(frame, name) for name in names])
+        for frame in (original, released)
+    )
     constant = [name for name, s in zip(columns, x.std(axis=0), strict=True) if s == 0]
     if constant:
         raise InputError(f"Columns {constant} are constant, so that they have no scale.")
@@ -302,6 +304,8 @@ def correlations_compared(
         ``one, other, original, released, change``; records with a missing value in a file are
         left out there.
     """
+    for frame in (original, released):
+        _require_columns(frame, columns)
     before, after = (frame[list(columns)].dropna().corr() for frame in (original, released))
     rows = [
         (one, other, before.loc[one, other], after.loc[one, other])
@@ -311,8 +315,23 @@ def correlations_compared(
     return table.assign(change=table["released"] - table["original"])
 
 
+def _require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Require columns of numbers, which may have missing values."""
+    known = columns_of(frame)
+    for name in names:
+        if name not in known:
+            raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            raise InputError(f"Column {name!r} is not numeric.")
+
+
 def _least_squares(frame: pd.DataFrame, response: str, predictors: Sequence[str]) -> pd.DataFrame:
+    _require_columns(frame, [response, *predictors])
     used = frame[[response, *predictors]].dropna()
+    if len(used) <= len(predictors) + 1:
+        raise InputError(
+            f"{len(used)} complete records are too few for {len(predictors)} predictors."
+        )
     x = np.column_stack([np.ones(len(used)), used[list(predictors)].to_numpy(dtype=np.float64)])
     y = used[response].to_numpy(dtype=np.float64)
     found = np.linalg.lstsq(x, y, rcond=None)[0]

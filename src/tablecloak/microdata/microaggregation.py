@@ -10,17 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError
+from tablecloak.microdata.coding import like, names_of, numbers_of
 
 __all__ = ["Microaggregation", "MicroaggregationRelease"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+FEW = 8
+"""Size of a group up to which its records are looked for one after the other."""
+
+CROWDED = 16
+"""Arrays close up when one in this many of their records is gone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +52,8 @@ class MicroaggregationRelease:
 class Microaggregation:
     """MDAV on standardised columns; time grows with the square of the number of records.
 
+    Means of whole numbers are floating-point numbers; other columns keep their types.
+
     Parameters
     ----------
     columns : sequence of str
@@ -57,18 +67,21 @@ class Microaggregation:
     def __post_init__(self) -> None:
         if self.k < 2:
             raise InputError(f"`k` must be at least 2. Got {self.k!r}.")
+        names_of(self.columns, "columns")
 
-    def protect(self, frame: pd.DataFrame) -> MicroaggregationRelease:
+    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> MicroaggregationRelease:
         """Replace values by the means of their groups.
+
+        Nothing is random; a seed is accepted for symmetry.
 
         Raises
         ------
         InputError
-            If a column is constant or has missing values, or there are fewer than k records.
+            If a column is not there, not numeric, constant or has missing values, or there are
+            fewer than k records.
         """
-        values = frame[list(self.columns)].to_numpy(dtype=np.float64)
-        if not np.all(np.isfinite(values)):
-            raise InputError("A value is missing; impute it or drop the record.")
+        del seed
+        values = np.column_stack([numbers_of(frame, name) for name in self.columns])
         if len(values) < self.k:
             raise InputError(f"{len(values)} records are fewer than k = {self.k}.")
         spread = values.std(axis=0, ddof=1)
@@ -76,41 +89,123 @@ class Microaggregation:
             name = list(self.columns)[int(np.flatnonzero(spread == 0)[0])]
             raise InputError(f"Column {name!r} is constant, so that it has no scale.")
         points = (values - values.mean(axis=0)) / spread
-        groups = self._groups(points)
+        groups = _mdav(points, self.k)
         size = np.bincount(groups)
         released = frame.copy()
         for at, name in enumerate(self.columns):
             mean = np.bincount(groups, weights=values[:, at]) / size
-            released[name] = mean[groups]
+            released[name] = like(frame[name], mean[groups])
         centres = np.column_stack(
             [np.bincount(groups, weights=column) / size for column in points.T]
         )
         loss = float(np.sum((points - centres[groups]) ** 2) / np.sum(points**2))
         return MicroaggregationRelease(released, groups, loss)
 
-    def _groups(self, points: Floats) -> Integers:
-        k = self.k
-        groups = np.full(len(points), -1, dtype=np.int64)
-        left = np.arange(len(points))
-        number = 0
 
-        def take(centre: Floats, left: Integers) -> Integers:
-            nonlocal number
-            distance = np.sum((points[left] - centre) ** 2, axis=1)
-            nearest = np.argsort(distance, kind="stable")[:k]
-            groups[left[nearest]] = number
+class _Left:
+    """Records that are in no group yet, one array for each column.
+
+    Records that leave stay in the arrays, marked, until they are many: moving the others together
+    after each group would cost more than all distances.
+    """
+
+    def __init__(self, points: Floats) -> None:
+        self.columns = np.ascontiguousarray(points.T)
+        self.record: Integers = np.arange(len(points))
+        self.gone: Integers = np.empty(0, dtype=np.int64)
+        self.count = len(points)
+        self.work: Floats = np.empty((2, len(points)))
+        self._pair()
+
+    def _pair(self) -> None:
+        """Lay out the columns for `middle`: two in each complex number, those gone as zero."""
+        rows = np.zeros((len(self.columns) + 1) // 2 * 2 * len(self.record))
+        self.paired = rows.reshape(-1, len(self.record), 2)
+        for number, column in enumerate(self.columns):
+            self.paired[number // 2, :, number % 2] = column
+
+    def middle(self) -> list[float]:
+        """Return the mean of each column.
+
+        Added from the first to the last, as a mean over the rows of a matrix is: of two records
+        that are equally far from it, the same one is taken as there. Two columns are added at
+        once, as the parts of a complex number.
+        """
+        if len(self.columns) == 1:
+            return [float(np.delete(self.columns[0], self.gone).mean())]
+        parts = self.paired.view(np.complex128)[:, :, 0]
+        sums = [complex(np.cumsum(part)[-1]) for part in parts]
+        both = [number for total in sums for number in (total.real, total.imag)]
+        return [total / self.count for total in both[: len(self.columns)]]
+
+    def squares(self, centre: Sequence[float]) -> Floats:
+        """Return the squared distances from a centre, in an array that is used again."""
+        size = len(self.record)
+        distance: Floats = self.work[0, :size]
+        part: Floats = self.work[1, :size]
+        for axis, (column, value) in enumerate(zip(self.columns, centre, strict=True)):
+            target = part if axis else distance
+            np.subtract(column, value, out=target)
+            np.multiply(target, target, out=target)
+            if axis:
+                np.add(distance, part, out=distance)
+        return distance
+
+    def farthest(self, distance: Floats) -> list[float]:
+        """Return the place of the record with the largest distance, the first of equals."""
+        distance[self.gone] = -np.inf
+        place: list[float] = self.columns[:, distance.argmax()].tolist()
+        return place
+
+    def take(self, distance: Floats, k: int) -> Integers:
+        """Take out the k nearest, the first of equals, and return their numbers as records."""
+        distance[self.gone] = np.inf
+        near = _smallest(distance, k)
+        taken: Integers = self.record[near]
+        self.gone = np.concatenate([self.gone, near])
+        self.paired[:, near] = 0.0
+        self.count -= k
+        if len(self.gone) * CROWDED > len(self.record):
+            self._close_up()
+        return taken
+
+    def _close_up(self) -> None:
+        keep = np.ones(len(self.record), dtype=bool)
+        keep[self.gone] = False
+        self.record = self.record[keep]
+        self.columns = np.stack([column[keep] for column in self.columns])
+        self.gone = self.gone[:0]
+        self._pair()
+
+    def rest(self) -> Integers:
+        """Return the numbers of all that are left."""
+        return np.delete(self.record, self.gone)
+
+
+def _smallest(distance: Floats, k: int) -> Integers:
+    """Return the positions of the k smallest, the first of equals; may change the distances."""
+    if k > FEW:
+        limit = np.partition(distance, k - 1)[k - 1]
+        less = np.flatnonzero(distance < limit)
+        return np.concatenate([less, np.flatnonzero(distance == limit)[: k - len(less)]])
+    found = np.empty(k, dtype=np.int64)
+    for rank in range(k):
+        found[rank] = distance.argmin()
+        distance[found[rank]] = np.inf
+    return found
+
+
+def _mdav(points: Floats, k: int) -> Integers:
+    """Return the number of the group of each record."""
+    groups = np.full(len(points), -1, dtype=np.int64)
+    left, number = _Left(points), 0
+    while left.count >= 2 * k:
+        distance = left.squares(left.farthest(left.squares(left.middle())))
+        opposite = left.farthest(distance) if left.count >= 3 * k else None
+        groups[left.take(distance, k)] = number
+        number += 1
+        if opposite is not None:
+            groups[left.take(left.squares(opposite), k)] = number
             number += 1
-            return np.delete(left, nearest)
-
-        while len(left) >= 3 * k:
-            middle = points[left].mean(axis=0)
-            far = points[left[np.argmax(np.sum((points[left] - middle) ** 2, axis=1))]]
-            opposite = points[left[np.argmax(np.sum((points[left] - far) ** 2, axis=1))]]
-            left = take(far, left)
-            left = take(opposite, left)
-        if len(left) >= 2 * k:
-            middle = points[left].mean(axis=0)
-            far = points[left[np.argmax(np.sum((points[left] - middle) ** 2, axis=1))]]
-            left = take(far, left)
-        groups[left] = number
-        return groups
+    groups[left.rest()] = number
+    return groups

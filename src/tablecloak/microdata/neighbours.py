@@ -27,7 +27,10 @@ import pandas as pd
 from scipy.spatial import KDTree
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.coding import columns_of, numbers_of
 from tablecloak.microdata.measures import regression_compared
+from tablecloak.microdata.order import warn_of_order
+from tablecloak.seeds import generator
 
 __all__ = ["LegacySampler", "NeighbourRelease", "NeighbourhoodSampling"]
 
@@ -104,7 +107,7 @@ class LegacySampler:
 
 class _NumpySampler:
     def __init__(self, seed: int | np.random.Generator | None) -> None:
-        self._random = np.random.default_rng(seed)
+        self._random = generator(seed)
 
     def uniforms(self, count: int) -> Floats:
         return self._random.random(count)
@@ -236,13 +239,13 @@ class NeighbourhoodSampling:
 
     def __post_init__(self) -> None:
         eps = np.asarray(self.eps, dtype=np.float64)
-        if not np.all(eps > 0):
-            raise InputError("`eps` must be positive.")
+        if not np.all(np.isfinite(eps) & (eps > 0)):
+            raise InputError("`eps` must be positive and finite.")
         if not 0 <= self.proportion <= 1:
             raise InputError(f"`proportion` must lie between 0 and 1. Got {self.proportion!r}.")
         if self.nearest < 0:
             raise InputError(f"`nearest` must be at least 0. Got {self.nearest!r}.")
-        bad = [name for name, weight in self.weights.items() if not weight >= 0]
+        bad = [name for name, weight in self.weights.items() if not 0 <= weight < np.inf]
         if bad:
             raise InputError(f"The weights of {bad} are not numbers >= 0.")
 
@@ -265,9 +268,16 @@ class NeighbourhoodSampling:
         sampler: Sampler = seed if isinstance(seed, LegacySampler) else _NumpySampler(seed)
         names = self._names(frame)
         points = self._points(frame, names)
+        warn_of_order(frame, names)
         groups = self._groups(names)
         n = len(frame)
-        eps = np.broadcast_to(np.asarray(self.eps, dtype=np.float64), (n,))
+        radius = np.asarray(self.eps, dtype=np.float64)
+        if radius.shape not in ((), (n,)):
+            raise InputError(
+                f"`eps` has the shape {radius.shape}; expected one number, or one for each of the "
+                f"{n} records."
+            )
+        eps = np.broadcast_to(radius, (n,))
         order = sampler.permutation(n)[: int(n * self.proportion)]
         tree = KDTree(points)
         counts = np.full(n, -1, dtype=np.int64)
@@ -291,7 +301,7 @@ class NeighbourhoodSampling:
         return self._released(frame, names, groups, order, counts, fallback, donors)
 
     def _names(self, frame: pd.DataFrame) -> list[str]:
-        known = list(map(str, frame.columns))
+        known = columns_of(frame)
         names = known if self.columns is None else list(self.columns)
         for name in [*names, *self.weights, *(name for group in self.groups for name in group)]:
             if name not in names or name not in known:
@@ -303,6 +313,7 @@ class NeighbourhoodSampling:
                     f"Column {name!r} has {len(missing)} missing values, the first in row "
                     f"{frame.index[missing[0]]!r}. Impute them or drop these records first."
                 )
+            _check_mixture(frame, name)
         if len(frame) < 2:
             raise InputError("At least two records are needed.")
         return names
@@ -423,6 +434,22 @@ class NeighbourhoodSampling:
             fallback,
             donors,
             eps,
+        )
+
+
+def _check_mixture(frame: pd.DataFrame, name: str) -> None:
+    """Refuse infinite values, and text among numbers, which would make them categories."""
+    column = frame[name]
+    if pd.api.types.is_numeric_dtype(column):
+        if column.dtype != bool:
+            numbers_of(frame, name)
+        return
+    known = pd.to_numeric(column, errors="coerce").notna()
+    if known.mean() > 0.5 and not known.all():
+        odd = int(np.flatnonzero(~known)[0])
+        raise InputError(
+            f"Column {name!r} holds numbers, but {column.iloc[odd]!r} in row "
+            f"{frame.index[odd]!r}. Correct it or drop the record."
         )
 
 

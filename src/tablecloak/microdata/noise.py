@@ -22,7 +22,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import numbers_of
+from tablecloak.microdata.coding import like, names_of, numbers_of
+from tablecloak.microdata.order import warn_of_order
+from tablecloak.seeds import generator
 
 __all__ = [
     "CovarianceNoise",
@@ -197,16 +199,20 @@ class CovarianceNoise:
         1 / sqrt(1 + lambda^2).
     noise : float
         lambda^2, the variance of the noise as a share of that of the data.
+
+    Notes
+    -----
+    Columns of whole numbers become columns of floating-point numbers: rounded, small noise would
+    vanish and publish the true values.
     """
 
     columns: Sequence[str]
     noise: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.columns, str) or not len(self.columns):
-            raise InputError("`columns` must be a list with at least one name.")
-        if not self.noise >= 0:
-            raise InputError(f"`noise` must be a number >= 0. Got {self.noise!r}.")
+        names_of(self.columns, "columns")
+        if not 0 <= self.noise < np.inf:
+            raise InputError(f"`noise` must be a finite number >= 0. Got {self.noise!r}.")
 
     def protect(
         self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
@@ -216,15 +222,17 @@ class CovarianceNoise:
         Raises
         ------
         InputError
-            If a column is missing, not numeric, constant, or has missing values; names it.
+            If a column is missing, not numeric, constant, or has missing or infinite values;
+            names it.
         """
-        random = np.random.default_rng(seed)
+        random = generator(seed)
         values = [numbers_of(frame, name) for name in self.columns]
         for name, column in zip(self.columns, values, strict=True):
             if len(column) < 2 or column.min() == column.max():
                 raise InputError(
                     f"Column {name!r} is constant: noise as a share of its variance is none."
                 )
+        warn_of_order(frame, self.columns)
         covariance = np.atleast_2d(np.cov(values))
         # Singular blocks, such as a column and its double, are allowed.
         size, axes = np.linalg.eigh(covariance)
@@ -234,5 +242,5 @@ class CovarianceNoise:
         for name, column, row in zip(self.columns, values, root, strict=True):
             masked = row @ normal
             masked += column
-            released[name] = masked
+            released[name] = like(frame[name], masked)
         return NoiseRelease(released, self.noise, tuple(self.columns), covariance)

@@ -29,6 +29,8 @@ import pandas as pd
 
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
+from tablecloak.microdata.order import warn_of_order
+from tablecloak.seeds import generator
 
 __all__ = [
     "ClassicalPRAM",
@@ -249,7 +251,8 @@ class GuaranteedPRAM:
             below 1/2, and one of its counts is below 1 / xi. Names the block.
         """
         records = CodedRecords.of(frame, [*self.keys, *self.blocks])
-        moves, codes, report = self.draw(records, np.random.default_rng(seed))
+        warn_of_order(frame, self.keys)
+        moves, codes, report = self.draw(records, generator(seed))
         changed = frame.copy()
         for name, found in zip(self.keys, codes, strict=True):
             values = frame[name].to_numpy().copy()
@@ -381,8 +384,9 @@ class ClassicalPRAM:
         InputError
             If the column is not there, has missing values, or not as many categories as rows.
         """
-        random = np.random.default_rng(seed)
+        random = generator(seed)
         records = CodedRecords.of(frame, [self.attribute])
+        warn_of_order(frame, [self.attribute])
         codes = records.codes[0].astype(np.int64)
         frequencies = np.bincount(codes, minlength=records.sizes[0])
         given = _stochastic(self.matrix)
@@ -436,7 +440,9 @@ def invariant_matrix(matrix: npt.ArrayLike, frequencies: npt.ArrayLike, *, alpha
     if not 0 <= alpha <= 1:
         raise InputError(f"`alpha` must lie between 0 and 1. Got {alpha!r}.")
     given = _stochastic(matrix)
-    p = np.asarray(frequencies, dtype=np.float64)
+    p = _fitting(frequencies, given, "frequencies")
+    if np.any(p < 0) or not p.sum() > 0:
+        raise InputError("`frequencies` must not be negative, and not all 0.")
     p = p / p.sum()
     reached = p @ given
     back = np.divide(
@@ -467,14 +473,28 @@ def unbiased_frequencies(released: npt.ArrayLike, matrix: npt.ArrayLike) -> Floa
     applied = _stochastic(matrix)
     if np.linalg.cond(applied) > 1e12:
         raise ModelError("The matrix cannot be inverted: released values tell too little.")
-    found = np.linalg.solve(applied.T, np.asarray(released, dtype=np.float64))
+    found = np.linalg.solve(applied.T, _fitting(released, applied, "released"))
     return np.asarray(found, dtype=np.float64)
 
 
+def _fitting(values: npt.ArrayLike, matrix: Floats, name: str) -> Floats:
+    """Return one finite number for each category."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != (len(matrix),) or not np.all(np.isfinite(found)):
+        raise InputError(
+            f"`{name}` must hold {len(matrix)} finite numbers, one for each category. Got an array "
+            f"of shape {found.shape}."
+        )
+    return found
+
+
 def _stochastic(matrix: npt.ArrayLike) -> Floats:
-    found = np.asarray(matrix, dtype=np.float64)
-    square = found.ndim == 2 and found.shape[0] == found.shape[1]
-    if not square or np.any(found < 0) or np.any(np.abs(found.sum(axis=1) - 1) > 1e-9):
+    try:
+        found = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"A transition matrix must hold numbers: {error}.") from None
+    square = found.ndim == 2 and found.shape[0] == found.shape[1] > 0
+    if not square or not np.all(found >= 0) or np.any(np.abs(found.sum(axis=1) - 1) > 1e-9):
         raise InputError(
             "A transition matrix must be square, without negative entries, and each *row* must "
             "sum to 1: row i is the distribution of the released value of category i."

@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,9 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.frontier import best_below, frontier
+from tablecloak.microdata.order import OrderWarning
 from tablecloak.plotting import new_figure, save_secret
+from tablecloak.seeds import generator
 
 __all__ = ["RiskUtilityMap", "risk_utility_map"]
 
@@ -137,8 +140,11 @@ def risk_utility_map(
     for number, (name, method) in enumerate(methods.items()):
         found = np.empty((replicates, 2))
         for replicate in range(replicates):
-            random = np.random.default_rng([seed, number, replicate])
-            released = method.protect(frame, seed=random).frame
+            random = generator([seed, number, replicate])
+            with warnings.catch_warnings():
+                # Nobody sees what is released for comparison.
+                warnings.simplefilter("ignore", OrderWarning)
+                released = method.protect(frame, seed=random).frame
             found[replicate] = risk(frame, released), utility(frame, released)
         if np.any(np.isnan(found)):
             raise InputError(f"A risk or utility of {name!r} is not a number.")

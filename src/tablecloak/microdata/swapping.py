@@ -25,9 +25,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import CodedRecords, taken_from
+from tablecloak.microdata.coding import CodedRecords, columns_of, taken_from
 from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.loglinear import LogLinearModel
+from tablecloak.microdata.order import warn_of_order
+from tablecloak.seeds import generator
 
 __all__ = ["DataSwapping", "SwapCandidates", "SwapRelease", "SwapReport", "sweep"]
 
@@ -222,7 +224,8 @@ class DataSwapping:
             If the rate cannot be met under the constraints.
         """
         records = CodedRecords.of(frame, self._columns(frame))
-        pairs = self.draw(records, np.random.default_rng(seed))
+        warn_of_order(frame, self.attributes)
+        pairs = self.draw(records, generator(seed))
         return self.swap(frame, pairs, records)
 
     def swap(
@@ -237,17 +240,27 @@ class DataSwapping:
         """
         if records is None:
             records = CodedRecords.of(frame, self._columns(frame))
-        given = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        given = _as_pairs(pairs)
         flat = given.ravel()
         if len(np.unique(flat)) != len(flat) or np.any((flat < 0) | (flat >= len(frame))):
             raise InputError("Every record may be in one pair only, by its position from 0.")
         keys = records if self.keys is None else records.only(self.keys)
         table = _Table(keys)
-        report, after = table.evaluate(given, [n for n in self.attributes if n in keys.names])
+        inside = [name for name in self.attributes if name in keys.names]
+        report, after = table.evaluate(given, inside, self.alters(records, given))
         swapped = taken_from(frame, self.attributes, given.ravel(), given[:, ::-1].ravel())
         return SwapRelease(
             swapped, given, tuple(self.attributes), report, table.counts, after, keys
         )
+
+    def alters(self, records: CodedRecords, pairs: Integers) -> Flags:
+        """Return which pairs differ in a swap attribute, whether it is a key or not."""
+        i, j = pairs[:, 0], pairs[:, 1]
+        altered = np.zeros(len(pairs), dtype=bool)
+        for name in self.attributes:
+            codes = records.codes[records.position(name)]
+            altered |= codes[i] != codes[j]
+        return altered
 
     def draw(self, records: CodedRecords, random: np.random.Generator) -> Integers:
         """Return random pairs that satisfy the constraints, shape (m, 2).
@@ -297,7 +310,7 @@ class DataSwapping:
         return np.concatenate([np.empty((0, 2), dtype=np.int64), *found])
 
     def _columns(self, frame: pd.DataFrame) -> list[str]:
-        keys = list(map(str, frame.columns)) if self.keys is None else list(self.keys)
+        keys = columns_of(frame) if self.keys is None else list(self.keys)
         return list(dict.fromkeys([*keys, *self.attributes, *self.equal_on, *self.differ_on]))
 
     def _paired(
@@ -398,6 +411,19 @@ class DataSwapping:
             )
 
 
+def _as_pairs(pairs: npt.ArrayLike) -> Integers:
+    """Return pairs of positions as an array of two columns."""
+    given = np.asarray(pairs)
+    if given.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+        raise InputError(
+            f"`pairs` must have two columns of whole numbers, one row for each pair. Got an array "
+            f"of {given.dtype} with the shape {given.shape}."
+        )
+    return given.astype(np.int64)
+
+
 def _limit(
     most: int, reason: str, stratum: Integers, codes: Integers, sizes: Integers, name: str
 ) -> tuple[int, str]:
@@ -429,8 +455,19 @@ class _Table:
         self.entropy = entropy(self.counts)
         self.roots = np.sqrt(self.counts.astype(np.float64))
 
-    def evaluate(self, pairs: Integers, names: Sequence[str]) -> tuple[SwapReport, Integers]:
-        """Return report and table after a swap; only swapped records are looked at."""
+    def evaluate(
+        self, pairs: Integers, names: Sequence[str], altered_pairs: Flags | None = None
+    ) -> tuple[SwapReport, Integers]:
+        """Return report and table after a swap; only swapped records are looked at.
+
+        Parameters
+        ----------
+        pairs : numpy.ndarray of int, shape (m, 2)
+        names : sequence of str
+            Swap attributes among the keys.
+        altered_pairs : numpy.ndarray of bool, shape (m,), optional
+            Pairs whose values differ; by default those whose keys do.
+        """
         n, size = self.records.n_records, len(self.counts)
         flat = np.concatenate([pairs[:, 0], pairs[:, 1]])
         old = self.cells[flat]
@@ -439,7 +476,7 @@ class _Table:
         new = old - moved + np.concatenate([moved[half:], moved[:half]])
         gone = np.bincount(old, minlength=size)
         after = self.counts - gone + np.bincount(new, minlength=size)
-        changed = old != new
+        changed = old != new if altered_pairs is None else np.tile(altered_pairs, 2)
         altered = int(changed.sum())
         small = (after >= SMALL[0]) & (after <= SMALL[1])
         unswapped, unaltered = n - len(flat), n - altered
@@ -526,8 +563,10 @@ def sweep(
         swapped = [name for name in candidate.attributes if name in keys]
         found = np.empty((replicates, 2))
         for replicate in range(replicates):
-            random = np.random.default_rng([seed, number, replicate])
-            report, _ = tables[keys].evaluate(candidate.draw(records, random), swapped)
+            random = generator([seed, number, replicate])
+            pairs = candidate.draw(records, random)
+            altered = candidate.alters(records, pairs)
+            report, _ = tables[keys].evaluate(pairs, swapped, altered)
             found[replicate] = report.risk, getattr(report, distortion)
         error = found.std(axis=0, ddof=1) / np.sqrt(replicates) if replicates > 1 else [np.nan] * 2
         rows.append(

@@ -26,6 +26,8 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords, numbers_of, taken_from
+from tablecloak.microdata.order import warn_of_order
+from tablecloak.seeds import generator
 
 __all__ = ["TargetedSwapRelease", "TargetedSwapping"]
 
@@ -60,6 +62,8 @@ class TargetedSwapRelease:
     risk_before, risk : float
         Share of the records that are risky at the lowest level, and that are so after the swap
         without having been swapped.
+    asked : float
+        Rate that was asked for.
     """
 
     frame: pd.DataFrame
@@ -71,6 +75,7 @@ class TargetedSwapRelease:
     alone: Integers
     risk_before: float
     risk: float
+    asked: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -88,6 +93,12 @@ class TargetedSwapRelease:
         )
         if len(self.alone):
             text += f"; {len(self.alone)} risky households found no partner and keep their place"
+        # Of the households of an area a whole number is swapped.
+        if self.rate < self.asked - 0.005:
+            text += (
+                f"; a rate of {100 * self.asked:.3g} % was asked for, but no more households have "
+                f"a partner like them in another area"
+            )
         return text
 
     def __repr__(self) -> str:
@@ -110,8 +121,8 @@ class TargetedSwapping:
     k : float, default=3
         A member is risky where fewer than k people share its characteristics and area.
     rate : float, default=0.05
-        About which share of the households of each area of the lowest level to swap, partners
-        included, if the risky ones are not more already.
+        Share of the households of each area of the lowest level to swap, partners included: more
+        where the risky ones are more, less only where no partner is left, which the release says.
     similar : sequence of sequences of str, default=((),)
         Columns in which partners agree, as their first members have them; the next profile is
         tried for those who find no partner by the ones before. Partners always have equally many
@@ -175,14 +186,16 @@ class TargetedSwapping:
             If a column is not there, has missing values, or if members of one household live in
             different areas.
         """
-        random = np.random.default_rng(seed)
+        random = generator(seed)
         names = [*self.hierarchy, *self.risk_variables, *(n for p in self.similar for n in p)]
+        names += self.carry_along
         records = CodedRecords.of(frame, list(dict.fromkeys(names)))
         homes = _Homes(frame, self.household)
         areas = [records.combined(self.hierarchy[: d + 1]) for d in range(len(self.hierarchy))]
         for name, area in zip(self.hierarchy, areas, strict=True):
             homes.require_one(area, name)
-        weights = numbers_of(frame, self.weight) if self.weight else np.ones(len(frame))
+        warn_of_order(frame.iloc[np.sort(homes.first)], [*self.hierarchy, *self.carry_along])
+        weights = self._weights(frame)
         traits = records.combined(self.risk_variables)
         counts = [_counts(area, traits, weights) for area in areas]
         fewest = np.array([homes.least(count) for count in counts])
@@ -195,8 +208,7 @@ class TargetedSwapping:
         pairing = _Pairing(homes.count, 1.0 / np.maximum(fewest.min(axis=0), 1e-9), random)
         for level in range(len(areas)):
             pairing.swap(risky == level, of_home, level, profiles, forced=True)
-        lowest = len(areas) - 1
-        pairing.swap(self._extra(pairing, of_home[-1], random), of_home, lowest, profiles)
+        self._fill_up(pairing, of_home, profiles, random)
         pairs = pairing.pairs
         moved = [*self.hierarchy, *self.carry_along]
         frame_after = self._moved(frame, homes, pairs, moved)
@@ -215,16 +227,48 @@ class TargetedSwapping:
             np.flatnonzero((risky < len(areas)) & ~swapped),
             float(np.mean(counts[-1] < self.k)),
             float(np.mean(left & ~swapped[homes.of_record])),
+            self.rate,
         )
 
-    def _extra(self, pairing: _Pairing, area: Integers, random: np.random.Generator) -> Flags:
-        """Choose households to swap for the rate, by chance but the riskier ones rather."""
+    def _weights(self, frame: pd.DataFrame) -> Floats:
+        if self.weight is None:
+            return np.ones(len(frame))
+        weights = numbers_of(frame, self.weight)
+        odd = np.flatnonzero(weights <= 0)
+        if len(odd):
+            raise InputError(
+                f"The weight in row {frame.index[odd[0]]!r} is {weights[odd[0]]:g}. Sampling "
+                f"weights are above 0."
+            )
+        return weights
+
+    def _fill_up(
+        self,
+        pairing: _Pairing,
+        areas: list[Integers],
+        profiles: list[Integers],
+        random: np.random.Generator,
+    ) -> None:
+        """Swap households for the rate until each area has its share, or nobody finds a partner.
+
+        Partners come from areas that want pairs of their own, and two of those who were chosen
+        may serve each other: one round alone would fall short of high rates.
+        """
+        area = areas[-1]
         n_areas = int(area.max(initial=0)) + 1
-        wanted = self.rate * np.bincount(area, minlength=n_areas)
-        wanted = np.floor(wanted + random.random(n_areas))
-        wanted -= np.bincount(area[pairing.used], minlength=n_areas)
+        share = self.rate * np.bincount(area, minlength=n_areas)
+        wanted: Floats = np.floor(share + random.random(n_areas)).astype(np.float64)
+        for _ in range(ROUNDS):
+            before = len(pairing.pairs)
+            pairing.swap(self._extra(pairing, area, wanted), areas, len(areas) - 1, profiles)
+            if len(pairing.pairs) == before:
+                return
+
+    def _extra(self, pairing: _Pairing, area: Integers, wanted: Floats) -> Flags:
+        """Choose households to swap for the rate, by chance but the riskier ones rather."""
         # Each pair takes two.
-        missing = np.maximum(np.ceil(wanted / 2), 0).astype(np.int64)
+        left = wanted - np.bincount(area[pairing.used], minlength=len(wanted))
+        missing = np.maximum(np.ceil(left / 2), 0).astype(np.int64)
         free = np.flatnonzero(~pairing.used)
         order = free[np.lexsort((pairing.draw(free), area[free]))]
         label = area[order]

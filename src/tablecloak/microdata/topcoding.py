@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.coding import numbers_of
+from tablecloak.microdata.coding import like, numbers_of
 
 __all__ = ["TopcodedRelease", "Topcoding"]
 
@@ -46,7 +46,7 @@ class Topcoding:
     quantile : float, default=0.99
     replace_by : {"threshold", "mean"}, default="threshold"
         The mean of the replaced values keeps the mean of the column; it needs at least three of
-        them.
+        them. In a column of whole numbers, what replaces is rounded down.
 
     Examples
     --------
@@ -64,6 +64,8 @@ class Topcoding:
     def __post_init__(self) -> None:
         if not 0 < self.quantile < 1:
             raise InputError(f"`quantile` must lie between 0 and 1. Got {self.quantile!r}.")
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise InputError(f"`threshold` must be a finite number. Got {self.threshold!r}.")
         if self.replace_by not in ("threshold", "mean"):
             raise InputError(
                 f"`replace_by` must be 'threshold' or 'mean'. Got {self.replace_by!r}."
@@ -92,5 +94,9 @@ class Topcoding:
             )
         new = values[beyond].mean() if self.replace_by == "mean" and number else limit
         released = frame.copy()
-        released[self.column] = np.where(beyond, new, values)
+        kind = frame[self.column].dtype
+        if pd.api.types.is_integer_dtype(kind):
+            # Rounded up, it could lie beyond the threshold.
+            new = max(np.floor(new), np.iinfo(getattr(kind, "numpy_dtype", kind)).min)
+        released[self.column] = like(frame[self.column], np.where(beyond, new, values), whole=True)
         return TopcodedRelease(released, float(limit), number)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
-from tablecloak.tables.formats.frames import EXACT, existing, read_frame
+from tablecloak.tables.formats.frames import EXACT, existing, kind_of, read_frame
 
 __all__ = ["column_names", "read_columns", "replace_columns"]
 
@@ -70,7 +73,12 @@ def read_columns(
         raise InputError(f"{path}: cannot be read ({error}).") from error
 
 
-def replace_columns(source: str | Path, target: str | Path, changed: pd.DataFrame) -> None:
+def replace_columns(
+    source: str | Path,
+    target: str | Path,
+    changed: pd.DataFrame,
+    places: npt.NDArray[np.int64] | None = None,
+) -> None:
     """Copy a file of records with other values in some columns, piece by piece.
 
     Parameters
@@ -79,6 +87,8 @@ def replace_columns(source: str | Path, target: str | Path, changed: pd.DataFram
         CSV or Parquet. What is not replaced is copied as it stands.
     changed : pandas.DataFrame
         One row for each record of the source, in its order.
+    places : numpy.ndarray of int, shape (n_records,), optional
+        The place of each record in the target; by default the order stays.
 
     Raises
     ------
@@ -86,27 +96,61 @@ def replace_columns(source: str | Path, target: str | Path, changed: pd.DataFram
         If the source has another number of records.
     """
     source, target = Path(source), Path(target)
+    if kind_of(target) == "jj":
+        raise InputError(f"{target}: records are written to .csv or .parquet.")
     with replacing(target) as temporary:
         writer = _Writer(temporary, parquet=target.suffix.lower() == ".parquet")
-        at = 0
-        for piece in _pieces(source, typed=source.suffix.lower() != target.suffix.lower()):
-            part = changed.iloc[at : at + len(piece)]
-            at += len(piece)
-            if len(part) < len(piece):
-                break
-            for name in changed.columns:
-                piece[name] = part[name].to_numpy()
-            writer.add(piece)
+        pieces = _pieces(source, typed=source.suffix.lower() != target.suffix.lower())
+        with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".order-") as aside:
+            replaced = _replaced(source, pieces, changed)
+            for piece in replaced if places is None else _placed(replaced, places, Path(aside)):
+                writer.add(piece)
         writer.close()
-        if at != len(changed):
-            raise InputError(
-                f"{source}: the number of records has changed since it was read. Nothing was "
-                f"written."
-            )
+
+
+def _replaced(
+    source: Path, pieces: Iterator[pd.DataFrame], changed: pd.DataFrame
+) -> Iterator[pd.DataFrame]:
+    """Put other values into some columns of the pieces of a file."""
+    at = 0
+    for piece in pieces:
+        part = changed.iloc[at : at + len(piece)]
+        at += len(piece)
+        if len(part) < len(piece):
+            break
+        for name in changed.columns:
+            piece[name] = part[name].to_numpy()
+        yield piece
+    if at != len(changed):
+        raise InputError(
+            f"{source}: the number of records has changed since it was read. Nothing was written."
+        )
+
+
+def _placed(
+    pieces: Iterator[pd.DataFrame], places: npt.NDArray[np.int64], aside: Path
+) -> Iterator[pd.DataFrame]:
+    """Bring records into another order; what is too much for memory waits in a private folder."""
+    at = 0
+    for number, piece in enumerate(pieces):
+        piece.index = pd.Index(places[at : at + len(piece)])
+        at += len(piece)
+        for bucket, part in piece.groupby(piece.index // PIECE):
+            part.to_pickle(aside / f"{bucket}-{number}.pickle")
+    for bucket in range(-(-len(places) // PIECE)):
+        parts = [pd.read_pickle(path) for path in sorted(aside.glob(f"{bucket}-*.pickle"))]
+        yield pd.concat(parts).sort_index().reset_index(drop=True)
 
 
 def _pieces(path: Path, *, typed: bool) -> Iterator[pd.DataFrame]:
     """Read a file piece by piece; whole if types must be known, as from CSV to Parquet."""
+    try:
+        yield from _read_pieces(path, typed=typed)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def _read_pieces(path: Path, *, typed: bool) -> Iterator[pd.DataFrame]:
     if path.suffix.lower() == ".parquet":
         import pyarrow.parquet
 

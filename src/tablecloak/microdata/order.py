@@ -1,0 +1,145 @@
+"""The order of records: where values changed, it can tell what they were.
+
+In a file that is sorted by age, an age that was swapped stands out between its neighbours. Records
+are therefore released in random order, unless the order says nothing of the columns that change.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, TablecloakWarning
+from tablecloak.seeds import generator
+
+__all__ = ["OrderWarning", "in_random_order", "order_tells", "places", "refuse_sorted"]
+
+Integers = npt.NDArray[np.int64]
+
+LEAST_RECORDS = 20
+"""Records from which on a column is judged by more than whether it is sorted throughout."""
+
+OF_THE_ORDER = 0x5EED
+"""Goes with a seed, so that the order has random numbers of its own."""
+
+
+class OrderWarning(TablecloakWarning):
+    """The order of the records tells what values were before."""
+
+
+def in_random_order(frame: pd.DataFrame, *, seed: int | None = None) -> pd.DataFrame:
+    """Return records in random order, with new labels.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Such as the frame of a release, which is in the order of the original.
+    seed : int, optional
+        Whoever knows it can undo the order; by default drawn anew.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With an index from 0: the old labels would tell the order.
+    """
+    shuffled: pd.DataFrame = frame.iloc[np.argsort(places(len(frame), seed))]
+    return shuffled.reset_index(drop=True)
+
+
+def places(count: int, seed: int | None = None) -> Integers:
+    """Return the new place of each record, a random permutation."""
+    random = generator(None if seed is None else [seed, OF_THE_ORDER])
+    return random.permutation(count).astype(np.int64)
+
+
+def order_tells(column: pd.Series) -> bool:
+    """Whether the place of a record tells its value: sorted, in parts or clustered.
+
+    In random order a share 1 - sum p^2 of neighbours differ, half of them upwards. A column counts
+    as sorted if one direction is less than half as frequent as that, and as clustered if more
+    than half of the neighbours that should differ agree.
+    """
+    # Numbers that were read as text are sorted as numbers.
+    numbers = pd.to_numeric(column, errors="coerce")
+    codes = pd.factorize(numbers if numbers.notna().all() else column, sort=True)[0]
+    steps = np.diff(codes)
+    if len(codes) < 2 or not steps.any():
+        return False
+    if bool(np.all(steps >= 0) or np.all(steps <= 0)):
+        return True
+    if len(codes) < LEAST_RECORDS:
+        return False
+    differing = 1 - float(np.sum((np.bincount(codes - codes.min()) / len(codes)) ** 2))
+    rarer = min(float(np.mean(steps > 0)), float(np.mean(steps < 0)))
+    return rarer < differing / 4 or float(np.mean(steps != 0)) < differing / 2
+
+
+def warn_of_order(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Warn if the records are sorted by a column that a method changes."""
+    told = [name for name in names if len(frame) >= LEAST_RECORDS and order_tells(frame[name])]
+    if told:
+        warnings.warn(
+            f"The records are sorted by {', '.join(map(repr, told))}: who sees them in this order "
+            f"can tell values that changed. Publish them with `in_random_order`, and without "
+            f"columns that number them.",
+            OrderWarning,
+            stacklevel=3,
+        )
+
+
+def refuse_sorted(
+    frame: pd.DataFrame,
+    changed: Sequence[str],
+    others: Sequence[str],
+    column: Callable[[str], pd.Series],
+    *,
+    keep_order: bool,
+) -> None:
+    """Refuse a release whose order tells what the values of changed columns were.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The columns that change, as they were; one row for each unit that changes as one.
+    changed : sequence of str
+        Their names.
+    others : sequence of str
+        Columns that stay as they are.
+    column : callable
+        Returns the values of one of the others, in the same rows.
+    keep_order : bool
+        Whether the records are released in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If a column is sorted and the order is kept, or another column numbers the records.
+    """
+    told = [name for name in changed if order_tells(frame[name])]
+    if told and keep_order:
+        raise InputError(
+            f"Column {told[0]!r} is sorted in the file: whoever sees the records in this order can "
+            f"tell which of its values changed, and from what. Release them in random order, or "
+            f"sort the file by something else first."
+        )
+    for name in others if told else ():
+        if _numbers_records(column(name)):
+            raise InputError(
+                f"Column {told[0]!r} is sorted in the file, and {name!r} numbers the records in "
+                f"this order: whoever sorts by it can tell which values of {told[0]!r} changed, "
+                f"and from what. Leave {name!r} out, or number the records anew."
+            )
+
+
+def _numbers_records(column: pd.Series) -> bool:
+    """Whether a column rises or falls with the records, and takes many values."""
+    if not pd.api.types.is_numeric_dtype(column):
+        digits = column.astype(str).str.extract(r"(\d+)\D*$", expand=False)
+        column = pd.to_numeric(digits, errors="coerce") if digits.notna().all() else column
+    if column.isna().any() or column.nunique() < max(len(column) / 2, 2):
+        return False
+    return bool(column.is_monotonic_increasing or column.is_monotonic_decreasing)

@@ -1,0 +1,81 @@
+"""Microaggregation equals its definition, record by record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from tablecloak.microdata import CovarianceNoise, Microaggregation
+
+
+def plain_mdav(points: np.ndarray, k: int) -> np.ndarray:
+    """The definition: all distances anew for each group, ties to the first record."""
+    groups = np.full(len(points), -1)
+    left, number = np.arange(len(points)), 0
+
+    def far_from(centre):
+        return points[left[np.argmax(np.sum((points[left] - centre) ** 2, axis=1))]]
+
+    def take(centre):
+        nonlocal left, number
+        distance = np.sum((points[left] - centre) ** 2, axis=1)
+        nearest = np.argsort(distance, kind="stable")[:k]
+        groups[left[nearest]] = number
+        left, number = np.delete(left, nearest), number + 1
+
+    while len(left) >= 2 * k:
+        far = far_from(points[left].mean(axis=0))
+        opposite = far_from(far) if len(left) >= 3 * k else None
+        take(far)
+        if opposite is not None:
+            take(opposite)
+    groups[left] = number
+    return groups
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_groups_equal_the_definition_also_where_distances_tie(seed):
+    random = np.random.default_rng(seed)
+    n, p, k = int(random.integers(12, 300)), int(random.integers(1, 7)), int(random.integers(2, 12))
+    draws = random.integers(0, 4, (n, p)) if seed % 2 else random.normal(size=(n, p))
+    values = draws.astype(float)
+    names = [f"c{axis}" for axis in range(p)]
+    release = Microaggregation(names, k).protect(pd.DataFrame(values, columns=names))
+    points = (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
+    assert np.array_equal(release.groups, plain_mdav(points, k))
+
+
+def test_small_floats_stay_small_and_means_of_whole_numbers_are_not_rounded():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": random.normal(size=50).astype("float32")})
+    frame["b"] = random.integers(0, 9, 50)
+    for method in (Microaggregation(["a", "b"]), CovarianceNoise(["a", "b"], 0.01)):
+        released = method.protect(frame, seed=1).frame
+        assert released.dtypes.astype(str).tolist() == ["float32", "float64"]
+        assert (released.b != released.b.round()).any()
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "message"),
+    [
+        (pd.DataFrame({"a": [1, 2, 3, 4]}), ["b"], "There is no column 'b'"),
+        (pd.DataFrame({"a": list("wxyz")}), ["a"], "'a' is not numeric"),
+        (pd.DataFrame({"a": [1, 2, np.nan, 4]}), ["a"], "missing value in row 2"),
+        (pd.DataFrame({"a": [1, 2, np.inf, 4]}), ["a"], "infinite value in row 2"),
+        (pd.DataFrame({0: [1, 2, 3, 4]}), [0], "Column 0 has a name that is no text"),
+        (pd.DataFrame({"a": [1, 2]}), ["a"], "2 records are fewer than k = 3"),
+        (pd.DataFrame([[1, 2]] * 4, columns=["a", "a"]), ["a"], "Two columns are called 'a'"),
+    ],
+)
+def test_frames_that_cannot_be_grouped(frame, columns, message):
+    with pytest.raises(tc.InputError, match=message):
+        Microaggregation(columns).protect(frame)
+
+
+@pytest.mark.parametrize("columns", ["a", [], ["a", "a"], 5])
+def test_lists_of_columns_that_are_none(columns):
+    for method in (lambda: Microaggregation(columns), lambda: CovarianceNoise(columns, 0.1)):
+        with pytest.raises(tc.InputError, match="must be a list of one or more names"):
+            method()

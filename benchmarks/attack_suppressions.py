@@ -1,7 +1,7 @@
 """Attack what is published of random tables, by programs that share no code with the package.
 
     python benchmarks/attack_suppressions.py --count 1000 --seed 0
-    python benchmarks/attack_suppressions.py --count 1000 --seed 0 --scales
+    python benchmarks/attack_suppressions.py --count 100000 --minutes 60 --scales
 
 Each seed makes one table and one task: a pattern, intervals, or intervals around an adjustment,
 by any method and with any options. What is published is attacked from the definition; where an
@@ -177,6 +177,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scales", action="store_true")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so long")
     parser.add_argument("--only", type=int, help="repeat one seed, with the traceback")
     options = parser.parse_args()
     if options.only is not None:
@@ -184,7 +185,11 @@ def main() -> None:
         return
     counts: Counter[str] = Counter()
     started, failures = time.monotonic(), 0
+    tried = 0
     for seed in range(options.seed, options.seed + options.count):
+        if time.monotonic() - started > 60 * options.minutes:
+            break
+        tried += 1
         try:
             counts[attack(seed, scales=options.scales)] += 1
         except FaultError as fault:
@@ -192,7 +197,7 @@ def main() -> None:
             print(f"seed {seed} ({KINDS[seed % len(KINDS)]}): {fault}", flush=True)
     for kind, number in sorted(counts.items()):
         print(f"{number:6d}  {kind}")
-    print(f"{failures} failures in {options.count}, {time.monotonic() - started:.0f} s")
+    print(f"{failures} failures in {tried} problems, {time.monotonic() - started:.0f} s")
     sys.exit(failures > 0)
 
 

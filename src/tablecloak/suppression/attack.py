@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.errors import InputError
+from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
+from tablecloak.suppression.requirement import Needs
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Attack", "Extreme", "prove", "with_finite_bounds", "with_intervals"]
+__all__ = [
+    "Attack",
+    "Extreme",
+    "disclosures",
+    "nearest_unit",
+    "prove",
+    "with_finite_bounds",
+    "with_intervals",
+]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -27,6 +37,17 @@ BATCH_ROUNDS = 8
 
 INTERIOR_ROWS = 400
 """Rows from which on the first program of a sequence is solved by the interior point method."""
+
+BAND = 1e3
+"""Ratio of a need to the length that is 1 in the program, up to which that length stays as it is.
+Beyond, the program is measured in the need: a solver decides with absolute tolerances."""
+
+FARTHEST = 1e6
+"""How far any cell may move, as a multiple of that length. What one cell needs is carried by moves
+of its own size; rooms of 1e12 would only cost precision."""
+
+REACHED = 1e-3
+"""Share of `FARTHEST` from which on an answer may owe its end to that cap."""
 
 RESTART_SHARE = 0.1
 """Share of the cells whose bounds change, from which on the last basis is forgotten."""
@@ -59,8 +80,9 @@ class Attack:
     """max or min of d_p over A d = 0, share * low <= d <= share * high.
 
     The share of a cell is 1 if it is suppressed, 0 if it is published, and lies between in
-    the relaxation of the exact method. The program stays in memory, measured in median
-    protection levels; only costs and bounds change.
+    the relaxation of the exact method. The program stays in memory; only costs and bounds
+    change. It is measured in median protection levels, or in the need of the cell in question
+    where that is of another order.
 
     Parameters
     ----------
@@ -72,12 +94,13 @@ class Attack:
 
     def __init__(self, system: System, *, only_pushed: bool = False) -> None:
         self.system = system
-        self.low, self.high = system.low / system.unit, system.high / system.unit
+        self.low, self.high = system.low, system.high
+        self.unit = system.unit
         self._share = np.ones(system.n_unknown)
         self._cap = np.inf
         nothing, zero = np.zeros(system.n_unknown), np.zeros(len(system.rows))
         self._solver = LinearSolver(
-            Program(nothing, system.matrix, zero, zero, self.low.copy(), self.high.copy()),
+            Program(nothing, system.matrix, zero, zero, *self._bounds()),
             primal=True,
             interior="first" if only_pushed or len(system.rows) > INTERIOR_ROWS else "never",
             crossover=not only_pushed,
@@ -99,14 +122,13 @@ class Attack:
 
         Multipliers found so give rows whose coefficients are cut at the level anyway.
         """
-        scaled = distance / self.system.unit
-        if scaled != self._cap:
-            self._cap = scaled
+        if distance != self._cap:
+            self._cap = distance
             self._set_bounds()
 
     def know(self, system: System) -> None:
         """Attack as somebody who knows the bounds of another system over the same cells."""
-        self.low, self.high = system.low / system.unit, system.high / system.unit
+        self.low, self.high = system.low, system.high
         self._set_bounds()
 
     def extreme(
@@ -124,8 +146,20 @@ class Attack:
         time_limit : float, default=inf
             Seconds.
         """
-        column = np.array([cell])
-        unit = self.system.unit
+        room = float((self.high if sign > 0 else -self.low)[cell] * self._share[cell])
+        self._measure_in(self._size_of(cell, min(enough, room)))
+        while True:
+            extreme, is_capped = self._extreme(cell, sign, enough, time_limit)
+            wanted = min(enough, room, self._cap)
+            if not is_capped or extreme.reach >= wanted * (1 - 1e-9):
+                return extreme
+            self._measure_in(self.unit * FARTHEST * REACHED)
+
+    def _extreme(
+        self, cell: int, sign: int, enough: float, time_limit: float
+    ) -> tuple[Extreme, bool]:
+        """Solve once; say also whether the answer may owe its end to the cap on all moves."""
+        column, unit = np.array([cell]), self.unit
         low, high = self._solver.lower[column].copy(), self._solver.upper[column].copy()
         stop = enough / unit
         if sign > 0 and high[0] > stop:
@@ -134,18 +168,30 @@ class Attack:
             self._solver.change_bounds(column, np.array([-stop]), high)
         self._price(column, np.array([-float(sign)]))
         solution = self._solver.solve(time_limit)
+        asked = self._solver.lower[column].copy(), self._solver.upper[column].copy()
         self._solver.change_bounds(column, low, high)
         reach = sign * float(solution.x[cell]) * unit if len(solution.x) else 0.0
         duals = -solution.duals if len(solution.duals) else np.zeros(len(self.system.rows))
-        return Extreme(solution.x * unit, max(reach, 0.0), -solution.bound * unit, duals)
+        true_low, true_high = self._rooms()
+        is_cut = bool(np.any(true_high > FARTHEST * unit) or np.any(true_low < -FARTHEST * unit))
+        bound = solution.bound
+        if is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
+            # What the multipliers prove without the cap.
+            lower, upper = true_low / unit, true_high / unit
+            lower[column] = np.maximum(lower[column], asked[0])
+            upper[column] = np.minimum(upper[column], asked[1])
+            bound = dual_bound(self._solver.current, solution.duals, lower=lower, upper=upper)
+        moved = float(np.max(np.abs(solution.x), initial=0.0))
+        is_capped = is_cut and moved >= REACHED * FARTHEST
+        return Extreme(solution.x * unit, max(reach, 0.0), -bound * unit, duals), is_capped
 
     def push(self, cells: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
         """Move many cells at once towards their targets, each counted up to its target.
 
-        Returns the deviation found, or an empty array.
+        Targets should be of one order of magnitude. Returns the deviation found, or an empty array.
         """
-        unit = self.system.unit
-        wanted = targets / unit
+        self._measure_in(nearest_unit(self.system.unit, float(np.median(np.abs(targets)))))
+        wanted = targets / self.unit
         low, high = self._solver.lower[cells].copy(), self._solver.upper[cells].copy()
         self._solver.change_bounds(
             cells,
@@ -157,11 +203,35 @@ class Attack:
         self._solver.restart()
         solution = self._solver.solve(time_limit)
         self._solver.change_bounds(cells, low, high)
-        return solution.x * unit
+        return solution.x * self.unit
+
+    def _size_of(self, cell: int, distance: float) -> float:
+        """Length to measure the program in when one cell is moved by a distance."""
+        index = int(self.system.need_of[cell])
+        needs = self.system.needs
+        if index >= 0:
+            asked = max(needs.upper[index], needs.lower[index], needs.width[index])
+            distance = min(distance, float(asked)) if asked > 0 else distance
+        return nearest_unit(self.system.unit, distance)
+
+    def _measure_in(self, unit: float) -> None:
+        if unit != self.unit:
+            self.unit = unit
+            self._set_bounds()
+
+    def _rooms(self) -> tuple[Floats, Floats]:
+        """How far each cell may move down and up, as hidden and capped from outside."""
+        return (
+            self._share * np.maximum(self.low, -self._cap),
+            self._share * np.minimum(self.high, self._cap),
+        )
+
+    def _bounds(self) -> tuple[Floats, Floats]:
+        low, high = self._rooms()
+        return np.maximum(low / self.unit, -FARTHEST), np.minimum(high / self.unit, FARTHEST)
 
     def _set_bounds(self) -> None:
-        low = self._share * np.maximum(self.low, -self._cap)
-        high = self._share * np.minimum(self.high, self._cap)
+        low, high = self._bounds()
         changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
         if len(changed):
             self._solver.change_bounds(changed, low[changed], high[changed])
@@ -175,6 +245,56 @@ class Attack:
         self._priced = columns
 
 
+def disclosures(system: System) -> dict[tuple[int, int], Extreme]:
+    """Return a proof for each need whose cell follows from single relations.
+
+    No program is asked: such a cell cannot move, whatever the scale of its figures.
+
+    Returns
+    -------
+    dict of (int, int) to Extreme
+        For each such need, by its position, and each direction: that the cell cannot move.
+    """
+    order = system.determined()
+    cells = {cell for cell, _ in order}
+    disclosed: dict[tuple[int, int], Extreme] = {}
+    for index, cell in enumerate(system.needs.cells.tolist()):
+        if cell in cells:
+            duals = _substituted(system, order, cell)
+            for sign in (1, -1):
+                disclosed[index, sign] = Extreme(np.zeros(0), 0.0, 0.0, sign * duals)
+    return disclosed
+
+
+def _substituted(system: System, order: list[tuple[int, int]], cell: int) -> Floats:
+    """Multipliers of rows that add up to one determined cell alone."""
+    matrix, duals = system.matrix, np.zeros(len(system.rows))
+    reduced = {cell: 1.0}
+    for known, row in reversed(order):
+        left = reduced.get(known, 0.0)
+        if not left:
+            continue
+        taken = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        entries = dict(
+            zip(matrix.indices[taken].tolist(), matrix.data[taken].tolist(), strict=True)
+        )
+        duals[row] = left / entries[known]
+        for other, entry in entries.items():
+            reduced[other] = reduced.get(other, 0.0) - duals[row] * entry
+    return duals
+
+
+def nearest_unit(usual: float, distance: float) -> float:
+    """Return the length that is to be 1 in a program that moves a cell by a distance.
+
+    The usual one, the median level, if the distance is of its order; else a power of `BAND` times
+    it, so that programs for needs of one order are measured alike.
+    """
+    if not (0 < distance < np.inf) or usual / BAND <= distance <= usual * BAND:
+        return usual
+    return float(usual * BAND ** np.round(np.log(distance / usual) / np.log(BAND)))
+
+
 def prove(
     attack: Attack,
     pool: WitnessPool,
@@ -184,6 +304,7 @@ def prove(
     only_batches: bool = False,
     deadline: float = np.inf,
     stop: Callable[[], bool] = lambda: False,
+    disclosed: Mapping[tuple[int, int], Extreme] | None = None,
 ) -> dict[tuple[int, int], Extreme]:
     """Search witnesses for all open needs of a system.
 
@@ -206,6 +327,8 @@ def prove(
         Moment of `time.monotonic` at which to stop; what is open then stays open.
     stop : callable, optional
         Asked between programs whether to stop.
+    disclosed : mapping of (int, int) to Extreme, optional
+        Needs that are known to fail, from `disclosures`; they are not attacked.
 
     Returns
     -------
@@ -214,8 +337,10 @@ def prove(
         how far the cell can move. After the first failure of a cell the other side is not
         tried.
     """
-    failures: dict[tuple[int, int], Extreme] = {}
     needs = pool.needs
+    failures = {key: extreme for key, extreme in (disclosed or {}).items() if pool.is_open(key[0])}
+    hopeful = np.ones(len(needs.cells), dtype=bool)
+    hopeful[[index for index, _ in failures]] = False
 
     def ended() -> bool:
         return time.monotonic() > deadline or stop()
@@ -224,22 +349,9 @@ def prove(
         return max(deadline - time.monotonic(), 0.0)
 
     random = np.random.default_rng(seed)
-    for _ in range(BATCH_ROUNDS):
-        up, down = pool.open_sides()
-        some = np.flatnonzero(up | down)
-        if len(some) <= 2 or ended():
-            break
-        sign = np.where(up & down, random.choice([-1.0, 1.0], len(up)), np.where(up, 1.0, -1.0))
-        most = np.where(sign > 0, needs.upper, needs.lower)
-        most = np.maximum(most, needs.width - np.where(sign > 0, pool.below, pool.above))
-        before = int(np.sum(up) + np.sum(down))
-        found = attack.push(needs.cells[some], (sign * most)[some], left())
-        if len(found):
-            pool.add(found)
-        left_up, left_down = pool.open_sides()
-        if before - int(np.sum(left_up) + np.sum(left_down)) < 0.1 * before:
-            break
-    for index in [] if only_batches else np.flatnonzero(pool.open).tolist():
+    for band in _bands(needs, attack.system.unit):
+        _prove_batch(attack, pool, band & hopeful, random, deadline, stop)
+    for index in [] if only_batches else np.flatnonzero(pool.open & hopeful).tolist():
         if ended():
             break
         if not pool.is_open(index):
@@ -248,6 +360,43 @@ def prove(
         if stop_at_failure and pool.is_open(index):
             break
     return failures
+
+
+def _bands(needs: Needs, unit: float) -> list[Flags]:
+    """Split needs by their order of magnitude: one program has one length that counts as 1."""
+    size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    order = np.zeros(len(size))
+    positive = size > 0
+    order[positive] = np.round(np.log(size[positive] / unit) / np.log(BAND**2))
+    return [order == number for number in np.unique(order)]
+
+
+def _prove_batch(
+    attack: Attack,
+    pool: WitnessPool,
+    band: Flags,
+    random: np.random.Generator,
+    deadline: float,
+    stop: Callable[[], bool],
+) -> None:
+    """Programs that move many cells at once, in random directions, while they prove enough."""
+    needs = pool.needs
+    for _ in range(BATCH_ROUNDS):
+        up, down = (side & band for side in pool.open_sides())
+        some = np.flatnonzero(up | down)
+        left = deadline - time.monotonic()
+        if len(some) <= 2 or left < 0 or stop():
+            break
+        sign = np.where(up & down, random.choice([-1.0, 1.0], len(up)), np.where(up, 1.0, -1.0))
+        most = np.where(sign > 0, needs.upper, needs.lower)
+        most = np.maximum(most, needs.width - np.where(sign > 0, pool.below, pool.above))
+        before = int(np.sum(up) + np.sum(down))
+        found = attack.push(needs.cells[some], (sign * most)[some], left)
+        if len(found):
+            pool.add(found)
+        left_up, left_down = (side & band for side in pool.open_sides())
+        if before - int(np.sum(left_up) + np.sum(left_down)) < 0.1 * before:
+            break
 
 
 def _prove_alone(

@@ -24,7 +24,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds, with_intervals
+from tablecloak.suppression.attack import (
+    Attack,
+    Extreme,
+    disclosures,
+    prove,
+    with_finite_bounds,
+    with_intervals,
+)
 from tablecloak.suppression.groups import SensitiveGroup, sensitive_groups
 from tablecloak.suppression.intruder import (
     Intruder,
@@ -530,9 +537,17 @@ def _attack_part(part: _Part, task: _Task, ended: Callable[[], bool]) -> None:
     part.not_judged = [number for number, *_ in members]
     if ended():
         return
-    attack = Attack(part.system)
-    part.failures = prove(attack, part.pool, seed=task.seed, deadline=task.deadline, stop=ended)
+    attack, disclosed = Attack(part.system), disclosures(part.system)
+    part.failures = prove(
+        attack,
+        part.pool,
+        seed=task.seed,
+        deadline=task.deadline,
+        stop=ended,
+        disclosed=disclosed,
+    )
     if task.intervals:
+        part.ends.update(disclosed)
         _measure_intervals(attack, part, ended)
     # Before the insiders: their proof refers to witnesses that this one may replace.
     if task.whole:
@@ -550,7 +565,8 @@ def _measure_intervals(attack: Attack, part: _Part, ended: Callable[[], bool]) -
         for index, cell in enumerate(part.system.needs.cells.tolist()):
             if ended():
                 return
-            part.ends[index, sign] = attack.extreme(cell, sign)
+            if (index, sign) not in part.ends:
+                part.ends[index, sign] = attack.extreme(cell, sign)
 
 
 def _attack_as(

@@ -348,7 +348,9 @@ class _Separator:
         witness = self.known.get((index, sign))
         if witness is None:
             return None
-        tolerance = 1e-9 * self.system.unit
+        needs = self.system.needs
+        asked = max(needs.upper[index], needs.lower[index], needs.width[index])
+        tolerance = 1e-9 * float(asked)
         low = np.maximum(self.system.low, -distance)
         high = np.minimum(self.system.high, distance)
         inside = (witness <= share * high + tolerance) & (witness >= share * low - tolerance)

@@ -26,6 +26,10 @@ LEAST_SHARE = 1e-8
 rounding errors tells the value."""
 
 
+LEAST_PRECISION = 1e-6
+"""Largest rounding error of a value, as a share of its protection level, that can be proved."""
+
+
 class Requirement(Enum):
     """Which interval an intruder must be left with, for a sensitive cell p with value a_p.
 
@@ -131,7 +135,23 @@ def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Need
             needs = Needs(cells, upper, nothing, nothing, index)
     needs = _with_least_widths(problem, needs)
     _check_room(problem, needs)
+    _check_precision(problem, needs)
     return needs
+
+
+def _check_precision(problem: ProtectionProblem, needs: Needs) -> None:
+    """Refuse a level that the last digits of its own value cannot show."""
+    level = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    values = np.abs(problem.table.values[needs.cells])
+    blurred = needs.cells[(level > 0) & (4 * np.spacing(values) > LEAST_PRECISION * level)]
+    if len(blurred):
+        raise ModelError(
+            f"{len(blurred)} sensitive cells have protection levels below the precision of their "
+            f"values, which are stored with 15 to 17 digits: "
+            f"{listed(problem.table.labels(blurred[:5]))}. Raise these levels, or give the values "
+            f"in a larger unit.",
+            cells=blurred,
+        )
 
 
 def decimals_of(problem: ProtectionProblem) -> int | None:

@@ -30,7 +30,7 @@ from scipy.sparse import csr_array, hstack
 from tablecloak.errors import ModelError, listed
 from tablecloak.solve.highs import LinearSolver, SolveStatus
 from tablecloak.solve.program import Program
-from tablecloak.suppression.attack import Attack, prove
+from tablecloak.suppression.attack import FARTHEST, Attack, nearest_unit, prove
 from tablecloak.suppression.neighbourhood import Neighbourhoods
 from tablecloak.suppression.paths import Paths
 from tablecloak.suppression.system import System
@@ -61,7 +61,7 @@ clean-up must then doubt it for no reason.
 """
 
 NEGLIGIBLE = 1e-9
-"""Moves below this share of the median level are noise of the solver."""
+"""Moves below this share of the length that is 1 in a program are noise of the solver."""
 
 ALL_AT_ONCE = 1000
 """Cells up to which the whole table is one neighbourhood."""
@@ -390,11 +390,13 @@ class _CoverProgram:
     """min sum c_i (d+_i + d-_i) over A (d+ - d-) = 0, with one cell forced to move."""
 
     def __init__(self, system: System, *, symmetric: bool) -> None:
-        high, low = system.high / system.unit, -system.low / system.unit
+        high, low = system.high, -system.low
         if symmetric:
             high = low = np.minimum(high, low)
         self.system = system
-        self.room = np.concatenate([high, low])
+        self.rooms = np.concatenate([high, low])
+        self.unit = system.unit
+        self.room = np.minimum(self.rooms / self.unit, FARTHEST)
         n, zero = system.n_unknown, np.zeros(len(system.rows))
         matrix = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
         self.solver = LinearSolver(
@@ -410,7 +412,7 @@ class _CoverProgram:
         just as one that can move by all of it: weights count per share carried.
         """
         n = self.system.n_unknown
-        room = np.maximum(self.room[:n], self.room[n:]) * self.system.unit
+        room = np.maximum(self.rooms[:n], self.rooms[n:])
         share: Floats = np.clip(room / need, 0.02, 1.0)
         return share
 
@@ -419,9 +421,10 @@ class _CoverProgram:
 
         Empty if there is none.
         """
-        n, unit = self.system.n_unknown, self.system.unit
+        n = self.system.n_unknown
+        self._measure_in(abs(target))
         ahead, behind = (cell, cell + n) if target > 0 else (cell + n, cell)
-        wanted = abs(target) / unit
+        wanted = abs(target) / self.unit
         if wanted > self.room[ahead] * (1 + 1e-9):
             return np.empty(0)
         columns = np.array([ahead, behind])
@@ -435,17 +438,27 @@ class _CoverProgram:
 
         Each is worth more than others' moves are likely to cost; none is forced.
         """
-        n, unit = self.system.n_unknown, self.system.unit
+        n = self.system.n_unknown
+        self._measure_in(float(np.median(np.abs(targets))))
         up = targets > 0
         ahead, behind = np.where(up, cells, cells + n), np.where(up, cells + n, cells)
         columns = np.concatenate([ahead, behind])
-        wanted = np.minimum(np.abs(targets) / unit, self.room[ahead])
+        wanted = np.minimum(np.abs(targets) / self.unit, self.room[ahead])
         costs = np.tile(cost, 2)
         costs[ahead] = -REWARD
         self.solver.change_costs(np.arange(2 * n), costs)
         upper = np.concatenate([wanted, np.zeros(len(behind))])
         self.solver.change_bounds(columns, np.zeros(len(columns)), upper)
         return self._solved(columns)
+
+    def _measure_in(self, distance: float) -> None:
+        """Let what is asked be near 1 in the program, whatever other cells need."""
+        unit = nearest_unit(self.system.unit, distance)
+        if unit != self.unit:
+            self.unit = unit
+            self.room = np.minimum(self.rooms / unit, FARTHEST)
+            every = np.arange(len(self.room))
+            self.solver.change_bounds(every, np.zeros(len(every)), self.room)
 
     def _solved(self, columns: Integers) -> Floats:
         """Solve, put the bounds of some columns back, and return the deviation."""
@@ -455,7 +468,7 @@ class _CoverProgram:
         if solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
             return np.empty(0)
         moved = solution.x[:n] - solution.x[n:]
-        deviation: Floats = np.where(np.abs(moved) > NEGLIGIBLE, moved, 0.0) * self.system.unit
+        deviation: Floats = np.where(np.abs(moved) > NEGLIGIBLE, moved, 0.0) * self.unit
         return deviation
 
 

@@ -7,7 +7,7 @@ relation; what happens in one says nothing of another, so each is attacked on it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,10 +15,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.requirement import Needs
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["System", "distinct_rows", "entries_of"]
+__all__ = ["System", "distinct_rows", "entries_of", "own_precision"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -48,6 +49,12 @@ class System:
         Median protection level.
     integer : bool
         Whether the table is one of whole numbers.
+    factor : numpy.ndarray of float, shape (n_rows,)
+        Power of ten that makes the coefficients of each row whole; 0 where none does.
+    slack : numpy.ndarray of float, shape (n_unknown,)
+        Rounding error of each cell's own value.
+    null_spaces : dict
+        Eliminations of the relations over sets of cells, kept for witnesses over the same cells.
     """
 
     cells: Integers
@@ -58,6 +65,9 @@ class System:
     needs: Needs
     unit: float
     integer: bool
+    factor: Floats
+    slack: Floats
+    null_spaces: dict[bytes, NullSpace] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, problem: ProtectionProblem, needs: Needs, unknown: Flags) -> System:
@@ -75,7 +85,8 @@ class System:
         cells = np.flatnonzero(unknown)
         position = np.full(problem.table.n_cells, -1, dtype=np.int64)
         position[cells] = np.arange(len(cells))
-        matrix, rows = distinct_rows(csr_array(problem.table.relations[:, cells]))
+        relations = problem.table.relations
+        matrix, rows = distinct_rows(csr_array(relations[:, cells]))
         values = problem.table.values[cells]
         return cls(
             cells=cells,
@@ -86,6 +97,8 @@ class System:
             needs=needs.among(position),
             unit=problem.unit,
             integer=bool(problem.table.integer),
+            factor=whole_factors(csr_array(relations[rows, :])),
+            slack=own_precision(values),
         )
 
     @property
@@ -118,6 +131,8 @@ class System:
             needs=self.needs.chosen(needed[kept], kept),
             unit=self.unit,
             integer=self.integer,
+            factor=self.factor[used],
+            slack=self.slack[positions],
         )
 
     @cached_property
@@ -131,6 +146,36 @@ class System:
         found = np.full(self.n_unknown, -1, dtype=np.int64)
         found[self.needs.cells] = np.arange(len(self.needs.cells))
         return found
+
+    def determined(self) -> list[tuple[int, int]]:
+        """Return cells that follow from single relations, whatever the rest.
+
+        A cell that is alone in a relation follows from it; once known, it may leave another
+        cell alone in another relation, and so on.
+
+        Returns
+        -------
+        list of (int, int)
+            Cell and row that determines it, in the order in which they follow.
+        """
+        matrix, by_cell = self.matrix, self.by_cell
+        left = np.diff(matrix.indptr).astype(np.int64)
+        known = np.zeros(self.n_unknown, dtype=bool)
+        waiting = np.flatnonzero(left == 1).tolist()
+        order: list[tuple[int, int]] = []
+        while waiting:
+            row = waiting.pop()
+            inside = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+            unknown = inside[~known[inside]]
+            if len(unknown) != 1:
+                continue
+            cell = int(unknown[0])
+            known[cell] = True
+            order.append((cell, row))
+            touched = by_cell.indices[by_cell.indptr[cell] : by_cell.indptr[cell + 1]]
+            left[touched] -= 1
+            waiting.extend(touched[left[touched] == 1].tolist())
+        return order
 
     def components(self) -> Integers:
         """Return the number of the component of each cell."""
@@ -168,6 +213,19 @@ class System:
             self.part(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in group])))
             for group in groups
         ]
+
+
+def own_precision(values: Floats, bound: Floats | None = None) -> Floats:
+    """Rounding error of the distance between each value and a bound on it.
+
+    Four units in the last place of the larger of the two. It depends on no other cell, and is all
+    that a witness may leave the bound by.
+    """
+    largest = np.abs(values)
+    if bound is not None:
+        largest = np.maximum(largest, np.where(np.isfinite(bound), np.abs(bound), 0.0))
+    precision: Floats = 4 * np.spacing(largest)
+    return precision
 
 
 def entries_of(matrix: csr_array, rows: Integers) -> Integers:

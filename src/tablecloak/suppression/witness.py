@@ -7,17 +7,19 @@ UPL_p. Witnesses are secret: they are consistent with the truth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.errors import VerificationError, listed
+from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_rows
 from tablecloak.suppression.intruder import Knowledge
 from tablecloak.suppression.requirement import Needs, Requirement, needs_of
-from tablecloak.suppression.system import System, entries_of
+from tablecloak.suppression.system import System, entries_of, own_precision
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["ProtectionCertificate", "Verification", "WitnessPool", "certificate_of"]
@@ -26,8 +28,24 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-TOLERANCE = 1e-7
-"""Accepted error of a witness, as a share of the median protection level."""
+REAL_SHARE = 1e-9
+"""Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share
+of the least level among the sensitive cells that rest on it."""
+
+NOISE = 1e-10
+"""Moves below this share of the largest are what a solver leaves of 0."""
+
+MOST_NULL_SPACES = 2000
+"""Eliminations that are kept at once."""
+
+PROGRESS = 1e-10
+"""Share of a need by which a witness must come closer to it to be worth keeping."""
+
+HELD_SHARE = 1e-7
+"""Distance from a bound, as a share of the largest move, that counts as lying at it."""
+
+PULLED_IN = 1e-10
+"""Share by which a witness that misses its bounds by a last digit is shrunk."""
 
 TRUTH = -1
 """Number of the witness that is the true table itself: it moves nothing."""
@@ -41,19 +59,19 @@ class Verification:
     ----------
     checked : int
         Number of sensitive cells.
-    relations, bounds : float
-        Largest violation by any witness, in the unit of the table.
+    relations : float
+        Largest violation of a relation by any witness; 0 if `exact`.
+    bounds : float
+        Largest violation of an external bound, at most the rounding error of that cell's value.
     exact : bool
-        Whether all witnesses are whole numbers, so that the check is free of rounding.
-    tolerance : float
-        Accepted violation, in the unit of the table.
+        Whether every relation was checked exactly. Not so are those with coefficients that are no
+        decimal numbers; there the error is at most 1e-9 of the level that is proved.
     """
 
     checked: int
     relations: float
     bounds: float
     exact: bool
-    tolerance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,31 +124,29 @@ class ProtectionCertificate:
         """Check the proof by matrix products alone; no solver is called.
 
         Guarantee: if this returns, then for every sensitive cell p there are tables that
-        agree with all published cells, with all relations and with the external bounds, in
-        which cell p lies as far from its true value as the requirement asks (within
-        `TOLERANCE` times the median level). Proof: docs/guarantees.md, section 1.
+        agree with all published cells and with the external bounds, satisfy all relations
+        exactly, and in which cell p lies as far from its true value as the requirement asks,
+        within 1e-9 of its own level. No tolerance comes from another cell. Proof:
+        docs/guarantees.md, section 1.
 
         Raises
         ------
         VerificationError
             Names the condition that fails, the cells, and by how much.
         """
-        problem = self.problem
-        needs = needs_of(problem, self.requirement)
-        tolerance = TOLERANCE * problem.unit
-        self._check_status()
-        exact = bool(np.all(self.deviations.data == np.rint(self.deviations.data)))
-        relations = self._check_relations(tolerance)
-        bounds = self._check_bounds(tolerance)
-        above = self._reach(self.upper_witness, needs.cells)
-        below = -self._reach(self.lower_witness, needs.cells)
-        slack = np.minimum(tolerance, 1e-6 * np.maximum(needs.upper, needs.lower))
-        self._require(~needs.met(above + slack, below + slack), needs.cells, "")
+        needs = needs_of(self.problem, self.requirement)
+        matrix = self._canonical()
+        self._check_status(matrix)
+        relations, exact = self._check_relations(matrix)
+        bounds = self._check_bounds(matrix)
+        above = self._reach(matrix, self.upper_witness, needs.cells)
+        below = -self._reach(matrix, self.lower_witness, needs.cells)
+        self._require(~needs.met(above, below), needs.cells, "")
         if self.insiders:
-            by_cell = csc_array(self.deviations)
+            by_cell = csc_array(matrix)
             for claim in self.insiders:
-                self._check_insider(claim, needs, by_cell, tolerance)
-        return Verification(len(needs.cells), relations, bounds, exact, tolerance)
+                self._check_insider(claim, needs, matrix, by_cell)
+        return Verification(len(needs.cells), relations, bounds, exact)
 
     def check_witnesses(self) -> None:
         """Check that every witness keeps all relations and bounds, whatever it proves.
@@ -140,9 +156,20 @@ class ProtectionCertificate:
         VerificationError
             Says what is broken, and by how much.
         """
-        tolerance = TOLERANCE * self.problem.unit
-        self._check_relations(tolerance)
-        self._check_bounds(tolerance)
+        matrix = self._canonical()
+        self._check_relations(matrix)
+        self._check_bounds(matrix)
+
+    def _canonical(self) -> csr_array:
+        """The witnesses with one entry for each cell, so that every check sees the same numbers."""
+        matrix = csr_array(self.deviations, dtype=np.float64, copy=True)
+        if matrix.shape[1] != self.problem.table.n_cells:
+            raise VerificationError("The witnesses are not those of a table of this size.")
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        if not np.all(np.isfinite(matrix.data)):
+            raise VerificationError("A witness holds an entry that is not a number.")
+        return matrix
 
     def _require(self, open_: Flags, cells: Integers, against: str) -> None:
         if np.any(open_):
@@ -154,20 +181,20 @@ class ProtectionCertificate:
             )
 
     def _check_insider(
-        self, claim: InsiderClaim, needs: Needs, by_cell: csc_array, tolerance: float
+        self, claim: InsiderClaim, needs: Needs, matrix: csr_array, by_cell: csc_array
     ) -> None:
         """Witnesses outside the intruder's bounds prove nothing against it."""
         known, values = claim.knowledge, self.problem.table.values
-        low = self.problem.lower_bound - values
-        high = self.problem.upper_bound - values
-        low[known.cells] = known.lower - values[known.cells]
-        high[known.cells] = known.upper - values[known.cells]
-        if np.any(low > tolerance) or np.any(high < -tolerance):
+        lower, upper = self.problem.lower_bound.copy(), self.problem.upper_bound.copy()
+        lower[known.cells], upper[known.cells] = known.lower, known.upper
+        below, above = own_precision(values, lower), own_precision(values, upper)
+        low, high = lower - values, upper - values
+        if np.any(low > below) or np.any(high < -above):
             raise VerificationError(f"The bounds of intruder {known.name} exclude the truth.")
         needs = needs.cut(low, high)
         moves = by_cell[:, known.cells].toarray()
         refuted = np.any(
-            (moves < low[known.cells] - tolerance) | (moves > high[known.cells] + tolerance), axis=1
+            (moves < (low - below)[known.cells]) | (moves > (high + above)[known.cells]), axis=1
         )
         reach = []
         for sign, common, own in (
@@ -176,21 +203,19 @@ class ProtectionCertificate:
         ):
             witness = common.copy()
             witness[claim.index] = own
-            moved = sign * self._reach(witness, needs.cells)
+            moved = sign * self._reach(matrix, witness, needs.cells)
             good = (witness == TRUTH) | ~np.append(refuted, False)[witness]
             reach.append(np.where(good, moved, 0.0))
-        slack = np.minimum(tolerance, 1e-6 * np.maximum(needs.upper, needs.lower))
-        open_ = ~needs.met(reach[0] + slack, reach[1] + slack)
-        self._require(open_, needs.cells, f" against {known.name}")
+        self._require(~needs.met(*reach), needs.cells, f" against {known.name}")
 
-    def _check_status(self) -> None:
+    def _check_status(self, matrix: csr_array) -> None:
         problem = self.problem
         must = problem.sensitive | problem.forced
         for cells, what in (
             (np.flatnonzero(must & ~self.suppressed), "must be suppressed but are published"),
             (np.flatnonzero(problem.frozen & self.suppressed), "are frozen but suppressed"),
             (
-                np.unique(self.deviations.indices[~self.suppressed[self.deviations.indices]]),
+                np.unique(matrix.indices[~self.suppressed[matrix.indices]]),
                 "are published but differ in a witness",
             ),
         ):
@@ -200,31 +225,67 @@ class ProtectionCertificate:
                     cells=cells,
                 )
 
-    def _check_relations(self, tolerance: float) -> float:
-        residual = abs(self.problem.table.relations @ self.deviations.T)
-        worst = float(residual.max()) if residual.nnz else 0.0
-        if worst > tolerance:
+    def _check_relations(self, matrix: csr_array) -> tuple[float, bool]:
+        """Return the largest violation, and whether all relations were checked exactly."""
+        relations, real = whole_rows(self.problem.table.relations)
+        if not np.all(products_vanish(csr_array(relations[np.flatnonzero(~real), :]), matrix)):
+            worst = float(abs(relations @ matrix.T).max())
             raise VerificationError(f"A witness breaks a relation by {worst:g}.")
-        return worst
+        rest = csr_array(relations[np.flatnonzero(real), :])
+        if not np.any(np.diff(rest.indptr)):
+            return 0.0, True
+        residual = csc_array(abs(rest @ matrix.T))
+        worst_of = np.zeros(matrix.shape[0])
+        np.maximum.at(
+            worst_of, np.repeat(np.arange(matrix.shape[0]), np.diff(residual.indptr)), residual.data
+        )
+        beyond = worst_of > REAL_SHARE * self._least_levels()
+        if np.any(beyond):
+            raise VerificationError(f"A witness breaks a relation by {worst_of[beyond].max():g}.")
+        return float(worst_of.max(initial=0.0)), False
 
-    def _check_bounds(self, tolerance: float) -> float:
-        block = self.deviations.tocoo()
-        cells = block.coords[1]
+    def _least_levels(self) -> Floats:
+        """Least level among the sensitive cells that rest on each witness."""
+        problem = self.problem
+        levels = np.maximum(problem.lower_protection, problem.upper_protection)
+        level = np.maximum(levels, problem.sliding_protection)[problem.sensitive]
+        least = np.full(self.deviations.shape[0], np.inf)
+        every = np.arange(len(level))
+        claims = [(every, self.upper_witness), (every, self.lower_witness)]
+        for claim in self.insiders:
+            claims += [(claim.index, claim.upper_witness), (claim.index, claim.lower_witness)]
+        for index, witness in claims:
+            used = np.flatnonzero((witness >= 0) & (witness < len(least)))
+            np.minimum.at(least, witness[used], level[index[used]])
+        return least
+
+    def _check_bounds(self, matrix: csr_array) -> float:
+        cells = matrix.indices
         values = self.problem.table.values[cells]
-        above = values + block.data - self.problem.upper_bound[cells]
-        below = self.problem.lower_bound[cells] - values - block.data
-        worst = float(max(np.max(above, initial=0.0), np.max(below, initial=0.0)))
-        if worst > tolerance:
-            raise VerificationError(f"A witness breaks an external bound by {worst:g}.")
-        return worst
+        lower, upper = self.problem.lower_bound[cells], self.problem.upper_bound[cells]
+        above = matrix.data - (upper - values)
+        below = (lower - values) - matrix.data
+        bad = np.flatnonzero(
+            (above > own_precision(values, upper)) | (below > own_precision(values, lower))
+        )
+        beyond = np.maximum(above, below)
+        if len(bad):
+            raise VerificationError(
+                f"A witness breaks an external bound by {beyond[bad].max():g}.", cells=cells[bad]
+            )
+        return float(np.max(beyond, initial=0.0))
 
-    def _reach(self, witness: Integers, cells: Integers) -> Floats:
-        if len(witness) != len(cells) or np.any(witness >= self.deviations.shape[0]):
+    def _reach(self, matrix: csr_array, witness: Integers, cells: Integers) -> Floats:
+        if (
+            len(witness) != len(cells)
+            or np.any(witness >= matrix.shape[0])
+            or np.any(witness < TRUTH)
+        ):
             raise VerificationError("The certificate names witnesses that it does not hold.")
         reach = np.zeros(len(cells))
         moved = witness != TRUTH
         if np.any(moved):
-            reach[moved] = np.asarray(self.deviations[witness[moved], cells[moved]]).reshape(-1)
+            reach[moved] = np.asarray(matrix[witness[moved], cells[moved]]).reshape(-1)
         return reach
 
 
@@ -294,14 +355,14 @@ class WitnessPool:
 
     def add_sparse(self, cells: Integers, deviation: Floats) -> None:
         """Keep a solution that is given on the cells that it moves."""
-        large = np.abs(deviation) > 1e-11 * self.system.unit
+        large = np.abs(deviation) > NOISE * np.max(np.abs(deviation), initial=0.0)
         cells, deviation = cells[large], deviation[large]
         needed = self.need_of[cells]
         touched = needed >= 0
         if not np.any(touched):
             return
         for d in (deviation, -deviation):
-            # What the solver leaves of a residual grows with the stretch.
+            # Scaling amplifies what the solver left of a residual; the plain one may still do.
             if not self._add_one(cells, self._stretched(cells, d), needed, touched):
                 self._add_one(cells, d, needed, touched)
 
@@ -331,9 +392,9 @@ class WitnessPool:
         news = np.flatnonzero((system.low > self.system.low) | (system.high < self.system.high))
         matrix = self._matrix()
         moves = matrix[:, news].toarray()
-        tolerance = TOLERANCE / 10 * system.unit
+        slack = system.slack[news] / 2
         refuted = np.any(
-            (moves < system.low[news] - tolerance) | (moves > system.high[news] + tolerance), axis=1
+            (moves < system.low[news] - slack) | (moves > system.high[news] + slack), axis=1
         )
         pool = self._copied()
         pool.system, pool.needs = system, system.needs
@@ -447,51 +508,112 @@ class WitnessPool:
         wanted = float(np.max(most / moves, initial=0.0))
         factor = min(float(np.min(limits, initial=np.inf)), max(wanted, 1.0))
         # A vertex that already touches its bounds must not be shifted by a last digit.
-        if 1 - 1e-7 < factor < 1 + 1e-7 and self._fits(cells, d):
+        if 1 - 1e-7 < factor < 1 + 1e-7:
             factor = 1.0
         if self._whole_only:
             factor = float(np.floor(factor))
         scaled: Floats = d * factor
-        whole = np.rint(scaled)
-        if system.integer and np.all(np.abs(scaled - whole) < 1e-6) and self._fits(cells, whole):
-            scaled = whole
         return scaled
 
-    def _fits(self, cells: Integers, d: Floats) -> bool:
-        """Whether a deviation keeps to its bounds, up to half of what the check accepts."""
-        beyond = np.maximum(self.system.low[cells] - d, d - self.system.high[cells])
-        return float(np.max(beyond, initial=0.0)) <= TOLERANCE / 2 * self.system.unit
-
-    def _adds_up(self, cells: Integers, d: Floats) -> bool:
-        """Whether a deviation keeps all relations, up to half of what the check accepts."""
-        by_cell = self.system.by_cell
-        taken = entries_of(by_cell, cells)
-        moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
-        rows = by_cell.indices[taken]
-        if len(rows) < by_cell.shape[1]:
-            rows = np.unique(rows, return_inverse=True)[1]
-        residual = np.bincount(rows, weights=by_cell.data[taken] * moved)
-        worst = float(np.max(np.abs(residual), initial=0.0))
-        return worst <= TOLERANCE / 2 * self.system.unit
-
     def _add_one(self, cells: Integers, d: Floats, needed: Integers, touched: Flags) -> bool:
-        """Keep one witness if it proves something; return False if it is none."""
-        if self._whole_only and not np.all(d == np.rint(d)):
-            return True
+        """Keep one witness, made exact, if it proves something; return False if it is none."""
         index, moves = needed[touched], d[touched]
-        up = (moves > self.above[index]) & self._lacking(index, 1)
-        down = (-moves > self.below[index]) & self._lacking(index, -1)
-        if not (np.any(up) or np.any(down)):
+        if not self._is_new(index, moves):
             return True
-        if not (self._fits(cells, d) and self._adds_up(cells, d)):
-            return False
+        kept = False
+        for scale in (1.0, 1.0 - PULLED_IN):
+            for exact in self._made_exact(cells, d * scale):
+                if self._fits(cells, exact) and self._is_new(index, exact[touched]):
+                    self._keep(cells, exact, index, exact[touched])
+                    kept = True
+                if not self._is_new(index, moves):
+                    return True
+        return kept
+
+    def _is_new(self, index: Integers, moves: Floats) -> bool:
+        """Whether moves bring some needs farther than they are, and these lack it."""
+        return any(np.any(side) for side in self._brought_on(index, moves))
+
+    def _brought_on(self, index: Integers, moves: Floats) -> tuple[Flags, Flags]:
+        """Which needs that lack room above, and below, moves bring closer to it."""
+        needs = self.needs
+        step = PROGRESS * np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
+        up = (moves > self.above[index] + step) & self._lacking(index, 1)
+        down = (-moves > self.below[index] + step) & self._lacking(index, -1)
+        return up, down
+
+    def _keep(self, cells: Integers, d: Floats, index: Integers, moves: Floats) -> None:
+        up, down = self._brought_on(index, moves)
         number, self._next = self._next, self._next + 1
         kept = d != 0
         self.rows[number] = (cells[kept], d[kept])
         self._cache = None
         self.above[index[up]], self.upper_witness[index[up]] = moves[up], number
         self.below[index[down]], self.lower_witness[index[down]] = -moves[down], number
-        return True
+
+    def _made_exact(self, cells: Integers, d: Floats) -> Iterator[Floats]:
+        """Deviations close to one that a solver returned, for which all relations hold exactly."""
+        system = self.system
+        if self._whole_only and not np.all(d == np.rint(d)):
+            return
+        by_cell = system.by_cell
+        taken = entries_of(by_cell, cells)
+        column = np.repeat(np.arange(len(cells)), np.diff(by_cell.indptr)[cells])
+        factor = system.factor[by_cell.indices[taken]]
+        whole = factor > 0
+        row = np.unique(by_cell.indices[taken][whole], return_inverse=True)[1]
+        coefficient = np.rint(by_cell.data[taken] * factor)[whole]
+        entries = (row, column[whole], coefficient)
+        for exact in chain(snapped(*entries, d), self._repaired(entries, cells, d)):
+            if np.all(whole) or self._adds_up(cells, exact):
+                yield exact
+
+    def _repaired(
+        self, entries: tuple[Integers, Integers, Floats], cells: Integers, d: Floats
+    ) -> Iterator[Floats]:
+        """Deviations whose rounding errors some cells take up; elimination is done once for all."""
+        spaces, key = self.system.null_spaces, cells.tobytes()
+        held = self._held(cells, d)
+        space = spaces.get(key)
+        if space is not None and (exact := space.near(d)) is not None:
+            yield exact
+        if space is None or not np.array_equal(space.held, held):
+            if len(spaces) >= MOST_NULL_SPACES:
+                spaces.clear()
+            space = spaces[key] = NullSpace(*entries, held)
+            if (exact := space.near(d)) is not None:
+                yield exact
+
+    def _held(self, cells: Integers, d: Floats) -> Flags:
+        """Cells that lie at a bound, or move just as far as is asked of them."""
+        system, needs = self.system, self.needs
+        near = HELD_SHARE * float(np.max(np.abs(d)))
+        held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
+        index = self.need_of[cells]
+        asked = np.where(d > 0, needs.upper[index], needs.lower[index])
+        held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)
+        return held
+
+    def _fits(self, cells: Integers, d: Floats) -> bool:
+        """Whether a deviation keeps to its bounds, up to half of what the check accepts."""
+        system = self.system
+        beyond = np.maximum(system.low[cells] - d, d - system.high[cells])
+        return bool(np.all(beyond <= system.slack[cells] / 2))
+
+    def _adds_up(self, cells: Integers, d: Floats) -> bool:
+        """Whether a deviation keeps relations with real coefficients, for its least need."""
+        by_cell = self.system.by_cell
+        taken = entries_of(by_cell, cells)
+        moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
+        rows = by_cell.indices[taken]
+        real = self.system.factor[rows] == 0
+        residual = np.bincount(rows[real], weights=(by_cell.data[taken] * moved)[real])
+        index = self.need_of[cells]
+        index = index[index >= 0]
+        needs = self.needs
+        level = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
+        accepted = REAL_SHARE / 2 * float(np.min(level[level > 0], initial=np.inf))
+        return float(np.max(np.abs(residual), initial=0.0)) <= accepted
 
 
 def certificate_of(

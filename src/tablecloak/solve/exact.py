@@ -1,0 +1,294 @@
+"""Exact arithmetic: integer relations, products known to vanish, and solutions made exact.
+
+A linear program returns A d = 0 up to a tolerance that knows nothing of the cell in question.
+Here a solution d is replaced by a close one of binary fractions for which A d = 0 holds exactly,
+so that a proof that rests on it needs no tolerance. The null space of a matrix of whole numbers
+has a basis of whole numbers, therefore such a d lies as close as the grid is fine.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csc_array, csr_array
+
+__all__ = ["NullSpace", "products_vanish", "snapped", "whole_factors", "whole_rows"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+DECIMALS = 12
+"""Most decimals of a coefficient that is read as a decimal number."""
+
+SNAP_BITS = 34
+"""Binary digits, below the largest entry, of the grid on which a solution is tried as it is:
+coarse enough to swallow the noise of a solver, fine enough to keep a need within 1e-9."""
+
+WHOLE_NOISE = 1e-6
+"""Distance from a whole number that counts as noise of the solver."""
+
+FINE_BITS = 52
+"""Binary digits of the grid on which a solution is repaired: sums in it stay exact as floats."""
+
+FILL = 20
+"""Growth of the entries during elimination, as a multiple of those at its start, at which a
+repair is given up."""
+
+MULTIPLES = (1, 2, 6, 12)
+"""Multiples of the grid to try for free cells where pivots are not 1; then their product."""
+
+LARGEST_MULTIPLE = 2**24
+"""Product of pivots beyond which a repair is given up: entries would no longer fit a float."""
+
+
+def whole_factors(matrix: csr_array) -> Floats:
+    """Return the power of ten that makes the coefficients of each row whole numbers.
+
+    Coefficients are read as the decimal numbers that they were written as: 0.1 is a tenth.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (n_rows,)
+        0 for a row with a coefficient of more than `DECIMALS` decimals: no power makes it whole.
+    """
+    n_rows = matrix.shape[0]
+    row = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
+    factor = np.zeros(n_rows)
+    for decimals in range(DECIMALS + 1):
+        scale = 10.0**decimals
+        whole = np.rint(matrix.data * scale)
+        fits = (whole / scale == matrix.data) & (np.abs(whole) < 2.0**31)
+        good = np.bincount(row[~fits], minlength=n_rows) == 0
+        factor[good & (factor == 0)] = scale
+        if np.all(factor > 0):
+            break
+    return factor
+
+
+def whole_rows(matrix: csr_array) -> tuple[csr_array, Flags]:
+    """Return a matrix with whole coefficients, stored as floats, and the rows that have none."""
+    factor = whole_factors(matrix)
+    real = factor == 0
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    data = np.where(real[row], matrix.data, np.rint(matrix.data * factor[row]))
+    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), real
+
+
+def products_vanish(matrix: csr_array, vectors: csr_array) -> Flags:
+    """Say which vectors have a product of exactly 0 with each row of a matrix of whole numbers.
+
+    Floats are whole multiples of a power of two. If g is the largest one that divides a vector d,
+    and sum_j |a_j d_j| <= 2^53 g in each row, no sum in the product rounds. Otherwise the
+    product is taken in Python's whole numbers.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_cells)
+        Whole numbers, stored as floats.
+    vectors : scipy.sparse.csr_array, shape (n_vectors, n_cells)
+        Finite, without duplicates.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n_vectors,)
+    """
+    n_vectors = vectors.shape[0]
+    if not vectors.nnz or not matrix.nnz:
+        return np.ones(n_vectors, dtype=bool)
+    transposed = csc_array(vectors.T)
+    residual = csc_array(matrix @ transposed)
+    size = csc_array(abs(matrix) @ abs(transposed))
+    grain = _smallest_bits(vectors)
+    largest = _largest_by_column(size, n_vectors)
+    broken = _largest_by_column(csc_array(abs(residual)), n_vectors) > 0
+    for number in np.flatnonzero(largest > 2.0**53 * grain).tolist():
+        broken[number] = not _vanishes_in_whole_numbers(matrix, vectors, number)
+    vanishing: Flags = ~broken
+    return vanishing
+
+
+def _largest_by_column(matrix: csc_array, n_columns: int) -> Floats:
+    largest = np.zeros(n_columns)
+    columns = np.repeat(np.arange(n_columns), np.diff(matrix.indptr))
+    np.maximum.at(largest, columns, matrix.data)
+    return largest
+
+
+def _smallest_bits(vectors: csr_array) -> Floats:
+    """Largest power of two that divides all entries of each vector."""
+    smallest = np.full(vectors.shape[0], np.inf)
+    row = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+    used = vectors.data != 0
+    mantissa, exponent = np.frexp(vectors.data[used])
+    whole = np.abs(mantissa * 2.0**53).astype(np.int64)
+    lowest = (whole & -whole).astype(np.float64)
+    np.minimum.at(smallest, row[used], np.ldexp(lowest, exponent - 53))
+    return smallest
+
+
+def _vanishes_in_whole_numbers(matrix: csr_array, vectors: csr_array, number: int) -> bool:
+    taken = slice(vectors.indptr[number], vectors.indptr[number + 1])
+    cells, data = vectors.indices[taken], vectors.data[taken]
+    fractions = [value.as_integer_ratio() for value in data.tolist()]
+    common = max(denominator for _, denominator in fractions)
+    whole = {
+        int(cell): numerator * (common // denominator)
+        for cell, (numerator, denominator) in zip(cells, fractions, strict=True)
+    }
+    columns = csc_array(matrix[:, cells])
+    sums: dict[int, int] = {}
+    for position, cell in enumerate(cells.tolist()):
+        for entry in range(columns.indptr[position], columns.indptr[position + 1]):
+            row = int(columns.indices[entry])
+            sums[row] = sums.get(row, 0) + int(columns.data[entry]) * whole[cell]
+    return not any(sums.values())
+
+
+def snapped(row: Integers, column: Integers, coefficient: Floats, d: Floats) -> Iterator[Floats]:
+    """Propose `d` rounded to whole numbers, and to a binary grid, where its products then vanish.
+
+    Most solutions are multiples of one step, such as cycles, and need no more than this.
+
+    Parameters
+    ----------
+    row, column, coefficient : numpy.ndarray, shape (n_entries,)
+        Whole coefficients of the matrix over the cells of `d`, entry by entry; rows numbered
+        from 0.
+    d : numpy.ndarray of float, shape (n_cells,)
+        Solves the system up to the noise of a solver; no entry is 0.
+    """
+    top = _largest_sum(row, column, coefficient, d)
+    grid = 2.0 ** (math.frexp(float(np.max(np.abs(d))))[1] - SNAP_BITS)
+    for rounded, unit, noise in (
+        (np.rint(d), 1.0, WHOLE_NOISE),
+        (np.rint(d / grid) * grid, grid, grid),
+    ):
+        near = top < 2.0**FINE_BITS * unit and np.all(np.abs(rounded - d) <= noise)
+        if near and not np.any(np.bincount(row, coefficient * rounded[column])):
+            yield rounded
+
+
+def _largest_sum(row: Integers, column: Integers, coefficient: Floats, d: Floats) -> float:
+    size = np.bincount(row, np.abs(coefficient * d[column]), minlength=1)
+    return max(float(size.max()), float(np.max(np.abs(d))))
+
+
+class NullSpace:
+    """Exact solutions of A d = 0 over the cells that a solution moves, by elimination.
+
+    Parameters
+    ----------
+    row, column, coefficient : numpy.ndarray, shape (n_entries,)
+        Whole coefficients, as for `snapped`.
+    held : numpy.ndarray of bool, shape (n_cells,)
+        Cells at a bound or at what is asked of them; others give way first.
+    """
+
+    def __init__(self, row: Integers, column: Integers, coefficient: Floats, held: Flags) -> None:
+        self.row, self.column, self.coefficient = row, column, coefficient
+        self.held = held
+        self._pivots = _eliminated(row, column, coefficient, held)
+        # A product of pivots that large would leave no digits for the cells themselves.
+        product = math.prod(abs(own[cell]) for cell, own in self._pivots or ())
+        self._multiples = sorted({*(m for m in MULTIPLES if m <= product), product})
+        if product > LARGEST_MULTIPLE:
+            self._pivots = None
+
+    def near(self, d: Floats) -> Floats | None:
+        """Return a vector of binary fractions close to `d` whose products with all rows vanish.
+
+        A cell that the rows do not let move is 0 there. None if the elimination grew too large.
+        """
+        if self._pivots is None:
+            return None
+        top = _largest_sum(self.row, self.column, self.coefficient, d)
+        grid = 2.0 ** (math.frexp(top)[1] - FINE_BITS)
+        for multiple in self._multiples:
+            whole = _solved(self._pivots, d / grid, multiple)
+            if whole is None:
+                continue
+            exact = np.array([float(number) for number in whole])
+            if all(int(value) == number for value, number in zip(exact, whole, strict=True)):
+                return exact * grid
+        return None
+
+
+def _solved(pivots: list[tuple[int, dict[int, int]]], d: Floats, multiple: int) -> list[int] | None:
+    """Values of the pivots from the last to the first; None where one is not whole."""
+    # Towards 0, so that a free cell at a bound stays within it.
+    whole = [multiple * int(value / multiple) for value in d.tolist()]
+    for cell, own in reversed(pivots):
+        total = -sum(entry * whole[other] for other, entry in own.items() if other != cell)
+        value, remainder = divmod(total, own[cell])
+        if remainder:
+            return None
+        whole[cell] = value
+    return whole
+
+
+def _eliminated(
+    row: Integers, column: Integers, coefficient: Floats, held: Flags
+) -> list[tuple[int, dict[int, int]]] | None:
+    """Gaussian elimination in whole numbers, the shortest row first.
+
+    Returns each pivot cell with its row at that moment; a row holds its own pivot, later pivots
+    and free cells. A row that is left with one cell fixes it at 0. None if the rows grow too large.
+    """
+    rows: dict[int, dict[int, int]] = {}
+    cells: list[set[int]] = [set() for _ in held]
+    is_held = held.tolist()
+    for r, c, a in zip(row.tolist(), column.tolist(), coefficient.tolist(), strict=True):
+        rows.setdefault(r, {})[c] = int(a)
+        cells[c].add(r)
+    room = FILL * max(len(row), 50)
+    heap = [(len(own), r) for r, own in rows.items()]
+    heapq.heapify(heap)
+    pivots: list[tuple[int, dict[int, int]]] = []
+    while heap:
+        length, r = heapq.heappop(heap)
+        own = rows.get(r)
+        if own is None or len(own) != length:
+            continue
+        # Cells at a bound follow only where nothing else is left to follow.
+        cell = min(own, key=lambda c: (is_held[c], abs(own[c]), len(cells[c])))
+        for c in own:
+            cells[c].discard(r)
+        del rows[r]
+        pivots.append((cell, own if length > 1 else {cell: 1}))
+        for other in list(cells[cell]):
+            room -= len(own)
+            reduced = _without_pivot(rows[other], own, cell)
+            for c in own:
+                (cells[c].add if c in reduced else cells[c].discard)(other)
+            if reduced:
+                rows[other] = reduced
+                heapq.heappush(heap, (len(reduced), other))
+            else:
+                del rows[other]
+        if room < 0:
+            return None
+    return pivots
+
+
+def _without_pivot(target: dict[int, int], own: dict[int, int], cell: int) -> dict[int, int]:
+    """Combine two rows so that a cell drops out, in the smallest whole numbers."""
+    common = math.gcd(target[cell], own[cell])
+    times, minus = own[cell] // common, target[cell] // common
+    combined = {c: a * times for c, a in target.items()}
+    for c, a in own.items():
+        value = combined.get(c, 0) - minus * a
+        if value:
+            combined[c] = value
+        else:
+            combined.pop(c, None)
+    divisor = math.gcd(*combined.values()) if combined else 1
+    return {c: a // divisor for c, a in combined.items()} if divisor > 1 else combined

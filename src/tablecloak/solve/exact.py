@@ -35,15 +35,12 @@ WHOLE_NOISE = 1e-6
 FINE_BITS = 52
 """Binary digits of the grid on which a solution is repaired: sums in it stay exact as floats."""
 
-FILL = 20
+FILL = 200
 """Growth of the entries during elimination, as a multiple of those at its start, at which a
 repair is given up."""
 
-MULTIPLES = (1, 2, 6, 12)
-"""Multiples of the grid to try for free cells where pivots are not 1; then their product."""
-
 LARGEST_MULTIPLE = 2**24
-"""Product of pivots beyond which a repair is given up: entries would no longer fit a float."""
+"""Divisor of all free cells beyond which a repair is given up: it would no longer be close."""
 
 
 def whole_factors(matrix: csr_array) -> Floats:
@@ -197,42 +194,48 @@ class NullSpace:
         self.row, self.column, self.coefficient = row, column, coefficient
         self.held = held
         self._pivots = _eliminated(row, column, coefficient, held)
-        # A product of pivots that large would leave no digits for the cells themselves.
-        product = math.prod(abs(own[cell]) for cell, own in self._pivots or ())
-        self._multiples = sorted({*(m for m in MULTIPLES if m <= product), product})
-        if product > LARGEST_MULTIPLE:
-            self._pivots = None
+        self._multiple = 1
 
     def near(self, d: Floats) -> Floats | None:
         """Return a vector of binary fractions close to `d` whose products with all rows vanish.
 
-        A cell that the rows do not let move is 0 there. None if the elimination grew too large.
+        A cell that the rows do not let move is 0 there. None if the elimination grew too large,
+        or too many free cells would have to share a divisor.
         """
         if self._pivots is None:
             return None
         top = _largest_sum(self.row, self.column, self.coefficient, d)
         grid = 2.0 ** (math.frexp(top)[1] - FINE_BITS)
-        for multiple in self._multiples:
-            whole = _solved(self._pivots, d / grid, multiple)
-            if whole is None:
-                continue
-            exact = np.array([float(number) for number in whole])
-            if all(int(value) == number for value, number in zip(exact, whole, strict=True)):
-                return exact * grid
+        # Pivots are whole if free cells share a divisor, which is learnt from what lacks.
+        while self._multiple <= LARGEST_MULTIPLE:
+            whole, lacking = _solved(self._pivots, d / grid, self._multiple)
+            if lacking == 1:
+                exact = np.array([float(number) for number in whole])
+                fits = all(int(x) == number for x, number in zip(exact, whole, strict=True))
+                return exact * grid if fits else None
+            self._multiple *= lacking
         return None
 
 
-def _solved(pivots: list[tuple[int, dict[int, int]]], d: Floats, multiple: int) -> list[int] | None:
-    """Values of the pivots from the last to the first; None where one is not whole."""
+def _solved(
+    pivots: list[tuple[int, dict[int, int]]], d: Floats, multiple: int
+) -> tuple[list[int], int]:
+    """Values of the pivots from the last to the first, and by what all must be divided."""
     # Towards 0, so that a free cell at a bound stays within it.
     whole = [multiple * int(value / multiple) for value in d.tolist()]
+    divisor = 1
     for cell, own in reversed(pivots):
         total = -sum(entry * whole[other] for other, entry in own.items() if other != cell)
-        value, remainder = divmod(total, own[cell])
-        if remainder:
-            return None
-        whole[cell] = value
-    return whole
+        pivot = own[cell]
+        lacking = abs(pivot) // math.gcd(total, pivot)
+        if lacking > 1:
+            divisor *= lacking
+            if divisor > LARGEST_MULTIPLE:
+                break
+            whole = [number * lacking for number in whole]
+            total *= lacking
+        whole[cell] = total // pivot
+    return whole, divisor
 
 
 def _eliminated(

@@ -51,6 +51,9 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Progress = Callable[[str, float, float, int], None]
 
+ROUNDED = 1e-7
+"""Share by which an exact witness may leave the room of the program that proposed it."""
+
 GAP = 1e-4
 """Gap at which the search ends."""
 
@@ -537,7 +540,8 @@ class _Search:
             low=np.where(forced, system.low, np.maximum(-down, system.low)),
             high=np.where(forced, system.high, np.minimum(up, system.high)),
         )
-        pool, failures = self._proved(within)
+        # Intervals are drawn around the witnesses, not around the room of the programs.
+        pool, failures = self._proved(within, ROUNDED)
         if not np.any(pool.open):
             self.pool = pool
             return True, [], pool
@@ -548,9 +552,20 @@ class _Search:
         ]
         return False, rows, pool
 
-    def _proved(self, within: System) -> tuple[WitnessPool, dict[tuple[int, int], Extreme]]:
-        """Attack all needs within some room, starting from the witnesses at hand."""
-        pool = WitnessPool(within)
+    def _proved(
+        self, within: System, spill: float = 0.0
+    ) -> tuple[WitnessPool, dict[tuple[int, int], Extreme]]:
+        """Attack all needs within some room, starting from the witnesses at hand.
+
+        Witnesses may leave that room by a share, for the repair of rounding errors.
+        """
+        pool = WitnessPool(
+            replace(
+                within,
+                low=np.maximum(within.low * (1 + spill), self.system.low),
+                high=np.minimum(within.high * (1 + spill), self.system.high),
+            )
+        )
         for cells, moves in self.pool.rows.values():
             pool.add_sparse(cells, moves)
         self.attack.know(within)

@@ -11,6 +11,8 @@ import argparse
 import time
 from pathlib import Path
 
+import numpy as np
+
 import tablecloak as tc
 
 
@@ -30,7 +32,10 @@ def main() -> None:
         problem = tc.read_jj(path)
         started = time.perf_counter()
         if options.adjust:
-            adjusted = tc.adjust(problem, time_limit=options.time_limit)
+            # Levels that are not whole would be rounded up, and losses not be comparable.
+            levels = np.concatenate([problem.lower_protection, problem.upper_protection])
+            integer = None if np.all(levels == np.rint(levels)) else False
+            adjusted = tc.adjust(problem, integer=integer, time_limit=options.time_limit)
             seconds = time.perf_counter() - started
             print(
                 f"| {name} | {adjusted.loss:.6f} | {adjusted.bound:.6f} | "

@@ -50,7 +50,9 @@ def optimum_by_enumeration(problem: tc.ProtectionProblem, weights: np.ndarray) -
             else:
                 at_least[n + cell], up[cell] = problem.lower_protection[cell], 0
         bounds = np.column_stack([at_least, np.concatenate([up, down])])
-        if np.any(bounds[:, 0] > bounds[:, 1]):
+        levels = np.where(np.array(signs) > 0, *_levels(problem, cells))
+        # A side on which the level is 0 is no way out.
+        if np.any(bounds[:, 0] > bounds[:, 1]) or np.any(levels <= 0):
             continue
         found = linprog(
             np.tile(weights, 2), A_eq=np.hstack([relations, -relations]),
@@ -59,3 +61,7 @@ def optimum_by_enumeration(problem: tc.ProtectionProblem, weights: np.ndarray) -
         if found.status == 0:
             best = min(best, found.fun)
     return best
+
+
+def _levels(problem: tc.ProtectionProblem, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return problem.upper_protection[cells], problem.lower_protection[cells]

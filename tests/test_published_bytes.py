@@ -168,7 +168,8 @@ def test_adjusted_values_have_the_declared_digits_add_up_and_protect(distance, d
     changed = 0
     for seed in range(4):
         problem = firms(seed, decimals)
-        adjusted = tc.adjust(problem, distance=distance, time_limit=3)
+        integer = False if distance == "L1" else None
+        adjusted = tc.adjust(problem, distance=distance, integer=integer, time_limit=3)
         rounded = in_decimals(adjusted, time_limit=20)
         rounded.verify()
         found = tc.audit(problem, rounded)

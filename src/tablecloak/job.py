@@ -523,10 +523,11 @@ def _adjusted(job: Job, problem: ProtectionProblem, progress: Progress) -> Adjus
     return in_decimals(found, time_limit=chosen.time_limit)
 
 
-def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool:
+def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool | None:
+    """Whole numbers for a table of these; else the last digit of the table, where there is one."""
     if chosen.integer is not None:
         return chosen.integer
-    return bool(problem.table.integer) and chosen.distance == "L1"
+    return True if problem.table.integer and chosen.distance == "L1" else None
 
 
 # -- reading ------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.cta.adjustment import TOLERANCE, Adjustment
+from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.covering import CoveringIntervals, covering_intervals
+from tablecloak.cta.precision import deviation, near_bound, shortfall
 from tablecloak.cta.rounding import RoundedTable
 from tablecloak.cta.small_counts import SmallCountTable
 from tablecloak.errors import InputError, SolverError, listed, suggestion
@@ -27,6 +28,7 @@ from tablecloak.tables.formats import original_codes, read_frame, sdmx_names
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.sensitivity import Rule
+from tablecloak.tables.table import ADDITIVITY_TOLERANCE
 
 __all__ = ["AdjustedAudit", "audit", "protected_intervals", "read_release"]
 
@@ -65,11 +67,13 @@ class AdjustedAudit:
     problem : ProtectionProblem
     values : numpy.ndarray of float, shape (n_cells,)
     shortfall : numpy.ndarray of float, shape (n_sensitive,)
-        How much each sensitive cell lacks to its nearer protection level; 0 where safe.
+        How much each sensitive cell lacks to its nearer protection level; 0 where safe. A side
+        on which the level is 0 does not count.
     relations : float
-        Largest error of any relation.
+        Largest error of a relation that is off by more than 1e-9 of its terms, as a table that is
+        read may be; else 0.
     bounds : float
-        Largest violation of an external bound.
+        Largest violation of an external bound beyond rounding of that value.
     frozen : int
         Number of frozen cells that were changed.
     tolerance : float
@@ -451,20 +455,24 @@ def _audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
     started = time.monotonic()
     if not np.all(np.isfinite(values)):
         raise InputError("An adjusted table must have a finite value in every cell.")
-    table, cells = problem.table, np.flatnonzero(problem.sensitive)
-    z = (values - table.values)[cells]
-    short = np.minimum(problem.upper_protection[cells] - z, problem.lower_protection[cells] + z)
-    outside = np.maximum(problem.lower_bound - values, values - problem.upper_bound)
-    residual = table.relations.astype(np.longdouble) @ values - table.right_hand_side
-    rounding = 64 * float(np.spacing(np.abs(values).max(initial=0)))
+    table, found = problem.table, deviation(problem.table, values)
+    size = abs(table.relations) @ np.maximum(np.abs(values), np.abs(table.values))
+    accepted = np.maximum(found.accepted, ADDITIVITY_TOLERANCE * size + table.tolerance)
+    off = np.where(found.relations > accepted, found.relations, 0.0)
+    outside = np.zeros(len(values))
+    for bound, beyond in (
+        (problem.lower_bound, problem.lower_bound - values),
+        (problem.upper_bound, values - problem.upper_bound),
+    ):
+        outside = np.maximum(outside, np.where(beyond > near_bound(bound, values), beyond, 0.0))
     return AdjustedAudit(
         problem=problem,
         values=values,
-        shortfall=np.maximum(short, 0.0),
-        relations=float(np.max(np.abs(residual), initial=0.0)),
-        bounds=float(np.max(outside, initial=0.0)),
-        frozen=int(np.sum(problem.frozen & (values != table.values))),
-        tolerance=max(TOLERANCE * problem.unit, rounding),
+        shortfall=shortfall(problem, found.changes)[problem.sensitive],
+        relations=float(off.max(initial=0.0)),
+        bounds=float(outside.max(initial=0.0)),
+        frozen=int(np.sum(problem.frozen & (found.changes != 0))),
+        tolerance=0.0,
         seconds=time.monotonic() - started,
     )
 

@@ -18,6 +18,7 @@ from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.directions import DirectionSearch
 from tablecloak.cta.formulation import AdjustmentModel, Room
+from tablecloak.cta.question import Question
 from test_brute_force import random_problem
 
 ENUMERATED = 6
@@ -193,5 +194,9 @@ def test_a_search_that_is_stopped_again_and_again_still_proves_what_it_claims(in
         search._prove(1.0)
     assert search._added
     assert search.tree is not None
-    proved = DistanceBound(search.proved, search.tree, np.empty(0)).verify()
+    proof = DistanceBound.from_model(search.proved, search.tree, np.empty(0))
+    question = Question(
+        model.problem, model.weights, model.room, tuple(model.preserved), distance="L1"
+    )
+    proved = proof.verify(question)
     assert proved >= model.loss(search.bound) * (1 - 1e-9)

@@ -134,7 +134,7 @@ def test_where_no_zero_restricted_rounding_exists_that_is_proved_and_two_steps_a
 
 def test_without_a_proof_of_each_leaf_nothing_is_called_impossible(monkeypatch):
     unproved = SimpleNamespace(confirmed=False)
-    monkeypatch.setattr("tablecloak.solve.branch.find_infeasibility", lambda _: unproved)
+    monkeypatch.setattr("tablecloak.solve.branch.find_infeasibility", lambda *_, **__: unproved)
     with pytest.raises(tc.SolverError, match="not found in time"):
         tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)
 

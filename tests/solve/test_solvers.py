@@ -91,7 +91,7 @@ def test_feasible_is_never_confirmed_as_infeasible():
 
 def test_scaling_returns_to_the_same_point_and_value():
     program = knapsack(1).relaxed()
-    scaling = Scaling.by_unit(program, 1000.0, np.ones(12, dtype=bool))
+    scaling = Scaling.by_units(program, np.full(12, 1000.0))
     solution = solve(scaling.apply(program))
     x = scaling.point(solution.x)
     assert violation(program, x).worst < 1e-6

@@ -125,7 +125,7 @@ def suppression_complete(problem: ProtectionProblem) -> Program | None:
 
 def _adjustment(problem: ProtectionProblem) -> AdjustmentModel:
     problem = with_finite_bounds(problem)
-    room = room_of(problem, limit=None, integer=False)
+    room = room_of(problem, limit=None)
     return AdjustmentModel(problem, WeightRule.RELATIVE.of(problem), room)
 
 

@@ -10,12 +10,19 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.linalg import lsqr
 
-from tablecloak.cta.adjustment import Adjustment, Distance, DistanceBound
+from tablecloak.cta.adjustment import Adjustment, DistanceBound
 from tablecloak.cta.directions import DirectionSearch
-from tablecloak.cta.formulation import AdjustmentModel, Room, room_of
+from tablecloak.cta.exact import additive_changes, is_near_whole, published_values, whole_changes
+from tablecloak.cta.formulation import AdjustmentModel, room_of
 from tablecloak.cta.parts import PartsBound, adjust_parts, parts_of
+from tablecloak.cta.precision import (
+    check_required,
+    from_units,
+    in_last_digits,
+    last_digit,
+    last_unit,
+)
 from tablecloak.cta.preserve import (
     Preserve,
     PreservedRow,
@@ -24,6 +31,7 @@ from tablecloak.cta.preserve import (
     moments,
     parse,
 )
+from tablecloak.cta.question import Distance, Question, finite_room
 from tablecloak.cta.repair import Repair, find_repair
 from tablecloak.cta.squares import SquaresBound, SquaresModel, minimise_squares
 from tablecloak.errors import (
@@ -34,6 +42,7 @@ from tablecloak.errors import (
     listed,
     suggestion,
 )
+from tablecloak.solve.certify import proves_infeasible
 from tablecloak.solve.highs import LinearSolver, find_infeasibility
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 
@@ -87,7 +96,8 @@ def adjust(
     """Move sensitive cells to safe values and the rest as little as possible.
 
     min sum w_i |x_i - a_i| (or another distance) over additive tables x within their bounds,
-    with each sensitive cell at least LPL below or UPL above its true value.
+    with each sensitive cell at least LPL below or UPL above its true value. A side on which the
+    level is 0 does not count: there the true value itself would do.
 
     Parameters
     ----------
@@ -112,8 +122,9 @@ def adjust(
         Fix the direction of each sensitive cell, in table order, or search the best ones.
         The bound then refers to these directions.
     integer : bool, optional
-        Whether the adjusted values must be whole numbers. By default they are where true
-        values, levels and bounds are whole, unless no such table is found.
+        Whether the adjusted values must be whole numbers. By default, with the distance L1, they
+        are multiples of the last digit of the true values, such as whole numbers or cents, unless
+        no such table is found. False allows any numbers.
     repair : bool, default=False
         Where no adjustment exists, lower as few levels and raise as few capacities as possible,
         by as little as possible, and say so in the notes. Cells with lowered levels are *less*
@@ -135,7 +146,8 @@ def adjust(
     InputError
         For unknown statistics, weights or directions.
     ModelError
-        If there is no such table: confirmed by an elastic program, which names the cells that
+        If both levels of a sensitive cell are 0. If there is no such table: confirmed by an
+        elastic program, which names the cells that
         stand in the way; for small tables also the fewest levels and capacities that would have
         to give way.
     SolverError
@@ -149,6 +161,7 @@ def adjust(
     (231350, True)
     """
     started = time.monotonic()
+    check_required(problem)
     chosen = _Choices(weights, distance, preserve, sensitive_limit, directions, integer, progress)
     if repair and not _are_free(directions):
         raise InputError("`repair` chooses directions itself: leave out `directions`.")
@@ -190,40 +203,169 @@ class _Choices:
 
 
 def _repair(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> Repair:
-    whole = _all_whole(problem) if chosen.integer is None else chosen.integer
+    whole = chosen.integer is not False and bool(problem.table.integer)
     rows = [
         row for kept in parse(chosen.preserve, problem) for row in kept.rows(problem, integer=whole)
     ]
-    room = room_of(problem, limit=chosen.sensitive_limit, integer=False, strict=False)
-    return find_repair(problem, _finite_room(problem, room), rows, time_limit=time_limit)
+    room = room_of(problem, limit=chosen.sensitive_limit, strict=False)
+    return find_repair(problem, finite_room(problem, room), rows, time_limit=time_limit)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Changes that answer a question, with a proof.
+
+    Parameters
+    ----------
+    changes : numpy.ndarray of longdouble, shape (n_cells,)
+        In the unit of the question.
+    is_whole : bool
+        Whether they are whole numbers.
+    certificate : DistanceBound or SquaresBound or PartsBound
+    notes : tuple of str
+    """
+
+    changes: npt.NDArray[np.longdouble]
+    is_whole: bool
+    certificate: DistanceBound | SquaresBound | PartsBound
+    notes: tuple[str, ...]
 
 
 def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> Adjustment:
-    distance, integer, directions = chosen.distance, chosen.integer, chosen.directions
-    started = time.monotonic()
-    cost = _cost(problem, chosen.weights)
+    """Adjust in multiples of the last digit, or else in real numbers."""
+    deadline = time.monotonic() + time_limit
     statistics = parse(chosen.preserve, problem)
     variance = [statistic for statistic in statistics if isinstance(statistic, Variance)]
-    _check(problem, distance, chosen.sensitive_limit, integer, variance)
-    whole = _all_whole(problem) if integer is None else bool(integer)
-    whole &= distance == "L1" and not variance
-    rows = [row for statistic in statistics for row in statistic.rows(problem, integer=whole)]
-    room = room_of(problem, limit=chosen.sensitive_limit, integer=whole)
-    room = _finite_room(problem, room)
-    if _are_free(directions) and distance != "Linf" and not statistics:
-        part = parts_of(problem, room)
-        if len(np.unique(part[problem.sensitive & (part >= 0)])) > 1:
-            return _adjust_parts(problem, chosen, room, part, time_limit)
-    model = AdjustmentModel(
+    _check(problem, chosen, variance)
+    decimals = _decimals(problem, chosen, bool(variance))
+    if decimals is not None:
+        try:
+            return _adjust_in(problem, chosen, statistics, decimals, deadline)
+        except ModelError:
+            rounding_mattered = not _is_in_last_digits(problem, chosen, decimals)
+            if chosen.integer or not rounding_mattered:
+                raise
+    return _adjust_in(problem, chosen, statistics, None, deadline)
+
+
+def _decimals(problem: ProtectionProblem, chosen: _Choices, has_variance: bool) -> int | None:
+    """Last digit of the adjusted values; None for real numbers."""
+    if chosen.integer:
+        return 0
+    if chosen.integer is False or chosen.distance != "L1" or has_variance:
+        return None
+    return last_digit(problem.table)
+
+
+def _is_in_last_digits(problem: ProtectionProblem, chosen: _Choices, decimals: int) -> bool:
+    """Whether levels and rooms are multiples of the last digit as they are."""
+    try:
+        fine = room_of(problem, limit=chosen.sensitive_limit, strict=False)
+        coarse = room_of(
+            in_last_digits(problem, decimals),
+            limit=chosen.sensitive_limit,
+            whole=True,
+            strict=False,
+        )
+    except ModelError:
+        return False
+    unit = last_unit(decimals)
+    pairs = (
+        (fine.up, coarse.up), (fine.down, coarse.down),
+        (fine.up_level, coarse.up_level), (fine.down_level, coarse.down_level),
+    )  # fmt: skip
+    return all(np.allclose(one, other * unit, rtol=1e-12, atol=1e-9 * unit) for one, other in pairs)
+
+
+def _adjust_in(
+    problem: ProtectionProblem,
+    chosen: _Choices,
+    statistics: list[Preserve],
+    decimals: int | None,
+    deadline: float,
+) -> Adjustment:
+    started = time.monotonic()
+    cost = _cost(problem, chosen.weights)
+    work = problem if decimals is None else in_last_digits(problem, decimals)
+    whole = decimals is not None
+    rows = [row for statistic in statistics for row in statistic.rows(work, integer=whole)]
+    kept: list[PreservedRow | PreservedVariance] = [
+        *rows,
+        *(entry.kept(problem) for entry in statistics if isinstance(entry, Variance)),
+    ]
+    question = Question.of(
         problem,
-        cost,
-        room,
-        rows,
+        decimals=decimals,
+        weights=cost,
+        limit=chosen.sensitive_limit,
+        preserved=rows,
+        distance=chosen.distance,
+    )
+    answer = _answered(question, chosen, statistics, deadline)
+    unit = 1.0 if decimals is None else last_unit(decimals)
+    changes = np.zeros(len(cost), dtype=np.longdouble) if answer is None else answer.changes
+    is_whole = whole if answer is None else answer.is_whole
+    if is_whole:
+        assert decimals is not None
+        multiples = (work.table.values.astype(np.longdouble) + changes).astype(np.float64)
+        values = from_units(multiples, decimals)
+    else:
+        values = published_values(problem, changes * unit)
+    result = Adjustment(
+        problem=problem,
+        values=values,
+        weights=cost,
+        sensitive_limit=chosen.sensitive_limit,
+        preserved=tuple(kept),
+        bound_certificate=None if answer is None else answer.certificate,
+        bound=0.0,
+        seconds=0.0,
+        decimals=decimals,
+        integer=is_whole,
+        notes=() if answer is None else answer.notes,
+        distance=chosen.distance,
+    )
+    proved = result.proved_bound()
+    # The table itself shows that no bound is above its loss.
+    result = replace(result, bound=min(proved, result.loss))
+    result.check(proved)
+    return replace(result, seconds=time.monotonic() - started)
+
+
+def _answered(
+    question: Question, chosen: _Choices, statistics: list[Preserve], deadline: float
+) -> Answer | None:
+    """Answer a question, in parts if there are any; None if nothing has to change."""
+    problem = question.problem
+    kept = all(abs(row.target) <= row.slack for row in question.preserved)
+    if not problem.n_sensitive and kept:
+        return None
+    if _are_free(chosen.directions) and question.distance != "Linf" and not statistics:
+        part = parts_of(problem, question.room)
+        if len(np.unique(part[problem.sensitive & (part >= 0)])) > 1:
+            return _answered_in_parts(question, chosen, part, deadline)
+    return _answer(question, chosen, statistics, deadline)
+
+
+def _answer(
+    question: Question, chosen: _Choices, statistics: Sequence[Preserve], deadline: float
+) -> Answer:
+    started = time.monotonic()
+    distance, directions = question.distance, chosen.directions
+    variance = [statistic for statistic in statistics if isinstance(statistic, Variance)]
+    whole = bool(question.problem.table.integer) and chosen.integer is not False
+    whole &= distance == "L1" and not variance
+    model = AdjustmentModel(
+        question.problem,
+        question.weights,
+        question.room,
+        question.preserved,
         free=_are_free(directions),
         maximum=distance == "Linf",
     )
     searched = 1 - WHOLE_SHARE if whole else FIRST_SHARE[distance]
-    search = DirectionSearch(model, started + searched * time_limit, chosen.progress)
+    seconds = searched * (deadline - started)
+    search = DirectionSearch(model, started + seconds, chosen.progress)
     chosen.searches.append(search)
     fixed = _fixed_directions(model, directions)
     if fixed is not None:
@@ -235,105 +377,65 @@ def _adjust(problem: ProtectionProblem, chosen: _Choices, time_limit: float) -> 
         except KeyboardInterrupt:
             search.notes.append("interrupted: best adjustment so far")
     if search.best is None:
-        raise _infeasible(model, search, fixed)
-    if distance == "L1":
-        _break_ties(model, search, max(started + time_limit - time.monotonic(), 1.0), whole)
-    z = _whole_changes(model, search, started + time_limit) if whole else None
-    if z is None and whole and integer:
-        raise SolverError(
-            "No adjustment in whole numbers was found for the best directions. Raise "
-            "`time_limit`, or pass integer=False."
-        )
-    whole = z is not None
-    deadline = started + time_limit
+        raise _infeasible(question, model, search, fixed, deadline)
+    z: npt.NDArray[np.longdouble] | Integers | None = None
     squares: SquaresBound | None = None
+    if distance == "L1" and not variance:
+        _break_ties(model, search, max(deadline - time.monotonic(), 1.0))
+        z = _whole_changes(model, search, deadline) if whole else None
+        if z is None and chosen.integer:
+            raise SolverError(
+                "No adjustment in whole numbers was found for the best directions. Raise "
+                "`time_limit`, or pass integer=False."
+            )
+    is_whole = z is not None
     if distance == "L2":
         z, squares = _least_squares(model, search, fixed, deadline)
     elif distance == "Linf":
         z = _least_sum(model, search, fixed, deadline)
     elif z is None:
-        z = _refined(model, _snapped(model, model.changes(search.best.x)))
+        z = additive_changes(model, model.changes(search.best.x), deadline)
     if variance:
-        z = _with_variance(model, z, variance[0], deadline)
-    kept: list[PreservedRow | PreservedVariance] = [
-        *rows,
-        *(statistic.kept(problem) for statistic in variance),
-    ]
-    certificate, bound = (
-        (squares, squares.verify()) if squares else _certificate(model, search, fixed)
-    )
-    result = Adjustment(
-        problem=problem,
-        values=problem.table.values + z,
-        weights=cost,
-        room=room,
-        preserved=tuple(kept),
-        bound_certificate=certificate,
-        bound=bound,
-        seconds=time.monotonic() - started,
-        integer=whole,
-        notes=tuple(search.notes),
-        distance=distance,
-    )
-    result.verify()
-    return result
+        near = np.asarray(z, dtype=np.float64)
+        z = _with_variance(model, near, variance[0], fixed, deadline).astype(np.longdouble)
+    certificate = squares or _certificate(model, search, fixed)
+    return Answer(np.asarray(z, dtype=np.longdouble), is_whole, certificate, tuple(search.notes))
 
 
-def _adjust_parts(
-    problem: ProtectionProblem, chosen: _Choices, room: Room, part: Integers, time_limit: float
-) -> Adjustment:
-    """Adjust parts that no relation connects, and put them together."""
-    started = time.monotonic()
-    cost = _cost(problem, chosen.weights)
+def _answered_in_parts(
+    question: Question, chosen: _Choices, part: Integers, deadline: float
+) -> Answer:
+    """Answer for parts that no relation connects, and put the answers together."""
     interrupted = threading.Event()
 
-    def adjusted(alone: ProtectionProblem, seconds: float) -> Adjustment:
-        return _adjust(
-            alone, replace(chosen, weights=cost), 0.0 if interrupted.is_set() else seconds
-        )
+    def answered(alone: Question, seconds: float) -> Answer:
+        left = 0.0 if interrupted.is_set() else seconds
+        return _answer(alone, chosen, (), time.monotonic() + left)
 
     def stop() -> None:
         interrupted.set()
         for search in chosen.searches:
             search.stop()
 
-    found = adjust_parts(problem, part, adjusted, time_limit, stop)
-    values = problem.table.values.copy()
-    own_room = [array.copy() for array in (room.up, room.down, room.up_level, room.down_level)]
-    for number, result in found:
-        own = part == number
-        values[own] = result.values[own]
-        of_part = (result.room.up, result.room.down, result.room.up_level, result.room.down_level)
-        for array, those in zip(own_room, of_part, strict=True):
-            array[own] = those[own]
-    room = Room(*own_room)
-    certificate = PartsBound(
-        problem, room, np.array([number for number, _ in found]), _own_certificates(found)
-    )
-    joined = Adjustment(
-        problem=problem,
-        values=values,
-        weights=cost,
-        room=room,
-        preserved=(),
-        bound_certificate=certificate,
-        bound=sum(result.bound for _, result in found),
-        seconds=time.monotonic() - started,
-        integer=all(result.integer for _, result in found),
-        notes=(
+    found = adjust_parts(question, part, answered, deadline - time.monotonic(), stop)
+    changes = np.zeros(len(part), dtype=np.longdouble)
+    for number, answer in found:
+        changes[part == number] = answer.changes[part == number]
+    return Answer(
+        changes,
+        all(answer.is_whole for _, answer in found),
+        PartsBound(tuple(number for number, _ in found), _own_certificates(found)),
+        (
             f"{len(found)} parts that no relation connects were adjusted apart",
             *(["interrupted: best adjustment so far"] if interrupted.is_set() else []),
         ),
-        distance=chosen.distance,
     )
-    joined.verify()
-    return joined
 
 
 def _own_certificates(
-    found: list[tuple[int, Adjustment]],
+    found: list[tuple[int, Answer]],
 ) -> tuple[DistanceBound | SquaresBound, ...]:
-    certificates = [result.bound_certificate for _, result in found]
+    certificates = [answer.certificate for _, answer in found]
     return tuple(one for one in certificates if not isinstance(one, PartsBound))
 
 
@@ -341,14 +443,10 @@ def _are_free(directions: Directions) -> bool:
     return isinstance(directions, str) and directions == "search"
 
 
-def _check(
-    problem: ProtectionProblem,
-    distance: Distance,
-    sensitive_limit: float | None,
-    integer: bool | None,
-    variance: list[Variance],
-) -> None:
+def _check(problem: ProtectionProblem, chosen: _Choices, variance: list[Variance]) -> None:
     """Refuse what does not go together."""
+    distance, integer = chosen.distance, chosen.integer
+    sensitive_limit = chosen.sensitive_limit
     known = get_args(Distance)
     if distance not in known:
         raise InputError(f"`distance` is {distance!r}.{suggestion(str(distance), known)}")
@@ -378,27 +476,6 @@ def _cost(problem: ProtectionProblem, weights: WeightRule | str | npt.ArrayLike)
     if cost.shape != problem.table.values.shape or not np.all(np.isfinite(cost) & (cost >= 0)):
         raise InputError("`weights` must be a rule, or one finite number >= 0 for each cell.")
     return cost
-
-
-def _all_whole(problem: ProtectionProblem) -> bool:
-    """Whether values, levels of sensitive cells and finite bounds are whole numbers."""
-    sensitive = problem.sensitive
-    numbers = [
-        problem.lower_protection[sensitive],
-        problem.upper_protection[sensitive],
-        problem.lower_bound[np.isfinite(problem.lower_bound)],
-        problem.upper_bound[np.isfinite(problem.upper_bound)],
-    ]
-    return bool(problem.table.integer) and all(np.all(part == np.rint(part)) for part in numbers)
-
-
-def _finite_room(problem: ProtectionProblem, room: Room) -> Room:
-    """Replace infinite rooms by ones that no sensible adjustment reaches."""
-    levels = np.concatenate([room.up_level, room.down_level])
-    far = 10 * float(np.abs(problem.table.values).max(initial=0)) + 100 * float(levels.sum())
-    return Room(
-        np.minimum(room.up, far), np.minimum(room.down, far), room.up_level, room.down_level
-    )
 
 
 def _fixed_directions(model: AdjustmentModel, given: Directions) -> Floats | None:
@@ -433,25 +510,35 @@ def _fixed_directions(model: AdjustmentModel, given: Directions) -> Floats | Non
 
 
 def _infeasible(
-    model: AdjustmentModel, search: DirectionSearch, fixed: Floats | None
+    question: Question,
+    model: AdjustmentModel,
+    search: DirectionSearch,
+    fixed: Floats | None,
+    deadline: float,
 ) -> TablecloakError:
     """Return the error that fits: proved infeasible, or merely not found."""
-    program = model.program
+    loosened = model.loosened()
+    program = model.program if fixed is None else model.directed(fixed)
     if fixed is not None:
-        program = model.directed(fixed)
-    found = find_infeasibility(program)
-    if not found.confirmed and search.bound == np.inf:
-        return ModelError(
-            "No choice of directions satisfies all levels, bounds, capacities and statistics "
-            "(proved by a complete search). Raise `sensitive_limit`, widen bounds or capacities, "
-            "or preserve fewer statistics.",
-            cells=np.flatnonzero(model.problem.sensitive),
-        )
-    if not found.confirmed:
-        return SolverError(
-            "No adjustment was found, and none was proved to be impossible. Raise `time_limit`, "
-            "or relax `preserve`, capacities or levels."
-        )
+        loosened = model.directed(fixed, loosened)
+    try:
+        left = max(deadline - time.monotonic(), NAMING_SECONDS)
+        found = find_infeasibility(program, time_limit=left)
+    except SolverError:
+        return _not_found()
+    is_empty = proves_infeasible(loosened, found.duals)
+    if not is_empty and search.bound == np.inf:
+        # What is impossible for numbers loosened by their rounding is impossible.
+        proof = DistanceBound.from_model(search.proved, search.tree, np.empty(0))
+        if proof.verify(question) == np.inf:
+            return ModelError(
+                "No choice of directions satisfies all levels, bounds, capacities and statistics "
+                "(proved by a complete search). Raise `sensitive_limit`, widen bounds or "
+                "capacities, or preserve fewer statistics.",
+                cells=np.flatnonzero(model.problem.sensitive),
+            )
+    if not is_empty:
+        return _not_found()
     worst = np.argsort(-found.shortfall)[:5]
     worst = worst[found.shortfall[worst] > 1e-7]
     touched = np.unique(program.matrix[worst, :].indices)
@@ -471,9 +558,16 @@ def _infeasible(
     )
 
 
+def _not_found() -> SolverError:
+    return SolverError(
+        "No adjustment was found, and none was proved to be impossible. Raise `time_limit`, "
+        "or relax `preserve`, capacities or levels."
+    )
+
+
 def _least_sum(
     model: AdjustmentModel, search: DirectionSearch, fixed: Floats | None, deadline: float
-) -> Floats:
+) -> npt.NDArray[np.longdouble]:
     """Of all adjustments with the maximum found, one with a small sum."""
     assert search.best is not None
     found = model.changes(search.best.x)
@@ -482,112 +576,77 @@ def _least_sum(
     reach = np.full(len(weights), np.inf)
     reach[weights > 0] = largest / weights[weights > 0]
     near = replace(room, up=np.minimum(room.up, reach), down=np.minimum(room.down, reach))
-    second = AdjustmentModel(model.problem, weights, near, model.preserved, free=fixed is None)
-    again = DirectionSearch(second, max(deadline, time.monotonic() + 1.0))
-    again.given(model.directions(search.best.x))
-    if fixed is None:
-        again.start()
-        again.improve(for_proof=False)
-    z = found if again.best is None else second.changes(again.best.x)
-    return _refined(second, _snapped(second, z))
+    try:
+        second = AdjustmentModel(model.problem, weights, near, model.preserved, free=fixed is None)
+        again = DirectionSearch(second, max(deadline, time.monotonic() + 1.0))
+        again.given(second.directions_of(found))
+        if fixed is None:
+            again.start()
+            again.improve(for_proof=False)
+        if again.best is not None:
+            return additive_changes(second, second.changes(again.best.x), deadline)
+    except (ModelError, SolverError):
+        # At the maximum itself there is no room for rounding.
+        pass
+    return additive_changes(model, found, deadline)
 
 
 def _least_squares(
     model: AdjustmentModel, search: DirectionSearch, fixed: Floats | None, deadline: float
-) -> tuple[Floats, SquaresBound]:
+) -> tuple[npt.NDArray[np.longdouble], SquaresBound]:
     """Least squares, from directions that are best for sums, or all alike."""
     assert search.best is not None
     known = float(np.dot(model.weights, model.changes(search.best.x) ** 2))
-    squares = SquaresModel(model.problem, model.weights, model.room, model.preserved, known)
+    squares = SquaresModel(
+        model.problem, model.weights, model.room, model.preserved, known, model.independent
+    )
     low, high = model.allowed()
     starts = [model.directions(search.best.x), high, low] if fixed is None else [fixed]
     found = minimise_squares(squares, starts, (low, high), free=fixed is None, deadline=deadline)
     if found is None:
-        raise SolverError(
-            "The quadratic program was not solved in time. Raise `time_limit`, or take the "
-            "distance L1."
+        # A table with a small sum is an answer too; without multipliers each cell proves its own.
+        z = model.changes(search.best.x)
+        search.notes.append("no quadratic program was solved: the table has a small sum instead")
+        nothing = np.zeros(len(squares.row_lower))
+        return additive_changes(model, z, deadline), SquaresBound(
+            squares.independent, nothing, fixed
         )
     z, certificate, note = found
     search.notes.append(note)
-    return _refined(model, _snapped(model, z)), certificate
+    return additive_changes(model, z, deadline), certificate
 
 
-def _break_ties(
-    model: AdjustmentModel, search: DirectionSearch, time_limit: float, whole: bool
-) -> None:
+def _break_ties(model: AdjustmentModel, search: DirectionSearch, time_limit: float) -> None:
     """Of equally good tables prefer one in which sensitive cells move least, but a whole one."""
     assert search.best is not None
     found = search.with_broken_ties(time_limit)
     if found is None:
         return
-    old, new = (_snapped(model, model.changes(x)) for x in (search.best.x, found.x))
-    was_whole = whole and _is_whole_solution(model, old, np.rint(old))
-    if not was_whole or _is_whole_solution(model, new, np.rint(new)):
+    before, after = (model.changes(x) for x in (search.best.x, found.x))
+    if not is_near_whole(model, before) or is_near_whole(model, after):
         search.best = found
 
 
 def _whole_changes(
     model: AdjustmentModel, search: DirectionSearch, deadline: float
-) -> Floats | None:
+) -> Integers | None:
     """Changes in whole numbers for the best directions; None if none were found."""
     assert search.best is not None
-    z = _snapped(model, model.changes(search.best.x))
-    rounded = np.rint(z)
-    if _is_whole_solution(model, z, rounded):
-        return rounded
-    search.notes.append("whole numbers needed a program of their own")
-    found = search.whole(max(deadline - time.monotonic(), 10.0))
+    z = model.changes(search.best.x)
+    if not is_near_whole(model, z):
+        search.notes.append("whole numbers needed a program of their own")
+    found = whole_changes(model, z, max(deadline, time.monotonic() + 10.0))
     if found is None:
         search.notes.append("no adjustment in whole numbers was found")
-        return None
-    return np.rint(model.changes(found.x))
-
-
-def _snapped(model: AdjustmentModel, z: Floats) -> Floats:
-    """Set changes that are at a level, at the end of their room or at 0 exactly there."""
-    near = 1e-9 * model.problem.unit + 8 * np.spacing(np.abs(z))
-    room = model.room
-    for target in (room.up_level, -room.down_level, room.up, -room.down, np.zeros_like(z)):
-        z = np.where(np.abs(z - target) <= near, target, z)
-    return z
-
-
-def _is_whole_solution(model: AdjustmentModel, z: Floats, rounded: Floats) -> bool:
-    if np.any(np.abs(z - rounded) > 1e-4):
-        return False
-    additive = not np.any(model.problem.table.relations @ rounded)
-    inside = np.all((rounded <= model.room.up) & (-rounded <= model.room.down))
-    kept = all(row.error(model.problem, rounded) <= 1e-9 for row in model.preserved)
-    return bool(additive and inside and kept)
-
-
-def _refined(model: AdjustmentModel, z: Floats) -> Floats:
-    """Spread what a relation is still off over cells that have room on both sides."""
-    problem, room = model.problem, model.room
-    rows: list[PreservedRow] = model.preserved
-    residual = problem.table.relations @ z
-    if np.max(np.abs(residual), initial=0.0) <= 1e-13 * problem.unit:
-        return z
-    margin = 1e-6 * problem.unit
-    level = np.where(z > 0, room.up_level, room.down_level)
-    free = (z < room.up - margin) & (-z < room.down - margin)
-    free &= ~problem.sensitive | (np.abs(z) > level + margin)
-    cells = np.flatnonzero(free)
-    if not len(cells):
-        return z
-    matrix = problem.table.relations[:, cells]
-    correction = lsqr(matrix, -residual, atol=1e-15, btol=1e-15)[0]
-    if np.max(np.abs(correction), initial=0.0) > margin / 2:
-        return z
-    better = z.copy()
-    better[cells] += correction
-    worse = any(row.error(problem, better) > 1e-9 for row in rows)
-    smaller = np.max(np.abs(problem.table.relations @ better)) < np.max(np.abs(residual))
-    return z if worse or not smaller else better
+    return found
 
 
 def _with_variance(
-    model: AdjustmentModel, z: Floats, variance: Variance, deadline: float
+    model: AdjustmentModel,
+    z: Floats,
+    variance: Variance,
+    fixed: Floats | None,
+    deadline: float,
 ) -> Floats:
     """Change what was found so that the variance stays, with its directions or others.
 
@@ -597,7 +656,8 @@ def _with_variance(
     problem = model.problem
     kept = variance.kept(problem)
     best: Floats | None = None
-    for directions in _choices(model, z, variance, deadline):
+    given = [] if fixed is None else [fixed]
+    for directions in given or _choices(model, z, variance, deadline):
         found = _on_line(model, directions, variance, kept, deadline)
         if found is not None and (best is None or _loss(model, found) < _loss(model, best)):
             best = found
@@ -657,7 +717,13 @@ def _on_line(
             problem, model.weights, model.room, [*model.preserved, *rows], like=model
         )
         found = DirectionSearch(local, deadline).fixed(directions)
-        return None if found is None else _refined(local, _snapped(local, local.changes(found.x)))
+        if found is None:
+            return None
+        try:
+            exact = additive_changes(local, local.changes(found.x), deadline)
+        except SolverError:
+            return None
+        return exact.astype(np.float64)
 
     start = solved([])
     if start is None:
@@ -698,12 +764,12 @@ def _between(near: Floats, far: Floats, excess: Callable[[Floats], float]) -> Fl
 
 def _certificate(
     model: AdjustmentModel, search: DirectionSearch, fixed: Floats | None
-) -> tuple[DistanceBound, float]:
-    """The best proof of a lower bound, and what it is expected to prove."""
-    proved, solution = search.proved, search.root
+) -> DistanceBound:
+    """The best proof of a lower bound."""
     if search.tree is not None:
-        return DistanceBound(proved, search.tree, np.empty(0)), model.loss(search.bound)
-    program = proved.program if fixed is None else model.directed(fixed)
+        return DistanceBound.from_model(search.proved, search.tree, np.empty(0))
+    solution = search.root
     if solution is None:
-        solution = LinearSolver(program).solve()
-    return DistanceBound(proved, None, solution.duals, fixed), model.loss(solution.bound)
+        program = search.proved.program if fixed is None else model.directed(fixed)
+        solution = LinearSolver(program).solve(NAMING_SECONDS)
+    return DistanceBound.from_model(search.proved, None, solution.duals, fixed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,15 @@ import pandas as pd
 
 from tablecloak.cta.formulation import AdjustmentModel, Room
 from tablecloak.cta.parts import PartsBound
+from tablecloak.cta.precision import (
+    LEVEL_SHARE,
+    Deviation,
+    deviation,
+    last_unit,
+    moved_multiples,
+    near_bound,
+    shortfall,
+)
 from tablecloak.cta.preserve import (
     Moments,
     PreservedRow,
@@ -18,20 +26,25 @@ from tablecloak.cta.preserve import (
     moments,
     select,
 )
+from tablecloak.cta.question import Distance, Question
 from tablecloak.cta.squares import SquaresBound
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.branch import BranchTree
-from tablecloak.solve.certify import check_claim, dual_bound
+from tablecloak.solve.certify import dual_bound
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_order
 
 __all__ = ["Adjustment", "DistanceBound", "Measured"]
 
 Floats = npt.NDArray[np.float64]
-Distance = Literal["L1", "L2", "Linf"]
 
-TOLERANCE = 1e-7
-"""Accepted violation of relations and bounds, as a share of the median protection level."""
+TOO_NEAR = "are too near to their true values"
+
+CLAIMED = 1e-9
+"""Share of the loss by which a claimed bound may exceed what is proved."""
+
+STATISTICS = 1e-9
+"""Accepted error of a preserved statistic, as a share of the sum of its terms."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +56,10 @@ class Measured:
     relations, bounds, levels : float
         Largest violation of any relation, bound or capacity, and protection level.
     preserved : float
-        Largest violation of a preserved statistic, in median protection levels; of a variance,
-        as a share of it.
+        Largest violation of a preserved statistic, as a share of the sum of its terms; of a
+        variance, as a share of it.
     exact : bool
-        Whether all values are whole numbers, so that the check is free of rounding.
+        Whether all values are multiples of the last digit, so that the check is free of rounding.
     """
 
     relations: float
@@ -58,12 +71,14 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class DistanceBound:
-    """Proof that no adjustment of the model costs less than a bound.
+    """Proof that no adjustment costs less than a bound.
 
     Parameters
     ----------
-    model : AdjustmentModel
-        Rebuilt by the check from the problem.
+    independent : numpy.ndarray of int
+        Relations to which the multipliers refer.
+    balance : numpy.ndarray of int
+        Balance rows after all others.
     tree : BranchTree or None
         Search tree over the directions; None if multipliers of the relaxation suffice.
     duals : numpy.ndarray of float
@@ -72,19 +87,54 @@ class DistanceBound:
         Fixed directions to which the bound refers; None if they were free.
     """
 
-    model: AdjustmentModel
+    independent: npt.NDArray[np.int64]
+    balance: npt.NDArray[np.int64]
     tree: BranchTree | None
     duals: Floats
     directions: Floats | None = None
 
-    def verify(self) -> float:
-        """Return the bound on sum (or maximum) of w |z|, by sparse products alone."""
-        program = self.model.program
-        if self.tree is not None:
-            return self.model.loss(self.tree.verify(program))
-        if self.directions is not None:
-            program = self.model.directed(self.directions)
-        return self.model.loss(dual_bound(program, self.duals))
+    @classmethod
+    def from_model(
+        cls,
+        model: AdjustmentModel,
+        tree: BranchTree | None,
+        duals: Floats,
+        directions: Floats | None = None,
+    ) -> DistanceBound:
+        """Keep of a model what its program cannot be built anew without."""
+        return cls(model.independent, model.balance, tree, duals, directions)
+
+    def verify(self, question: Question, changes: Floats | None = None) -> float:
+        """Return the bound on sum (or maximum) of w |z|, by sparse products alone.
+
+        Parameters
+        ----------
+        question : Question
+            From which the program is built anew, with all numbers loosened by their rounding.
+        changes : numpy.ndarray of float, optional
+            Not needed.
+        """
+        del changes
+        model = AdjustmentModel(
+            question.problem,
+            question.weights,
+            question.room,
+            question.preserved,
+            free=self.directions is None,
+            maximum=question.distance == "Linf",
+            independent=self.independent,
+        )
+        if len(self.balance):
+            model = model.with_balance(self.balance)
+        program = model.loosened()
+        try:
+            if self.tree is not None:
+                return model.proved(self.tree.verify(program))
+            if self.directions is not None:
+                program = model.directed(self.directions, program)
+            return model.proved(dual_bound(program, self.duals))
+        except (ValueError, IndexError):
+            raise VerificationError("The proof does not fit the program of the problem.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +148,19 @@ class Adjustment:
         Adjusted values.
     weights : numpy.ndarray of float, shape (n_cells,)
         Cost of changing each cell by one unit.
-    room : Room
-        How far each cell was allowed to move.
+    sensitive_limit : float or None
+        Largest change of a sensitive cell, as a multiple of its level.
     preserved : tuple of PreservedRow or PreservedVariance
-    bound_certificate : DistanceBound, SquaresBound or PartsBound
+        Rows on changes in units of the last digit.
+    bound_certificate : DistanceBound, SquaresBound, PartsBound or None
+        None if the bound is 0, which holds since no weight is negative.
     bound : float
         Proved lower bound on the loss of any adjustment with the same room and statistics.
     seconds : float
+    decimals : int or None
+        Levels were rounded up and rooms down to multiples of 10^-decimals; None if not.
     integer : bool
-        Whether all values had to be whole numbers.
+        Whether all values had to be such multiples: for decimals = 0, whole numbers.
     notes : tuple of str
     distance : {"L1", "L2", "Linf"}, default="L1"
         What was made as small as possible, after the protection levels.
@@ -115,11 +169,12 @@ class Adjustment:
     problem: ProtectionProblem
     values: Floats
     weights: Floats
-    room: Room
+    sensitive_limit: float | None
     preserved: tuple[PreservedRow | PreservedVariance, ...]
-    bound_certificate: DistanceBound | SquaresBound | PartsBound
+    bound_certificate: DistanceBound | SquaresBound | PartsBound | None
     bound: float
     seconds: float
+    decimals: int | None
     integer: bool
     notes: tuple[str, ...] = field(default=())
     distance: Distance = "L1"
@@ -127,7 +182,17 @@ class Adjustment:
     @property
     def changes(self) -> Floats:
         """Adjusted minus true values."""
-        return self.values - self.problem.table.values
+        true = self.problem.table.values
+        moved = moved_multiples(true, self.values, self.decimals)
+        if moved is None:
+            return self.values - true
+        return np.asarray(moved * self.unit, dtype=np.float64)
+
+    @property
+    def is_changed(self) -> npt.NDArray[np.bool_]:
+        """Which values differ from the true ones by more than their own rounding."""
+        changed: npt.NDArray[np.bool_] = np.abs(self.changes) > near_bound(self.values, self.values)
+        return changed
 
     @property
     def loss(self) -> float:
@@ -154,69 +219,155 @@ class Adjustment:
         cells = select(self.problem, subset)  # type: ignore[arg-type]
         return moments(self.problem.table.values[cells], self.values[cells])
 
+    @property
+    def question(self) -> Question:
+        """What was asked, built anew from the problem."""
+        return Question.of(
+            self.problem,
+            decimals=self.decimals,
+            weights=self.weights,
+            limit=self.sensitive_limit,
+            preserved=[row for row in self.preserved if isinstance(row, PreservedRow)],
+            distance=self.distance,
+        )
+
+    @property
+    def room(self) -> Room:
+        """How far each cell may move, and sensitive ones must, in the unit of the table."""
+        room, unit = self.question.room, self.unit
+        return Room(
+            up=room.up * unit,
+            down=room.down * unit,
+            up_level=room.up_level * unit,
+            down_level=room.down_level * unit,
+            may_rise=room.may_rise,
+            may_fall=room.may_fall,
+        )
+
+    @property
+    def unit(self) -> float:
+        """Unit of rooms and preserved rows: the last digit, or 1."""
+        return 1.0 if self.decimals is None else last_unit(self.decimals)
+
+    @property
+    def _deviation(self) -> Deviation:
+        return deviation(self.problem.table, self.values, self.decimals)
+
+    def proved_bound(self) -> float:
+        """Return the bound on the loss that the certificate proves; no solver is called.
+
+        The program is built anew from the problem, with every number loosened by its own rounding,
+        so that the bound holds in exact arithmetic.
+        """
+        if self.bound_certificate is None:
+            return 0.0
+        changes = np.asarray(self._deviation.changes / self.unit, dtype=np.float64)
+        proved = self.bound_certificate.verify(self.question, changes)
+        # No weight is negative.
+        return max(proved * self.unit ** (2 if self.distance == "L2" else 1), 0.0)
+
     def verify(self) -> Measured:
         """Check table, levels, statistics and bound again; no solver is called.
 
         Guarantee: if this returns, the values satisfy every relation and every bound, frozen
-        cells are unchanged, and each sensitive cell lies at least its lower level below or its
-        upper level above the true value (all within `TOLERANCE` times the median level;
-        exactly, if the table is one of whole numbers). Proof: docs/guarantees.md, section 3.
+        cells are unchanged, and each sensitive cell lies at least its upper level above or its
+        lower level below the true value, on a side whose level is not 0. Where the table has a
+        last digit, relations hold exactly in it and levels up to 1e-9 of themselves; else a
+        relation may be off by 4 units in the last binary place of its own terms, and a bound by
+        4 of its value. Proof: docs/guarantees.md, section 3.
 
         Raises
         ------
         VerificationError
             Names the condition that fails, the cells, and by how much.
         """
-        problem, z = self.problem, self.changes
-        tolerance = 0.0 if self.integer else TOLERANCE * problem.unit
-        exact = bool(np.all(self.values == np.rint(self.values)))
-        if self.integer and not exact:
-            raise VerificationError("The table must have whole numbers, but some values are not.")
-        relations = self._relation_error()
-        if relations > max(tolerance, self._rounding()) and (not self.integer or relations > 0):
-            raise VerificationError(f"A relation of the adjusted table is off by {relations:g}.")
-        bounds = self._bound_error(z)
-        self._require(bounds, max(tolerance, self._rounding()), "move beyond their bounds")
-        moved = np.where(problem.frozen, np.abs(z), 0.0)
-        self._require(moved, 0.0, "are frozen but changed")
-        short = np.minimum(self.room.up_level - z, self.room.down_level + z)
-        short = np.where(problem.sensitive, np.maximum(short, 0.0), 0.0)
-        self._require(short, max(tolerance, self._rounding()), "are too near to their true values")
-        preserved = max((row.error(problem, z) for row in self.preserved), default=0.0)
-        if preserved > 1e-6:
-            raise VerificationError(f"A preserved statistic is off by {preserved:g}.")
-        check_claim(self.bound, self.bound_certificate.verify())
-        if self.bound > self.loss * (1 + 1e-6) + 1e-9:
+        return self.check(self.proved_bound())
+
+    def check(self, proved: float) -> Measured:
+        """Check all but the proof of the bound, which gave a given one. See `verify`."""
+        problem, found = self.problem, self._deviation
+        if self.integer and not found.in_last_digits:
             raise VerificationError(
-                f"The bound {self.bound:g} exceeds the loss {self.loss:g} of a table that exists."
+                f"The table must have multiples of {self.unit:g}, but some values are not."
+            )
+        off = found.relations > found.accepted
+        if np.any(off):
+            worst = int(np.argmax(np.where(off, found.relations, 0.0)))
+            raise VerificationError(
+                f"A relation of the adjusted table is off by {found.relations[worst]:g}: "
+                f"{problem.table.describe_relation(worst)}."
+            )
+        bounds = self._bound_error(found.changes.astype(np.float64))
+        self._require(bounds, "move beyond their bounds")
+        moved = np.abs(found.changes).astype(np.float64)
+        self._require(np.where(problem.frozen, moved, 0.0), "are frozen but changed")
+        self._require(shortfall(problem, found.changes), TOO_NEAR)
+        preserved = self._statistics_error(found)
+        proved_or_claimed = CLAIMED * abs(self.loss)
+        if not self.bound <= proved + proved_or_claimed:
+            raise VerificationError(
+                f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
+            )
+        if not max(self.bound, proved) <= self.loss + proved_or_claimed:
+            raise VerificationError(
+                f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists."
             )
         return Measured(
-            relations, float(bounds.max(initial=0)), float(short.max(initial=0)), preserved, exact
+            float(found.relations.max(initial=0)),
+            float(bounds.max(initial=0)),
+            0.0,
+            preserved,
+            found.in_last_digits,
         )
 
-    def _relation_error(self) -> float:
-        table = self.problem.table
-        values = self.values.astype(np.longdouble)
-        residual = table.relations.astype(np.longdouble) @ values - table.right_hand_side
-        return float(np.max(np.abs(residual), initial=0.0))
+    def _statistics_error(self, found: Deviation) -> float:
+        """Return the largest error of a statistic.
 
-    def _rounding(self) -> float:
-        """What the last binary digit of the largest value may cost in a relation."""
-        if self.integer:
-            return 0.0
-        largest = float(np.abs(self.values).max(initial=0))
-        return 64 * float(np.spacing(largest))
+        Raises
+        ------
+        VerificationError
+            If one is not kept.
+        """
+        worst, changes = 0.0, found.changes
+        values = None if self.integer else self.values / self.unit
+        for row in self.preserved:
+            if isinstance(row, PreservedRow):
+                error, accepted = row.error(changes / self.unit, values), STATISTICS
+            else:
+                error = row.error(self.problem, changes.astype(np.float64))
+                accepted = STATISTICS
+            if not error <= accepted:
+                raise VerificationError(f"A preserved statistic is off by {error:g} of its terms.")
+            worst = max(worst, error)
+        return worst
 
     def _bound_error(self, z: Floats) -> Floats:
-        sensitive = self.problem.sensitive
-        below = np.maximum(self.problem.lower_bound - self.values, 0)
-        above = np.maximum(self.values - self.problem.upper_bound, 0)
-        beyond = np.maximum(z - self.room.up, -z - self.room.down)
-        inside = np.where(sensitive & (self.room.up < self.room.up_level) & (z > 0), 0, beyond)
-        return np.maximum(np.maximum(below, above), np.maximum(inside, 0))
+        """By how much each cell lies beyond its bounds, capacity or limit; 0 where near enough."""
+        problem, x = self.problem, self.values
+        sensitive, limit = problem.sensitive, self.sensitive_limit
+        outside = np.zeros(len(x))
+        for bound, beyond in (
+            (problem.lower_bound, problem.lower_bound - x),
+            (problem.upper_bound, x - problem.upper_bound),
+        ):
+            outside = np.maximum(outside, np.where(beyond > near_bound(bound, x), beyond, 0.0))
+        reach = [problem.capacity_up, problem.capacity_down]
+        if limit is not None:
+            # A limit refers to levels rounded up to the last digit.
+            work, unit = self.question.problem, self.unit
+            levels = (work.upper_protection, work.lower_protection)
+            of_sensitive = [limit * level * unit for level in levels]
+        else:
+            of_sensitive = [np.full(len(x), np.inf)] * 2
+        for sign, capacity, own in zip((1, -1), reach, of_sensitive, strict=True):
+            most = np.where(sensitive, own, capacity)
+            noise = LEVEL_SHARE * np.where(np.isfinite(most), most, 0.0) + near_bound(x, x)
+            beyond = np.where(np.isinf(most), 0.0, sign * z - most)
+            outside = np.maximum(outside, np.where(beyond > noise, beyond, 0.0))
+        return outside
 
-    def _require(self, error: Floats, tolerance: float, what: str) -> None:
-        bad = np.flatnonzero(error > tolerance)
+    def _require(self, error: Floats, what: str) -> None:
+        bad = np.flatnonzero(error > 0)
         if len(bad):
             raise VerificationError(
                 f"{len(bad)} cells {what}: {listed(self.problem.table.labels(bad[:5]))} "
@@ -250,7 +401,7 @@ class Adjustment:
 
     def summary(self) -> str:
         """Say in one line what was changed, and how good that is."""
-        changed = int(np.sum(np.abs(self.changes) > TOLERANCE * self.problem.unit))
+        changed = int(np.sum(self.is_changed))
         found = self.moments() if self.problem.n_sensitive > 1 else None
         statistics = (
             f", sensitive cells: slope {found.slope:.2f}, correlation {found.correlation:.2f}"

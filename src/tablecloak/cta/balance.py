@@ -84,10 +84,13 @@ class BalanceRows:
         rest = csr_array((count, model.program.n_columns - 2 * part.shape[1] - levels.shape[1]))
         matrix = hstack([signed, signed, swing, rest], format="csr") @ diags_array(self._raw)
         largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
-        matrix = csr_array(diags_array(1 / largest) @ matrix)
+        # Divided by a power of two, coefficients are not rounded.
+        size = np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1])
+        matrix = csr_array(diags_array(1 / size) @ matrix)
         matrix.eliminate_zeros()
-        low = -(levels @ model.down_level) / largest
-        return matrix, low - ROUNDING * np.maximum(1.0, np.abs(low)), np.full(count, np.inf)
+        low = -(levels @ model.down_level) / size
+        both = abs(levels) @ (model.up_level + model.down_level) / size
+        return matrix, low - ROUNDING * np.maximum(1.0, both), np.full(count, np.inf)
 
     def _moved(self, x: Floats) -> Floats:
         """Return |z| of all groups of cells, as the columns have it."""

@@ -23,8 +23,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-CANCELLED = 1e-12
-"""Coefficient, as a share of the largest, that is what rounding left of 0."""
+CANCELLED = 1e-14
+"""Coefficient, as a share of its terms, that is what rounding left of 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,9 @@ class CoupledCells:
     def relations(self, relations: csr_array) -> csr_array:
         """Return relations between groups; those that say nothing are empty."""
         between = csr_array(relations @ self.spread)
-        largest = float(abs(relations).max()) if relations.nnz else 0.0
-        between.data[np.abs(between.data) <= CANCELLED * largest] = 0.0
+        # What rounding left of a sum that is 0, judged by the terms of that sum.
+        size = csr_array(abs(relations) @ abs(self.spread))
+        between = csr_array(between.multiply(abs(between) > CANCELLED * size))
         between.eliminate_zeros()
         between.sort_indices()
         return between
@@ -99,6 +100,11 @@ class CoupledCells:
     def largest(self, upward: Floats, downward: Floats) -> tuple[Floats, Floats]:
         """Return the largest over the cells of each group, of what holds up and down for cells."""
         return self._over_cells(np.maximum, 0.0, upward, downward)
+
+    def everywhere(self, upward: Flags, downward: Flags) -> tuple[Flags, Flags]:
+        """Return whether something holds for all cells of each group, as it moves up and down."""
+        least = self.least(upward.astype(np.float64), downward.astype(np.float64))
+        return least[0] > 0, least[1] > 0
 
     def _over_cells(
         self, chosen: np.ufunc, start: float, upward: Floats, downward: Floats

@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.cta.adjustment import TOLERANCE, Adjustment
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.precision import near_bound
 from tablecloak.errors import VerificationError, listed
 from tablecloak.tables.published import published_intervals
 
@@ -62,7 +63,7 @@ class CoveringIntervals:
         """
         problem, a = self.adjustment.problem, self.adjustment.problem.table.values
         below, above = _to_hold(self.adjustment)
-        tolerance = TOLERANCE * problem.unit
+        tolerance = near_bound(below, above)
         allowed = np.maximum(below, np.minimum(problem.lower_bound, a))
         bad = np.flatnonzero(
             (self.lower > allowed + tolerance)
@@ -134,7 +135,7 @@ def covering_intervals(adjustment: Adjustment) -> CoveringIntervals:
     """
     problem, a = adjustment.problem, adjustment.problem.table.values
     low, high = _to_hold(adjustment)
-    moved = (np.abs(adjustment.changes) > TOLERANCE * problem.unit) | problem.sensitive
+    moved = adjustment.is_changed | problem.sensitive
     lower, upper = a.copy(), a.copy()
     lower[moved], upper[moved] = _steps(low[moved], high[moved], ROOM * (high - low)[moved])
     lower = np.where(problem.forced, problem.lower_bound, lower)

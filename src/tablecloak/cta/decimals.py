@@ -81,8 +81,7 @@ def in_decimals(found: Adjustment, *, time_limit: float = 60.0) -> Adjustment:
         rounded = replace(
             found,
             values=values,
-            preserved=tuple(_within(kept, last / 2) for kept in found.preserved),
-            integer=decimals <= 0,
+            preserved=tuple(_within(kept, last / found.unit / 2) for kept in found.preserved),
             notes=(f"rounded to {decimals} decimals, as the true values have", *found.notes),
         )
         rounded = replace(rounded, bound=min(rounded.bound, rounded.loss))
@@ -157,8 +156,9 @@ class _Grid:
         sides.append((table.relations, side, side))
         for kept in self.found.preserved:
             if isinstance(kept, PreservedRow):
-                slack = max(kept.slack / self.last, 0.5)
-                middle = kept.target / self.last - float(kept.coefficients @ start)
+                unit = self.found.unit / self.last
+                slack = max(kept.slack * unit, 0.5)
+                middle = kept.target * unit - float(kept.coefficients @ start)
                 ends = np.array([middle - slack]), np.array([middle + slack])
                 sides.append((csr_array(kept.coefficients[None, :]), *ends))
         rows = csr_array(vstack([part for part, _, _ in sides], format="csr"))

@@ -16,7 +16,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, diags_array
 
 from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.formulation import AdjustmentModel
@@ -82,14 +81,14 @@ BALANCE_ROUNDS = 20
 PRICED = 1e-7
 """Scaled reduced cost or multiplier from which on a column or row must stay where it is."""
 
+LEAST_SECONDS = 2.0
+"""Seconds for one program with given directions, even where time is up."""
+
 TIED = 1e-9
 """Relative difference between values that count as equal."""
 
 _NONE = np.empty(0)
 _NO_ROWS = np.empty(0, dtype=np.int64)
-
-WHOLE_REACH = (4.0, 100.0)
-"""How far from the fractional point whole numbers are sought, one after the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +193,8 @@ class DirectionSearch:
         )
 
     def _with(self, directions: Floats, time_limit: float, *, confirm: bool = True) -> Solution:
-        """Solve with given directions."""
+        """Solve with given directions; simplex methods are known to go round in circles."""
+        time_limit = min(time_limit, max(self._left(1.0), LEAST_SECONDS))
         if self.is_anew:
             return self._anew(directions, time_limit, confirm=confirm)
         columns, *ends = self.model.direction_bounds(directions)
@@ -232,7 +232,7 @@ class DirectionSearch:
             if self.best is not None and time.monotonic() > self.deadline:
                 return
             self.fixed(directions)
-        if self.best is None and self.model.preserved:
+        if self.best is None and self.model.preserved and not self.model.elastic:
             self._start_elastic(0.6)
 
     def _best_proof(self, solutions: Sequence[Solution | None]) -> Solution:
@@ -496,50 +496,3 @@ class DirectionSearch:
         found = Found(second.x, program.objective(second.x))
         is_as_good = found.value <= self.best.value + TIED * max(1.0, abs(self.best.value))
         return found if is_as_good else None
-
-    def whole(self, time_limit: float) -> Found | None:
-        """Solve with the best directions and all changes whole numbers.
-
-        Relations of two-dimensional tables give whole numbers by themselves; in more
-        dimensions they have to be asked for. They are sought near the fractional point: whole
-        columns with large ranges are slow, and have made HiGHS break off.
-        """
-        assert self.best is not None
-        for reach in WHOLE_REACH:
-            solution = self._whole_within(reach, time_limit / len(WHOLE_REACH))
-            if solution is not None:
-                return solution
-        return None
-
-    def _whole_within(self, reach: float, time_limit: float) -> Found | None:
-        assert self.best is not None
-        program, scaling, columns = (
-            self.model.program,
-            self.model.scaling,
-            self.model.direction_columns,
-        )
-        # Whole numbers are whole in the table's own unit, so the lengths go back to it.
-        near = scaling.point(self.best.x)
-        lower = np.maximum(program.lower * scaling.column, np.floor(near) - reach)
-        upper = np.minimum(program.upper * scaling.column, np.ceil(near) + reach)
-        lower[columns] = upper[columns] = self.model.directions(self.best.x)
-        length = self.model.problem.unit
-        raw = replace(
-            program,
-            cost=program.cost / scaling.column * length,
-            matrix=csr_array(program.matrix @ diags_array(1 / scaling.column)),
-            lower=lower,
-            upper=np.maximum(upper, lower),
-            integral=np.ones(program.n_columns, dtype=bool),
-        )
-        # The fractional point tells how good a whole one can be at most.
-        value = self.best.value * length
-        target = value + 1e-5 * abs(value)
-        try:
-            solution = solve(raw, time_limit=time_limit, gap=1e-4, target=target)
-        except SolverError:
-            return None
-        if not len(solution.x):
-            return None
-        x = solution.x / scaling.column
-        return Found(x, program.objective(x))

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.coupled import CoupledCells
+from tablecloak.cta.precision import near_bound
 from tablecloak.cta.preserve import PreservedRow
 from tablecloak.errors import ModelError, listed
 from tablecloak.solve.independent import independent_rows
@@ -46,13 +47,26 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["AdjustmentModel", "Room", "coupled_room", "room_of", "sensitive_groups"]
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MISSED = 1000.0
 """Price of missing a statistic by one unit, in median weights."""
 
-ROUNDING = 1e-8
-"""By how much a level may exceed what a group of cells can move, in median levels."""
+ROUNDING = float(np.finfo(np.float64).eps)
+"""Relative error of one sum or product."""
+
+EPSILON = 8 * float(np.finfo(np.float64).eps)
+"""Relative error that sums and differences of a few numbers may have, with some to spare."""
+
+SMALL, LARGE = 1e-3, 1e4
+"""Smallest size of a cell, and largest level, in the units in which they are measured."""
+
+LARGEST_REACH = 1e10
+"""Largest change of a cell in the unit in which it is measured, unless that is the common one."""
+
+SHARE_OF_VALUE = 0.1
+"""Change of a cell that is not sensitive, as a share of its value, that counts as its size."""
 
 ENUMERATED_SIGNS = 14
 """Sensitive cells in a relation up to which all directions are enumerated (2^14 sums)."""
@@ -68,16 +82,44 @@ class Room:
         Largest change in each direction; 0 for frozen cells.
     up_level, down_level : numpy.ndarray of float, shape (n_cells,)
         UPL and LPL of sensitive cells, 0 for others.
+    may_rise, may_fall : numpy.ndarray of bool, shape (n_cells,), optional
+        Whether a sensitive cell is safe above and below: where its level is not 0. By default
+        both for all cells.
     """
 
     up: Floats
     down: Floats
     up_level: Floats
     down_level: Floats
+    may_rise: Flags = None  # type: ignore[assignment]
+    may_fall: Flags = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for name in ("may_rise", "may_fall"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.ones(len(self.up), dtype=bool))
+
+    @property
+    def is_stuck(self) -> Flags:
+        """Which cells can move neither up nor down as far as they must."""
+        can_rise = self.may_rise & (self.up >= self.up_level)
+        can_fall = self.may_fall & (self.down >= self.down_level)
+        stuck: Flags = ~can_rise & ~can_fall
+        return stuck
+
+    def of_part(self, own: Flags) -> Room:
+        """Return the room if all other cells are frozen."""
+        return replace(
+            self,
+            up=np.where(own, self.up, 0.0),
+            down=np.where(own, self.down, 0.0),
+            up_level=np.where(own, self.up_level, 0.0),
+            down_level=np.where(own, self.down_level, 0.0),
+        )
 
 
 def room_of(
-    problem: ProtectionProblem, *, limit: float | None, integer: bool, strict: bool = True
+    problem: ProtectionProblem, *, limit: float | None, whole: bool = False, strict: bool = True
 ) -> Room:
     """Combine bounds, capacities and limits.
 
@@ -87,8 +129,8 @@ def room_of(
     limit : float or None
         Largest change of a sensitive cell as a multiple of its level, at least 1; None leaves
         it to the external bounds.
-    integer : bool
-        Whether changes must be whole numbers: levels are rounded up, rooms down.
+    whole : bool, default=False
+        Whether changes are whole numbers, so that limits are rounded down.
     strict : bool, default=True
         Whether every sensitive cell must be able to move far enough one way.
 
@@ -98,28 +140,38 @@ def room_of(
         If a sensitive cell can move neither up nor down far enough; names the cells.
     """
     values, sensitive = problem.table.values, problem.sensitive
-    up, down = problem.upper_bound - values, values - problem.lower_bound
-    up = np.where(sensitive, up, np.minimum(up, problem.capacity_up))
-    down = np.where(sensitive, down, np.minimum(down, problem.capacity_down))
     up_level = np.where(sensitive, problem.upper_protection, 0.0)
     down_level = np.where(sensitive, problem.lower_protection, 0.0)
-    if integer:
-        up_level, down_level = np.ceil(up_level - 1e-9), np.ceil(down_level - 1e-9)
+    up = _distance(problem.upper_bound, values, up_level)
+    down = _distance(problem.lower_bound, values, down_level)
+    up = np.where(sensitive, up, np.minimum(up, problem.capacity_up))
+    down = np.where(sensitive, down, np.minimum(down, problem.capacity_down))
     if limit is not None:
         up = np.where(sensitive, np.minimum(up, limit * up_level), up)
         down = np.where(sensitive, np.minimum(down, limit * down_level), down)
-    if integer:
-        up, down = np.floor(up + 1e-9), np.floor(down + 1e-9)
+        if whole:
+            up, down = np.floor(up), np.floor(down)
     up, down = np.where(problem.frozen, 0.0, up), np.where(problem.frozen, 0.0, down)
-    stuck = np.flatnonzero(sensitive & (up < up_level) & (down < down_level))
+    may_rise, may_fall = ~sensitive | (up_level > 0), ~sensitive | (down_level > 0)
+    room = Room(up, down, up_level, down_level, may_rise, may_fall)
+    stuck = np.flatnonzero(sensitive & room.is_stuck)
     if strict and len(stuck):
         raise ModelError(
             f"{len(stuck)} sensitive cells can move neither up nor down as far as their protection "
-            f"levels ask: {listed(problem.table.labels(stuck[:5]))}. Widen their external bounds "
-            f"or lower their levels.",
+            f"levels ask (a side with the level 0 is no way out): "
+            f"{listed(problem.table.labels(stuck[:5]))}. Widen their external bounds or lower "
+            f"their levels.",
             cells=stuck,
         )
-    return Room(up, down, up_level, down_level)
+    return room
+
+
+def _distance(bound: Floats, values: Floats, level: Floats) -> Floats:
+    """Distance to a bound; a level beyond it by no more than their rounding is within reach."""
+    distance = np.abs(bound - values)
+    near = (distance < level) & (distance >= level - near_bound(bound, values))
+    found: Floats = np.where(near, level, distance)
+    return found
 
 
 def coupled_room(problem: ProtectionProblem, room: Room) -> tuple[CoupledCells, Room]:
@@ -135,12 +187,11 @@ def coupled_room(problem: ProtectionProblem, room: Room) -> tuple[CoupledCells, 
     coupled = CoupledCells.find(problem.table.relations, movable, problem.sensitive)
     up, down = coupled.least(room.up, room.down)
     up_level, down_level = coupled.largest(room.up_level, room.down_level)
-    # Levels that were lowered to what is possible may lie a rounding error above it.
-    near = ROUNDING * problem.unit
-    up = np.where((up < up_level) & (up >= up_level - near), up_level, up)
-    down = np.where((down < down_level) & (down >= down_level - near), down_level, down)
-    stuck = np.append((up < up_level) & (down < down_level), True)[coupled.group]
-    stuck &= problem.sensitive & (room.up_level > 0) & (room.down_level > 0)
+    may_rise, may_fall = coupled.everywhere(room.may_rise, room.may_fall)
+    # A side on which one of them is not safe is no way out for any.
+    up_level, down_level = np.where(may_rise, up_level, 0.0), np.where(may_fall, down_level, 0.0)
+    together = Room(up, down, up_level, down_level, may_rise, may_fall)
+    stuck = np.append(together.is_stuck, True)[coupled.group] & problem.sensitive
     if np.any(stuck):
         cells = np.flatnonzero(stuck)
         raise ModelError(
@@ -150,7 +201,7 @@ def coupled_room(problem: ProtectionProblem, room: Room) -> tuple[CoupledCells, 
             f"bounds or capacities in their relations.",
             cells=cells,
         )
-    return coupled, Room(up, down, up_level, down_level)
+    return coupled, together
 
 
 def sensitive_groups(problem: ProtectionProblem, coupled: CoupledCells) -> Integers:
@@ -180,6 +231,8 @@ class AdjustmentModel:
         Minimise max w_i |z_i| instead of the sum.
     like : AdjustmentModel, optional
         One with the same problem and room, which saves finding out again what follows from them.
+    independent : numpy.ndarray of int, optional
+        Relations to use; any selection gives a valid bound. By default found out.
 
     Attributes
     ----------
@@ -200,6 +253,8 @@ class AdjustmentModel:
         Groups with sensitive cells.
     up_level, down_level : numpy.ndarray of float
         Their levels.
+    balance : numpy.ndarray of int
+        Balance rows at the end of the program.
     """
 
     def __init__(
@@ -214,6 +269,7 @@ class AdjustmentModel:
         free: bool = True,
         maximum: bool = False,
         like: AdjustmentModel | None = None,
+        independent: Integers | None = None,
     ) -> None:
         self.problem = problem
         self.weights = weights
@@ -221,10 +277,13 @@ class AdjustmentModel:
         self.preserved = list(rows)
         self.free = free
         self.maximum = maximum
+        self.elastic = elastic
+        self.balance: Integers = np.empty(0, dtype=np.int64)
         if like is None:
             self.coupled, self.moves = coupled_room(problem, room)
             self.relations = self.coupled.relations(problem.table.relations)
-            self.independent = independent_rows(self.relations)
+            used = independent_rows(self.relations) if independent is None else independent
+            self.independent = used
         else:
             self.coupled, self.moves = like.coupled, like.moves
             self.relations, self.independent = like.relations, like.independent
@@ -242,10 +301,27 @@ class AdjustmentModel:
             raw = self._largest(raw)
         if elastic:
             raw = self._elastic(raw)
-        lengths = np.ones(raw.n_columns, dtype=bool)
-        lengths[self.direction_columns] = False
-        self.scaling = Scaling.by_unit(raw, problem.unit, lengths)
+        units = np.full(raw.n_columns, problem.unit)
+        units[: 2 * self.n_groups] = np.tile(self._units(), 2)
+        units[self.direction_columns] = 1.0
+        self.scaling = Scaling.by_units(raw, units)
         self.program = self.scaling.apply(raw)
+
+    def _units(self) -> Floats:
+        """Lengths in which the groups are measured: about the median level, less for small ones.
+
+        A solver keeps rows and bounds up to 1e-9 of what counts as 1, so that cells with levels
+        below that of the others would not count at all.
+        """
+        levels = np.maximum(self.up_level, self.down_level)
+        unit = max(self.problem.unit, float(levels.max(initial=0.0)) / LARGE)
+        values = np.abs(self.problem.table.values)
+        size = SHARE_OF_VALUE * self.coupled.least(values, values)[0]
+        size[self.sensitive] = levels
+        units = np.minimum(np.where(size > 0, size / SMALL, unit), unit)
+        reach = np.maximum(self.moves.up, self.moves.down)
+        found: Floats = np.minimum(np.maximum(units, reach / LARGEST_REACH), unit)
+        return found
 
     def with_balance(self, rows: Integers) -> AdjustmentModel:
         """Return the model with some of its balance rows after all others.
@@ -257,7 +333,75 @@ class AdjustmentModel:
         """
         more = copy(self)
         more.program = self.program.with_rows(*BalanceRows(self).rows(rows))
+        more.balance = np.concatenate([self.balance, rows])
         return more
+
+    def loosened(self) -> Program:
+        """Return the program with every number loosened by what it may have been rounded.
+
+        What holds for all its points holds for all adjustments in exact arithmetic: a bound, or
+        that there are none. Scaling is by powers of two, so that only sums and differences of
+        levels, rooms and coefficients are rounded.
+        """
+        program, n = self.program, self.n_groups
+        upper = program.upper.copy()
+        rooms = np.concatenate([self.moves.up, self.moves.down])
+        upper[: 2 * n] += EPSILON * rooms / self.scaling.column[: 2 * n]
+        error = self._row_errors()
+        low, high = program.row_lower, program.row_upper
+        members = 4 + float(np.bincount(self._members, minlength=1).max())
+        return replace(
+            program,
+            cost=program.cost - ROUNDING * members * np.abs(program.cost),
+            row_lower=low - error - EPSILON * np.abs(low),
+            row_upper=high + error + EPSILON * np.abs(high),
+            upper=upper,
+        )
+
+    def proved(self, scaled_bound: float) -> float:
+        """Return the loss that a bound of the loosened program proves."""
+        if self.maximum:
+            return self.loss(scaled_bound)
+        both = float(np.dot(self.cost[self.sensitive], self.up_level + self.down_level))
+        return self.loss(scaled_bound) - (EPSILON + ROUNDING * len(self.sensitive)) * both
+
+    @property
+    def _members(self) -> Integers:
+        """Groups of all cells that can move."""
+        members: Integers = self.coupled.group[self.coupled.group >= 0]
+        return members
+
+    def _row_errors(self) -> Floats:
+        """What rounding may have changed in each row, at the most that its columns can be."""
+        program, k = self.program, len(self.sensitive)
+        is_direction = np.zeros(program.n_columns)
+        is_direction[self.direction_columns] = 1.0
+        terms = np.diff(program.matrix.indptr)
+        error = (EPSILON + ROUNDING * terms) * (abs(program.matrix) @ is_direction)
+        raw = np.zeros(len(self.scaling.row))
+        # Coefficients of groups of several cells are sums; those of whole numbers are exact.
+        group = self.coupled.group
+        merged = (group >= 0) & (np.bincount(self._members, minlength=1)[group] > 1)
+        rooms = np.append(self.moves.up + self.moves.down, 0.0)[group]
+        reach = np.where(merged, rooms + self.room.up_level + self.room.down_level, 0.0)
+        rows = [abs(self.problem.table.relations[self.independent, :])]
+        rows += [csr_array(np.abs(row.coefficients)[None, :]) for row in self.preserved]
+        cells = csr_array(vstack(rows, format="csr"))
+        first = cells.shape[0]
+        whole = np.asarray(abs(cells - cells.rint()).sum(axis=1)).reshape(-1) == 0
+        sums = (EPSILON + ROUNDING * np.diff(cells.indptr)) * (cells @ reach)
+        raw[:first] = np.where(whole, 0.0, sums)
+        if self.free:
+            at = self.sensitive
+            both = np.concatenate([self.moves.up[at], self.moves.down[at]])
+            raw[first : first + 2 * k] += EPSILON * both
+        if self.maximum:
+            both = np.zeros(self.n_groups)
+            both[self.sensitive] = self.up_level + self.down_level
+            raw[-self.n_groups :] += EPSILON * self.cost * both
+        error[: len(raw)] += raw * self.scaling.row
+        found: Floats = error
+        return found
 
     # -- there and back -------------------------------------------------------------------
 
@@ -288,25 +432,30 @@ class AdjustmentModel:
 
     def allowed(self) -> tuple[Floats, Floats]:
         """Smallest and largest direction of each group with sensitive cells."""
-        down_possible = self.moves.down[self.sensitive] >= self.down_level
-        up_possible = self.moves.up[self.sensitive] >= self.up_level
+        at = self.sensitive
+        down_possible = self.moves.may_fall[at] & (self.moves.down[at] >= self.down_level)
+        up_possible = self.moves.may_rise[at] & (self.moves.up[at] >= self.up_level)
         return np.where(down_possible, 0.0, 1.0), np.where(up_possible, 1.0, 0.0)
 
-    def directed(self, directions: Floats) -> Program:
-        """Return the program with given directions."""
-        columns, low, high = self.direction_bounds(directions)
-        lower, upper = self.program.lower.copy(), self.program.upper.copy()
+    def directed(self, directions: Floats, program: Program | None = None) -> Program:
+        """Return the program, or a variant of it, with given directions."""
+        program = self.program if program is None else program
+        columns, low, high = self.direction_bounds(directions, program)
+        lower, upper = program.lower.copy(), program.upper.copy()
         lower[columns], upper[columns] = low, high
-        return self.program.with_bounds(lower, upper)
+        return program.with_bounds(lower, upper)
 
-    def direction_bounds(self, directions: Floats) -> tuple[Integers, Floats, Floats]:
+    def direction_bounds(
+        self, directions: Floats, program: Program | None = None
+    ) -> tuple[Integers, Floats, Floats]:
         """Return columns with the bounds that given directions mean for them.
 
         Besides y those of s+ and s-: that one of them is 0 must not depend on the tolerance with
         which a solver keeps rows of large numbers.
         """
         up, down = self.sensitive, self.n_groups + self.sensitive
-        program, none = self.program, np.zeros(len(directions))
+        program = self.program if program is None else program
+        none = np.zeros(len(directions))
         high = (program.upper[up] * directions, program.upper[down] * (1 - directions))
         columns = np.concatenate([up, down, self.direction_columns])
         lower = np.concatenate([none, none, directions])
@@ -344,15 +493,15 @@ class AdjustmentModel:
         weight = self.cost
         positive = weight[weight > 0]
         middle = float(np.median(positive)) if len(positive) else 1.0
-        size = np.maximum(weight, middle)
-        own = diags_array(weight / size)
+        own = diags_array(weight, shape=(n, n))
         at = self.sensitive
-        share = weight[at] / size[at]
-        swing = csr_array((share * (self.up_level - self.down_level), (at, np.arange(k))), (n, k))
-        bound = csr_array((-middle / size)[:, None])
+        swing = csr_array(
+            (weight[at] * (self.up_level - self.down_level), (at, np.arange(k))), shape=(n, k)
+        )
+        bound = csr_array(np.full((n, 1), -middle))
         rows = hstack([own, own, swing, bound], format="csr")
         most = np.zeros(n)
-        most[at] = -share * self.down_level
+        most[at] = -weight[at] * self.down_level
         reach = np.maximum(self.moves.up, self.moves.down)
         above = csr_array(hstack([raw.matrix, csr_array((raw.n_rows, 1))], format="csr"))
         return Program(
@@ -374,7 +523,7 @@ class AdjustmentModel:
         miss = csr_array((np.ones(count), (rows, columns)), shape=shape)
         reach = np.maximum(self.room.up, self.room.down)
         most = np.array([float(np.abs(row.coefficients) @ reach) for row in self.preserved])
-        price = MISSED * float(np.median(self.cost))
+        price = MISSED * float(np.median(self.cost)) if len(self.cost) else 1.0
         return Program(
             cost=np.concatenate([raw.cost, np.full(2 * count, price)]),
             matrix=csr_array(hstack([raw.matrix, miss, -miss], format="csr")),

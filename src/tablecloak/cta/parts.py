@@ -19,11 +19,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.cta.formulation import Room
+from tablecloak.cta.question import Question
 from tablecloak.errors import VerificationError
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 
 if TYPE_CHECKING:
-    from tablecloak.cta.adjustment import Adjustment, DistanceBound
+    from tablecloak.cta.adjust import Answer
+    from tablecloak.cta.adjustment import DistanceBound
     from tablecloak.cta.squares import SquaresBound
 
 __all__ = ["PartsBound", "adjust_parts", "parts_of"]
@@ -59,53 +61,53 @@ class PartsBound:
 
     Parameters
     ----------
-    problem : ProtectionProblem
-    room : Room
-    numbers : numpy.ndarray of int
+    numbers : tuple of int
         Parts with sensitive cells.
     certificates : tuple of DistanceBound or SquaresBound
         One for each of them.
     """
 
-    problem: ProtectionProblem
-    room: Room
-    numbers: Integers
+    numbers: tuple[int, ...]
     certificates: tuple[DistanceBound | SquaresBound, ...]
 
-    def verify(self) -> float:
-        """Return the sum of what the parts prove.
+    def verify(self, question: Question, changes: Floats) -> float:
+        """Return the sum of what the parts prove, each for its own cells.
 
         Raises
         ------
         VerificationError
-            If a part was proved twice, or for cells that are not its own.
+            If a part was proved twice, or there is none of that number.
         """
-        part = parts_of(self.problem, self.room)
-        wrong = len(np.unique(self.numbers)) != len(self.certificates)
-        for number, certificate in zip(self.numbers, self.certificates, strict=True):
-            own = ~certificate.model.problem.frozen
-            wrong |= bool(np.any(part[own] != number))
-        if wrong:
+        part = parts_of(question.problem, question.room)
+        known = len(set(self.numbers)) == len(self.numbers) == len(self.certificates)
+        if not known or not set(self.numbers) <= set(part[part >= 0].tolist()):
             raise VerificationError("The parts of the table are not those that were proved.")
-        return float(sum(certificate.verify() for certificate in self.certificates))
+        return float(
+            sum(
+                certificate.verify(
+                    question.part(part == number), np.where(part == number, changes, 0)
+                )
+                for number, certificate in zip(self.numbers, self.certificates, strict=True)
+            )
+        )
 
 
 def adjust_parts(
-    problem: ProtectionProblem,
+    question: Question,
     part: Integers,
-    adjusted: Callable[[ProtectionProblem, float], Adjustment],
+    answered: Callable[[Question, float], Answer],
     time_limit: float,
     stop: Callable[[], None],
-) -> list[tuple[int, Adjustment]]:
+) -> list[tuple[int, Answer]]:
     """Adjust all parts with sensitive cells, in threads.
 
     Parameters
     ----------
-    problem : ProtectionProblem
+    question : Question
     part : numpy.ndarray of int, shape (n_cells,)
         As `parts_of` returns it.
-    adjusted : callable
-        Adjusts a problem within some seconds.
+    answered : callable
+        Answers a question within some seconds.
     time_limit : float
         Seconds for all together. Each part gets a share by its number of sensitive cells.
     stop : callable
@@ -114,30 +116,21 @@ def adjust_parts(
 
     Returns
     -------
-    list of tuple of int and Adjustment
+    list of tuple of int and Answer
         Number of each part, and what became of it with all other cells frozen.
     """
-    counts = np.bincount(part[problem.sensitive & (part >= 0)])
+    counts = np.bincount(part[question.problem.sensitive & (part >= 0)])
     # The parts that take longest come first, so that none is left over at the end.
     numbers = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     workers = min(os.cpu_count() or 1, len(numbers))
     share = np.minimum(workers * counts[numbers] / counts.sum(), 1.0)
 
-    def adjust_one(number: int, seconds: float) -> Adjustment:
-        own = part == number
-        return adjusted(
-            problem.with_changes(
-                status=np.where(own, problem.status, CellStatus.FROZEN.value),
-                lower_protection=np.where(own, problem.lower_protection, 0.0),
-                upper_protection=np.where(own, problem.upper_protection, 0.0),
-                sliding_protection=np.where(own, problem.sliding_protection, 0.0),
-            ),
-            seconds,
-        )
+    def answer_one(number: int, seconds: float) -> Answer:
+        return answered(question.part(part == number), seconds)
 
     with ThreadPoolExecutor(workers) as pool:
         tasks = [
-            pool.submit(adjust_one, number, seconds)
+            pool.submit(answer_one, number, seconds)
             for number, seconds in zip(numbers.tolist(), time_limit * share, strict=True)
         ]
         try:
@@ -145,4 +138,4 @@ def adjust_parts(
         except KeyboardInterrupt:
             stop()
             wait(tasks)
-        return [(number, task.result()) for number, task in zip(numbers, tasks, strict=True)]
+        return [(int(number), task.result()) for number, task in zip(numbers, tasks, strict=True)]

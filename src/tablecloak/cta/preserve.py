@@ -67,10 +67,21 @@ class PreservedRow:
     slack: float
     target: float = 0.0
 
-    def error(self, problem: ProtectionProblem, changes: Floats) -> float:
-        """Return by how much given changes break the row, in median protection levels."""
-        off = abs(float(np.dot(self.coefficients, changes)) - self.target)
-        return max(off - self.slack, 0.0) / problem.unit
+    def error(self, changes: npt.ArrayLike, values: Floats | None = None) -> float:
+        """Return by how much given changes break the row, as a share of the sum of its terms.
+
+        Parameters
+        ----------
+        changes : array of float, shape (n_cells,)
+        values : numpy.ndarray of float, shape (n_cells,), optional
+            Values whose rounding to doubles is excused.
+        """
+        terms = self.coefficients * np.asarray(changes, dtype=np.longdouble)
+        off = float(abs(terms.sum() - self.target) - self.slack)
+        if values is not None:
+            off -= float(np.dot(np.abs(self.coefficients), np.spacing(np.abs(values))))
+        size = float(np.abs(terms).sum()) + abs(self.target)
+        return off / size if off > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +99,7 @@ class PreservedVariance:
     tolerance: float
 
     def error(self, problem: ProtectionProblem, changes: Floats) -> float:
-        """Return how far the ratio of variances lies beyond what is accepted."""
+        """Return how far the ratio of variances lies beyond what is accepted, as a share."""
         return max(abs(self.excess(problem, changes)) - self.tolerance, 0.0)
 
     def excess(self, problem: ProtectionProblem, changes: Floats) -> float:

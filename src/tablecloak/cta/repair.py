@@ -26,12 +26,18 @@ from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.highs import solve
 from tablecloak.solve.program import Program
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["Repair", "find_repair"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+NOISE = 1e-7
+"""What a solver may leave of a relation, in median levels."""
+
+NOISE_OF_LEVEL = 1e-3
+"""The same, as a share of the level of the cell at most."""
 
 PROOF_SHARE = 0.4
 """Share of the time for the proof that no fewer suffice."""
@@ -65,13 +71,13 @@ class Repair:
         """Return the problem with levels lowered and capacities raised as far as is needed."""
         problem, z = self.problem, self.changes
         upper, lower = problem.upper_protection.copy(), problem.lower_protection.copy()
-        # A last digit must not make the repaired problem impossible again.
-        slack = 1e-9 * problem.unit
+        # What the solver left of a relation must not make the repaired problem impossible again.
+        slack = NOISE * problem.unit
         for cell in self.levels.tolist():
-            if z[cell] / max(upper[cell], slack) >= -z[cell] / max(lower[cell], slack):
-                upper[cell] = min(upper[cell], max(z[cell] - slack, 0.0))
-            else:
-                lower[cell] = min(lower[cell], max(-z[cell] - slack, 0.0))
+            own = min(slack, NOISE_OF_LEVEL * max(upper[cell], lower[cell]))
+            rises = upper[cell] > 0 and (lower[cell] <= 0 or z[cell] > 0)
+            level = upper if rises else lower
+            level[cell] = min(level[cell], max((z if rises else -z)[cell] - own, 0.0))
         up, down = problem.capacity_up.copy(), problem.capacity_down.copy()
         at = self.capacities
         up[at] = np.maximum(up[at], z[at] + slack)
@@ -79,8 +85,19 @@ class Repair:
         if problem.table.integer:
             upper[self.levels] = np.floor(upper[self.levels] + 2 * slack)
             lower[self.levels] = np.floor(lower[self.levels] + 2 * slack)
+        status = problem.status.copy()
+        for cell in self.levels.tolist():
+            # A level that is lowered to nothing: the true value may stay.
+            was = problem.upper_protection[cell] > 0, problem.lower_protection[cell] > 0
+            if (was[0] and upper[cell] <= 0) or (was[1] and lower[cell] <= 0):
+                upper[cell] = lower[cell] = 0.0
+                status[cell] = CellStatus.SAFE.value
         return problem.with_changes(
-            upper_protection=upper, lower_protection=lower, capacity_up=up, capacity_down=down
+            status=status,
+            upper_protection=upper,
+            lower_protection=lower,
+            capacity_up=up,
+            capacity_down=down,
         )
 
     def summary(self) -> str:
@@ -208,6 +225,10 @@ class _RepairModel:
         both = up_level + down_level
         add(-primary, nowhere, up_level, -both, np.where(sensitive, 0.0, np.inf))
         add(nowhere, -primary, -down_level, -both, np.where(sensitive, -down_level, np.inf))
+        # A side on which the level is 0 is no way out, unless excused: y <= r or 1 - y <= r.
+        rise, fall = room.may_rise[reach], room.may_fall[reach]
+        add(nowhere, nowhere, primary, -primary, np.where(sensitive & ~rise, 0.0, np.inf))
+        add(nowhere, nowhere, -primary, -primary, np.where(sensitive & ~fall, -1.0, np.inf))
         # Capacities of the others, unless excused.
         no_limit = np.where(sensitive, np.inf, 0.0)
         add(other, nowhere, nowhere, -np.maximum(high - up, 0) * other, up + no_limit)

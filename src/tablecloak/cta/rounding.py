@@ -20,26 +20,42 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.cta.precision import exact_products
 from tablecloak.errors import InputError, ModelError, SolverError, VerificationError, listed
 from tablecloak.solve.branch import BranchTree, branch_and_bound
-from tablecloak.solve.certify import check_claim, dual_bound
-from tablecloak.solve.highs import LinearSolver, find_infeasibility, solve
+from tablecloak.solve.certify import dual_bound
+from tablecloak.solve.highs import LinearSolver, SolveStatus, find_infeasibility, solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 from tablecloak.tables.published import published_order
 
-__all__ = ["RoundedTable", "RoundingBound", "controlled_rounding", "require_none"]
+__all__ = [
+    "RoundedTable",
+    "RoundingBound",
+    "check_whole",
+    "controlled_rounding",
+    "require_none",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Progress = Callable[[str, float, float, int], None]
+
+LARGEST = 10**15
+"""Largest base: sums of such numbers are exact."""
+
+CLAIMED = 1e-9
+"""Share of the loss by which a claimed bound may exceed what is proved."""
+
+ROUNDING = float(np.finfo(np.float64).eps)
+"""Relative error of one sum or product."""
 
 INTEGRALITY = 1e-7
 """How near to whole numbers a solution of the relaxation must be to be rounded to them."""
@@ -65,7 +81,7 @@ class RoundingBound:
         """Return the bound on sum w |x - a| that the proof supports, by sparse products alone."""
         program = self.model.program
         bound = self.tree.verify(program) if self.tree else dual_bound(program, self.duals)
-        return self.model.loss(bound)
+        return self.model.proved(bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +153,20 @@ class RoundedTable:
             (x * np.sign(a) < 0, "have changed their sign"),
         ):
             require_none(self.problem, bad, what)
-        residual = table.relations @ x.astype(np.float64) - table.right_hand_side
+        residual = exact_products(table.relations, x) - table.right_hand_side
         if np.any(residual):
             raise VerificationError(
                 f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}."
             )
-        check_claim(self.bound, self.bound_certificate.verify())
+        proved = self.bound_certificate.verify()
+        if not self.bound <= proved + CLAIMED * self.loss:
+            raise VerificationError(
+                f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
+            )
+        if not max(self.bound, proved) <= self.loss * (1 + CLAIMED):
+            raise VerificationError(
+                f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists."
+            )
 
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true value that the rounded value alone leaves possible.
@@ -252,14 +276,19 @@ def controlled_rounding(
     """
     started = time.monotonic()
     _check(problem, base, max_steps)
+    base, max_steps = int(base), int(max_steps)
     cost = WeightRule(weights).of(problem)
     deadline = started + time_limit
     notes: list[str] = []
     proved_empty = True
     for steps in range(1, max_steps + 1):
+        if notes and time.monotonic() > deadline:
+            proved_empty = False
+            break
         model = _RoundingModel(problem, base, steps, cost)
+        # Unless a rounding turns up, half of the time is left for more steps.
         left = max(deadline - time.monotonic(), 0.1) / (1 if steps == max_steps else 2)
-        found = _solve(model, left, progress)
+        found = _solve(model, time.monotonic() + left, deadline, progress)
         if isinstance(found, bool):
             proved_empty &= found
             why = "is proved to be impossible" if found else "was not found in time"
@@ -277,8 +306,9 @@ def controlled_rounding(
             seconds=time.monotonic() - started,
             notes=tuple(notes),
         )
+        result = replace(result, bound=min(max(bound, 0.0), result.loss))
         result.verify()
-        return result
+        return replace(result, seconds=time.monotonic() - started)
     if proved_empty:
         raise ModelError(
             f"No additive rounding to base {base} within {max_steps} steps exists (proved by a "
@@ -290,11 +320,28 @@ def controlled_rounding(
     )
 
 
+def check_whole(name: str, given: object, least: int) -> None:
+    """Refuse what is no whole number in a sensible range.
+
+    Raises
+    ------
+    InputError
+    """
+    number = float(given) if isinstance(given, int | float | np.integer | np.floating) else np.nan
+    if not least <= number <= LARGEST or number != np.rint(number):
+        raise InputError(
+            f"`{name}` must be a whole number from {least} (to {LARGEST:,}). Got {given!r}."
+        )
+
+
 def _check(problem: ProtectionProblem, base: int, max_steps: int) -> None:
-    if int(base) != base or base < 2:
-        raise InputError(f"`base` must be a whole number from 2. Got {base!r}.")
-    if int(max_steps) != max_steps or max_steps < 1:
-        raise InputError(f"`max_steps` must be a whole number from 1. Got {max_steps!r}.")
+    check_whole("base", base, 2)
+    check_whole("max_steps", max_steps, 1)
+    if base * max_steps > LARGEST:
+        raise InputError(
+            f"{max_steps} steps of {base} are more than numbers can hold. Lower `base` or "
+            f"`max_steps`."
+        )
     table = problem.table
     if not table.integer:
         raise InputError("Controlled rounding needs a table of whole numbers, such as counts.")
@@ -357,6 +404,12 @@ class _RoundingModel:
         """Return sum w |x - a| from an objective of the program."""
         return objective * self.unit + self.offset
 
+    def proved(self, objective: float) -> float:
+        """Return the loss that a bound proves, less what rounding of the costs may have added."""
+        program = self.program
+        size = float(np.dot(np.abs(program.cost), program.upper)) * self.unit + self.offset
+        return self.loss(objective) - (8 + len(self.floor)) * ROUNDING * size
+
     def values(self, x: Floats) -> Integers:
         """Return the rounded table of a point."""
         whole = np.rint(x).astype(np.int64)
@@ -369,32 +422,42 @@ class _RoundingModel:
 
 
 def _solve(
-    model: _RoundingModel, time_limit: float, progress: Progress | None
+    model: _RoundingModel, give_up: float, deadline: float, progress: Progress | None
 ) -> tuple[Integers, RoundingBound, float] | bool:
-    """Return table, proof and bound; or whether it is proved that there is none."""
-    deadline = time.monotonic() + time_limit
+    """Return table, proof and bound; or whether it is proved that there is none.
+
+    Parameters
+    ----------
+    model : _RoundingModel
+    give_up, deadline : float
+        Moments of `time.monotonic` until which to look for a first rounding, and for a better one.
+    progress : callable or None
+    """
     program = model.program
+
+    def left(moment: float) -> float:
+        return max(moment - time.monotonic(), 0.1)
 
     def report(value: float, bound: float, open_nodes: int) -> None:
         if progress:
             progress("rounding", model.loss(value), model.loss(bound), open_nodes)
 
-    relaxed = LinearSolver(program).solve(time_limit)
+    relaxed = LinearSolver(program).solve(left(give_up))
     if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
         proof = RoundingBound(model, None, relaxed.duals)
         return model.values(relaxed.x), proof, proof.verify()
-    if not len(relaxed.x) and find_infeasibility(program).confirmed:
+    if relaxed.status is SolveStatus.INFEASIBLE and _is_empty(program, left(give_up)):
         return True
     start: Floats = np.empty(0)
     try:
-        given = solve(program, time_limit=0.5 * max(deadline - time.monotonic(), 0.1), gap=1e-6)
+        given = solve(program, time_limit=0.5 * left(give_up), gap=1e-6)
         start = given.x
     except SolverError:
         pass
     result = branch_and_bound(
         program,
         value=program.objective(np.rint(start)) if len(start) else np.inf,
-        time_limit=max(deadline - time.monotonic(), 0.1),
+        time_limit=left(deadline if len(start) else give_up),
         progress=report,
     )
     best = result.x if len(result.x) else start
@@ -407,3 +470,11 @@ def _solve(
         ((proof.verify(), proof) for proof in (tree, root)), key=lambda pair: pair[0]
     )
     return model.values(best), proof, bound
+
+
+def _is_empty(program: Program, time_limit: float) -> bool:
+    """Whether it is proved in time that even the relaxation has no point."""
+    try:
+        return find_infeasibility(program, time_limit=time_limit).confirmed
+    except SolverError:
+        return False

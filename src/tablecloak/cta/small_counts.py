@@ -20,7 +20,7 @@ import pandas as pd
 
 from tablecloak.cta.adjust import Progress, adjust
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.rounding import require_none
+from tablecloak.cta.rounding import check_whole, require_none
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
 from tablecloak.tables.published import published_order
@@ -156,8 +156,7 @@ def small_count_rounding(
         If none was found in time.
     """
     table = problem.table
-    if int(base) != base or base < 2:
-        raise InputError(f"`base` must be a whole number from 2. Got {base!r}.")
+    check_whole("base", base, 2)
     if not table.integer or np.any(table.values < 0):
         raise InputError("Small-count rounding needs a table of counts: whole numbers from 0.")
     a = table.values

@@ -26,15 +26,21 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.cta.formulation import Room, coupled_room, sensitive_groups
 from tablecloak.cta.preserve import PreservedRow
+from tablecloak.cta.question import Question
 from tablecloak.cta.turning import turn_around
+from tablecloak.errors import VerificationError
 from tablecloak.solve.highs import solve_quadratic
 from tablecloak.solve.independent import independent_rows
-from tablecloak.solve.program import Program
+from tablecloak.solve.program import Program, power_of_two
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SquaresBound", "SquaresModel", "minimise_squares"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
+"""Relative error that sums and differences of a few numbers may have, with some to spare."""
 
 REACH_SLACK = 1e-6
 """Share that is added to what the known table allows, against rounding."""
@@ -62,6 +68,8 @@ class SquaresModel:
     known : float
         Sum of weighted squares of a table that exists. No better one moves a cell farther than
         that allows, so that rooms are cut; the bound is never larger.
+    independent : numpy.ndarray of int, optional
+        Relations to use; any selection gives a valid bound. By default found out.
     """
 
     def __init__(
@@ -71,15 +79,17 @@ class SquaresModel:
         room: Room,
         rows: list[PreservedRow],
         known: float,
+        independent: Integers | None = None,
     ) -> None:
         self.problem = problem
         self.coupled, moves = coupled_room(problem, room)
         self.sensitive = sensitive_groups(problem, self.coupled)
-        self.length = problem.unit
+        self.length = float(power_of_two(np.asarray(problem.unit)))
         spread = self.coupled.spread
         together = abs(spread).T @ weights
         positive = together[together > 0]
-        middle = float(np.median(positive)) if len(positive) else 1.0
+        # Powers of two, so that scaling rounds no number.
+        middle = float(power_of_two(np.asarray(np.median(positive)))) if len(positive) else 1.0
         self.weights = together / middle
         self.objective = middle * self.length**2
         self.known = known / self.objective
@@ -89,8 +99,13 @@ class SquaresModel:
         self.down = np.minimum(moves.down / self.length, reach)
         self.up_level = moves.up_level / self.length
         self.down_level = moves.down_level / self.length
+        self.may_rise = moves.may_rise[self.sensitive]
+        self.may_fall = moves.may_fall[self.sensitive]
+        members = self.coupled.group[self.coupled.group >= 0]
+        self._members = 1 + int(np.bincount(members, minlength=1).max())
         relations = self.coupled.relations(problem.table.relations)
-        used = independent_rows(relations)
+        used = independent_rows(relations) if independent is None else independent
+        self.independent = used
         coefficients = np.array([row.coefficients for row in rows])
         kept = csr_array(coefficients.reshape(len(rows), spread.shape[0])) @ spread
         self.matrix = csr_array(vstack([relations[used, :], kept], format="csr"))
@@ -107,7 +122,7 @@ class SquaresModel:
         at, up = self.sensitive, directions > 0
         low[at] = np.where(up, self.up_level[at], low[at])
         high[at] = np.where(up, high[at], -self.down_level[at])
-        if np.any(low > high):
+        if np.any(low > high) or np.any(np.where(up, ~self.may_rise, ~self.may_fall)):
             return None
         program = Program(
             np.zeros(len(low)), self.matrix, self.row_lower, self.row_upper, low, high
@@ -139,13 +154,15 @@ class SquaresModel:
                 self.weights[at] * (level[0, at] ** 2 - level[1, at] ** 2),
             ]
         )
+        can_fall = self.may_fall & (self.down[at] >= self.down_level[at])
+        can_rise = self.may_rise & (self.up[at] >= self.up_level[at])
         program = Program(
             cost,
             csr_array(hstack([self.matrix, -self.matrix, swing], format="csr")),
             self.row_lower + constant,
             self.row_upper + constant,
-            np.concatenate([np.zeros(2 * n), (self.down[at] < self.down_level[at]).astype(float)]),
-            np.concatenate([up, down, (self.up[at] >= self.up_level[at]).astype(float)]),
+            np.concatenate([np.zeros(2 * n), (~can_fall).astype(float)]),
+            np.concatenate([up, down, can_rise.astype(float)]),
         )
         curved = np.concatenate([2 * self.weights, 2 * self.weights, np.zeros(k)])
         _, duals = solve_quadratic(program, curved, time_limit)
@@ -174,14 +191,18 @@ class SquaresModel:
         """Return the bound that multipliers prove, in scaled units, safe against rounding."""
         gamma = duals.astype(_LONG)
         priced = np.asarray(self.matrix.T.astype(_LONG) @ gamma)
-        best, _ = self._cheapest(priced, directions)
+        best, place = self._cheapest(priced, directions)
         side = np.where(gamma > 0, self.row_lower, self.row_upper).astype(_LONG) * gamma
-        terms = np.concatenate([best, side])
-        size = abs(self.matrix.T) @ np.abs(duals)
+        value = float(np.sum(best) + np.sum(side))
+        # What each number may have been rounded by before it came here, and its sums here.
+        parts = 2 * self.weights * place**2 + np.abs(priced * place)
+        size = float(np.sum(parts) + np.sum(np.abs(side)))
         reach = np.maximum(self.up, self.down)
-        error = (len(terms) + 4) * float(np.sum(np.abs(terms)))
-        error += 64 * float(np.dot(size + 2 * self.weights * reach, reach))
-        return min(float(np.sum(terms)) - _EPSILON * error, self.known)
+        terms = abs(self.matrix.T) @ np.abs(duals) + 2 * self.weights * reach
+        summed = np.diff(self.matrix.T.tocsr().indptr) + 4
+        error = (ROUNDING * self._members + _EPSILON * len(best)) * size
+        error += _EPSILON * float(np.dot(terms * summed, reach))
+        return min(value - error, self.known)
 
     def promise(self, duals: Floats, directions: Floats) -> Floats:
         """Return what turning each direction changes at least, at these multipliers."""
@@ -197,12 +218,12 @@ class SquaresModel:
         at = self.sensitive
         value, where = self._parabola(priced, -self.down, self.up)
         ends = []
-        for is_up, low, high in (
-            (True, self.up_level[at], self.up[at]),
-            (False, -self.down[at], -self.down_level[at]),
+        for is_up, safe, low, high in (
+            (True, self.may_rise, self.up_level[at], self.up[at]),
+            (False, self.may_fall, -self.down[at], -self.down_level[at]),
         ):
             found, place = self._parabola(priced[at], low, high, at)
-            found = np.where(low <= high, found, np.inf)
+            found = np.where(safe & (low <= high), found, np.inf)
             if directions is not None:
                 found = np.where((directions > 0) == is_up, found, np.inf)
             ends.append((found, place))
@@ -228,20 +249,40 @@ class SquaresBound:
 
     Parameters
     ----------
-    model : SquaresModel
+    independent : numpy.ndarray of int
+        Relations to which the multipliers refer.
     duals : numpy.ndarray of float
         Multipliers of relations and statistics.
     directions : numpy.ndarray of float or None
         Fixed directions to which the bound refers; None if they were free.
     """
 
-    model: SquaresModel
+    independent: Integers
     duals: Floats
     directions: Floats | None = None
 
-    def verify(self) -> float:
-        """Return the bound on sum w z^2 that the multipliers prove, by sparse products alone."""
-        return self.model.bound(self.duals, self.directions) * self.model.objective
+    def verify(self, question: Question, changes: Floats) -> float:
+        """Return the bound on sum w z^2 that the multipliers prove, by sparse products alone.
+
+        Parameters
+        ----------
+        question : Question
+            From which rows and rooms are built anew.
+        changes : numpy.ndarray of float, shape (n_cells,)
+            Of a table that exists, so that better ones move no cell beyond its loss.
+        """
+        known = float(np.dot(question.weights, changes**2))
+        model = SquaresModel(
+            question.problem,
+            question.weights,
+            question.room,
+            list(question.preserved),
+            known,
+            self.independent,
+        )
+        if len(self.duals) != len(model.row_lower):
+            raise VerificationError("The multipliers do not fit the relations and statistics.")
+        return model.bound(self.duals, self.directions) * model.objective
 
 
 def minimise_squares(
@@ -288,14 +329,14 @@ def minimise_squares(
         return None
     start = starts[int(np.argmin(values))]
     if not free:
-        return best[1], SquaresBound(model, best[2], start), "least squares"
+        return best[1], SquaresBound(model.independent, best[2], start), "least squares"
     half = time.monotonic() + 0.7 * max(deadline - time.monotonic(), 0.0)
     programs = turn_around(priced, start, allowed, deadline=half)
     proofs = [best[2], model.relaxed(max(0.7 * (deadline - time.monotonic()), 1.0))]
     proof = max(proofs, key=lambda duals: model.bound(duals, None))
     proof = max((proof, model.climb(proof, deadline)), key=lambda duals: model.bound(duals, None))
     note = f"directions of {len(start)} cells turned around {programs} times"
-    return best[1], SquaresBound(model, proof), note
+    return best[1], SquaresBound(model.independent, proof), note
 
 
 def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:

@@ -8,6 +8,7 @@ constraints), which HiGHS itself does not offer.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tablecloak.errors import VerificationError
+from tablecloak.errors import SolverError, VerificationError
 from tablecloak.solve.certify import dual_bound, proves_infeasible
 from tablecloak.solve.highs import Interior, LinearSolver, Solution, SolveStatus, find_infeasibility
 from tablecloak.solve.program import Program
@@ -415,10 +416,13 @@ class BranchSearch:
         """Close an infeasible node with a proof; without one it stays as a leaf of its bound."""
         program = self.solver.current
         if solution.status is SolveStatus.INFEASIBLE:
-            found = find_infeasibility(program)
-            if found.confirmed:
-                self.tree.multipliers[node] = found.duals
-                return
+            # Without a proof in time the node stays open to what its parent proved.
+            with contextlib.suppress(SolverError):
+                left = max(self.deadline - time.monotonic(), 0.1)
+                found = find_infeasibility(program, time_limit=left)
+                if found.confirmed:
+                    self.tree.multipliers[node] = found.duals
+                    return
         self._inherit(node)
         self.leaf_bounds = min(self.leaf_bounds, bound)
 

@@ -12,10 +12,13 @@ from scipy.sparse import csr_array, diags_array, vstack
 
 from tablecloak.errors import InputError
 
-__all__ = ["Program", "Scaling"]
+__all__ = ["Program", "Scaling", "power_of_two"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+
+LARGEST_COST = 1e9
+"""Largest cost of a scaled program; the median is near 1 where none is larger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,24 +123,30 @@ class Scaling:
     objective: float
 
     @classmethod
-    def by_unit(cls, program: Program, unit: float, lengths: Flags) -> Scaling:
-        """Measure the columns marked in `lengths` in `unit`, and bring rows and costs near 1.
+    def by_units(cls, program: Program, units: Floats) -> Scaling:
+        """Measure each column in a unit of its own, and bring rows and costs near 1.
+
+        All factors are powers of two, so that scaling changes no number by rounding.
 
         Parameters
         ----------
         program : Program
-        unit : float
-            Length that becomes 1, such as the median protection level; > 0.
-        lengths : numpy.ndarray of bool, shape (n_columns,)
-            Columns with the dimension of a length; 0/1 columns stay as they are.
+        units : numpy.ndarray of float, shape (n_columns,)
+            What becomes about 1, such as the protection level of a cell; > 0. 1 for 0/1 columns.
         """
-        column = np.where(lengths, unit, 1.0)
-        largest = abs(program.matrix @ diags_array(column)).max(axis=1)
-        largest = np.asarray(largest.todense()).reshape(-1) if program.n_rows else np.zeros(0)
-        row = 1.0 / np.where(largest > 0, largest, 1.0)
+        column = power_of_two(units)
+        scaled = abs(program.matrix @ diags_array(column))
+        if program.n_rows and program.n_columns:
+            largest = np.asarray(scaled.max(axis=1).todense()).reshape(-1)
+        else:
+            largest = np.zeros(program.n_rows)
+        row = 1.0 / power_of_two(np.where(largest > 0, largest, 1.0))
         costs = np.abs(program.cost * column)
         positive = costs[costs > 0]
-        return cls(column, row, float(np.median(positive)) if len(positive) else 1.0)
+        middle = np.median(positive) if len(positive) else 1.0
+        # Solvers take what is much larger for infinite.
+        middle = max(middle, float(costs.max(initial=0.0)) / LARGEST_COST)
+        return cls(column, row, float(power_of_two(np.asarray(middle))))
 
     def apply(self, program: Program) -> Program:
         """Return the scaled program."""
@@ -159,3 +168,9 @@ class Scaling:
     def duals(self, y: Floats) -> Floats:
         """Carry row multipliers of the scaled program back."""
         return y * self.row * self.objective
+
+
+def power_of_two(values: Floats) -> Floats:
+    """The largest powers of two up to positive values."""
+    powers: Floats = np.ldexp(0.5, np.frexp(values)[1])
+    return powers

@@ -1,0 +1,278 @@
+"""How exactly an adjusted table is held to what it promises.
+
+Tables of whole numbers, and tables with a few decimals, consist of multiples of their last digit.
+They are adjusted and checked in these multiples, which are whole numbers: no error is accepted
+then. Only where values have no last digit is an error accepted, for each relation by the size of
+its own terms and for each cell by its own level, and never by other cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.errors import InputError, ModelError, listed
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
+
+__all__ = [
+    "Deviation",
+    "check_required",
+    "deviation",
+    "exact_products",
+    "from_units",
+    "in_last_digits",
+    "in_units",
+    "last_digit",
+    "last_unit",
+    "moved_multiples",
+    "near_bound",
+    "shortfall",
+]
+
+Floats = npt.NDArray[np.float64]
+Extended = npt.NDArray[np.longdouble]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+MOST_DECIMALS = 6
+"""Digits behind the decimal point up to which values are taken for decimal numbers."""
+
+LARGEST_WHOLE = 2.0**53
+"""Below it every whole number is a double."""
+
+SAFE_SUM = 2.0**62
+"""Below it sums of whole numbers do not overflow."""
+
+DUST = 16
+"""Units in the last binary place by which a decimal number may be off, as sums of such are."""
+
+LEVEL_SHARE = 1e-9
+"""Share of its own level by which a cell may miss it, so that 0.1 counts as a tenth."""
+
+ULPS = 4
+"""Units in the last binary place by which a value may lie beyond a bound of its own."""
+
+RELATION_ULPS = 4
+"""Error of a relation without a last digit, in units in the last place of its own terms."""
+
+
+def last_digit(table: Table) -> int | None:
+    """Return the decimals of a table: all values are multiples of 10^-decimals.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    int or None
+        What is declared for the table, or else the fewest that its values need, 0 for whole
+        numbers. None if there is no last digit, or if a relation with coefficients that are not
+        whole cannot hold in whole multiples.
+    """
+    coefficients = table.relations.data
+    if np.any(coefficients != np.rint(coefficients)):
+        return None
+    declared = table.decimals
+    for decimals in range(MOST_DECIMALS + 1) if declared is None else [declared]:
+        whole = _multiples(table.values, decimals)
+        if whole is None:
+            continue
+        side = exact_products(table.relations, whole)
+        size = abs(table.relations) @ np.abs(whole).astype(np.float64) + 1
+        if np.all(np.abs(side - in_units(table.right_hand_side, decimals)) <= 1e-12 * size):
+            return decimals
+    return None
+
+
+def _multiples(values: Floats, decimals: int) -> Integers | None:
+    """Values in units of the last digit; None if they are not multiples of it."""
+    whole = np.rint(in_units(values, decimals))
+    if np.any(np.abs(whole) >= LARGEST_WHOLE):
+        return None
+    dust = DUST * np.spacing(np.abs(values)) if decimals else 0.0
+    if np.any(np.abs(from_units(whole, decimals) - values) > dust):
+        return None
+    return whole.astype(np.int64)
+
+
+def last_unit(decimals: int) -> float:
+    """Return the last digit, 10^-decimals."""
+    return float(from_units(np.ones(1), decimals)[0])
+
+
+def in_units(values: Floats, decimals: int) -> Floats:
+    """Return numbers in units of the last digit."""
+    return values * 10.0**decimals if decimals >= 0 else values / 10.0**-decimals
+
+
+def from_units(whole: Floats, decimals: int) -> Floats:
+    """Return multiples of the last digit as the nearest doubles."""
+    return whole / 10.0**decimals if decimals >= 0 else whole * 10.0**-decimals
+
+
+def exact_products(relations: csr_array, whole: Integers) -> Floats:
+    """Return relations @ whole; exactly 0 where it is, and nowhere else."""
+    size = abs(relations) @ np.abs(whole).astype(np.float64)
+    coefficients = np.rint(relations.data)
+    if np.all(coefficients == relations.data) and float(size.max(initial=0.0)) < SAFE_SUM:
+        exact = csr_array(
+            (coefficients.astype(np.int64), relations.indices, relations.indptr),
+            shape=relations.shape,
+        )
+        return np.asarray(exact @ whole, dtype=np.float64)
+    sums = []
+    for row in range(relations.shape[0]):
+        part = slice(relations.indptr[row], relations.indptr[row + 1])
+        terms = zip(relations.data[part].tolist(), relations.indices[part].tolist(), strict=True)
+        sums.append(float(sum(Fraction(c) * int(whole[cell]) for c, cell in terms)))
+    return np.array(sums, dtype=np.float64)
+
+
+def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProblem:
+    """Return the same problem in units of the last digit, in whole numbers.
+
+    Levels are rounded up, and bounds and capacities inwards. Weights stay as they are.
+
+    Raises
+    ------
+    InputError
+        If the values are not multiples of the last digit.
+    """
+    table = problem.table
+    whole = _multiples(table.values, decimals)
+    if whole is None:
+        raise InputError(f"The true values are not multiples of {last_unit(decimals):g}.")
+    values = whole.astype(np.float64)
+    changed = Table(
+        keys=table.keys,
+        values=values,
+        relations=table.relations,
+        right_hand_side=exact_products(table.relations, whole),
+        hierarchies=table.hierarchies,
+        name=table.name,
+        integer=True,
+    )
+    levels = {
+        name: np.ceil(in_units(getattr(problem, name), decimals) * (1 - LEVEL_SHARE))
+        for name in ("lower_protection", "upper_protection", "sliding_protection")
+    }
+    return ProtectionProblem(
+        table=changed,
+        status=problem.status,
+        lower_bound=np.minimum(-_floor(-in_units(problem.lower_bound, decimals)), values),
+        upper_bound=np.maximum(_floor(in_units(problem.upper_bound, decimals)), values),
+        weights=problem.weights,
+        capacity_down=_floor(in_units(problem.capacity_down, decimals)),
+        capacity_up=_floor(in_units(problem.capacity_up, decimals)),
+        **levels,
+    )
+
+
+def _floor(values: Floats) -> Floats:
+    """Round down, but what is whole up to the noise of its last places to that number."""
+    whole = np.rint(values)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(whole - values) <= ULPS * np.spacing(np.abs(values))
+    floored: Floats = np.where(near | np.isinf(values), whole, np.floor(values))
+    return floored
+
+
+@dataclass(frozen=True, eq=False)
+class Deviation:
+    """How a table differs from the true one.
+
+    Parameters
+    ----------
+    changes : numpy.ndarray of longdouble, shape (n_cells,)
+        Adjusted minus true values; exact in whole multiples of the last digit.
+    relations : numpy.ndarray of float, shape (n_relations,)
+        By how much each relation is off, compared with the true table.
+    accepted : numpy.ndarray of float, shape (n_relations,)
+        What each relation may be off: 0 in multiples of the last digit.
+    in_last_digits : bool
+        Whether both tables consist of multiples of the last digit.
+    """
+
+    changes: Extended
+    relations: Floats
+    accepted: Floats
+    in_last_digits: bool
+
+
+def deviation(table: Table, values: Floats, decimals: int | None = None) -> Deviation:
+    """Compare a table with the true one, exactly where both have a last digit.
+
+    Parameters
+    ----------
+    table : Table
+    values : numpy.ndarray of float, shape (n_cells,)
+        Finite.
+    decimals : int, optional
+        By default found out.
+    """
+    decimals = last_digit(table) if decimals is None else decimals
+    moved = moved_multiples(table.values, values, decimals)
+    if decimals is not None and moved is not None:
+        off = from_units(np.abs(exact_products(table.relations, moved)), decimals)
+        unit = np.longdouble(10) ** abs(decimals)
+        multiples = moved.astype(np.longdouble)
+        exact = multiples / unit if decimals >= 0 else multiples * unit
+        return Deviation(exact, off, np.zeros_like(off), True)
+    changes = values.astype(np.longdouble) - table.values.astype(np.longdouble)
+    off = np.abs(table.relations.astype(np.longdouble) @ changes).astype(np.float64)
+    size = abs(table.relations) @ np.maximum(np.abs(values), np.abs(table.values))
+    return Deviation(changes, off, RELATION_ULPS * np.finfo(np.float64).eps * size, False)
+
+
+def moved_multiples(true: Floats, values: Floats, decimals: int | None) -> Integers | None:
+    """Return values minus true ones in units of the last digit; None if not all have one."""
+    whole = None if decimals is None else _multiples(values, decimals)
+    start = None if decimals is None else _multiples(true, decimals)
+    return None if whole is None or start is None else whole - start
+
+
+def shortfall(problem: ProtectionProblem, changes: Extended) -> Floats:
+    """Return how much each cell lacks to its nearer level, shape (n_cells,); 0 if it is safe.
+
+    A cell is safe at least UPL above its true value, if UPL is positive, or at least LPL below it,
+    if LPL is. A side with the level 0 is no way out; without any the shortfall is infinite.
+    """
+    up, down = problem.upper_protection, problem.lower_protection
+    above = np.where(up > 0, up * (1 - LEVEL_SHARE) - changes, np.inf)
+    below = np.where(down > 0, down * (1 - LEVEL_SHARE) + changes, np.inf)
+    short = np.maximum(np.minimum(above, below), 0.0)
+    return np.where(problem.sensitive, short, 0.0).astype(np.float64)
+
+
+def check_required(problem: ProtectionProblem) -> None:
+    """Refuse sensitive cells that need not move at all.
+
+    Raises
+    ------
+    ModelError
+        Names the cells whose levels are both 0.
+    """
+    idle = (problem.upper_protection <= 0) & (problem.lower_protection <= 0)
+    cells = np.flatnonzero(problem.sensitive & idle)
+    if len(cells):
+        raise ModelError(
+            f"{len(cells)} sensitive cells have the protection level 0 on both sides, so that "
+            f"their true values would be safe to publish: "
+            f"{listed(problem.table.labels(cells[:5]))}{' and more' if len(cells) > 5 else ''}. "
+            f"Give them a positive level (the `range` or the `floor` of the rules, external bounds "
+            f"that leave room for it), or declare them safe.",
+            cells=cells,
+        )
+
+
+def near_bound(bound: Floats, values: Floats) -> Floats:
+    """Return by how much a value may lie beyond its bound: rounding of these two numbers."""
+    known = np.where(np.isfinite(bound), bound, 0.0)
+    accepted: Floats = ULPS * np.spacing(np.maximum(np.abs(known), np.abs(values)))
+    return accepted

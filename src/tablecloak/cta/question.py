@@ -1,0 +1,97 @@
+"""What an adjustment was asked for: all from which its bound is proved anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.cta.formulation import Room, room_of
+from tablecloak.cta.precision import in_last_digits
+from tablecloak.cta.preserve import PreservedRow
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+
+__all__ = ["Distance", "Question", "finite_room"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Distance = Literal["L1", "L2", "Linf"]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A problem in the unit in which it is solved, with costs and rooms.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        In units of the last digit, where there is one.
+    weights : numpy.ndarray of float, shape (n_cells,)
+        Cost of changing each cell by one unit of the given problem.
+    room : Room
+        How far each cell may move, and how far sensitive ones must; finite.
+    preserved : tuple of PreservedRow
+    distance : {"L1", "L2", "Linf"}
+    """
+
+    problem: ProtectionProblem
+    weights: Floats
+    room: Room
+    preserved: tuple[PreservedRow, ...]
+    distance: Distance
+
+    @classmethod
+    def of(
+        cls,
+        problem: ProtectionProblem,
+        *,
+        decimals: int | None,
+        weights: Floats,
+        limit: float | None,
+        preserved: Sequence[PreservedRow] = (),
+        distance: Distance = "L1",
+    ) -> Question:
+        """Ask in units of the last digit, or as it is if there is none.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        decimals : int or None
+            Levels are rounded up and rooms down to multiples of 10^-decimals.
+        weights : numpy.ndarray of float, shape (n_cells,)
+        limit : float or None
+            Largest change of a sensitive cell as a multiple of its level.
+        preserved : sequence of PreservedRow
+            In units of the last digit.
+        distance : {"L1", "L2", "Linf"}
+
+        Raises
+        ------
+        ModelError
+            If a sensitive cell can move neither up nor down far enough.
+        """
+        if decimals is not None:
+            problem = in_last_digits(problem, decimals)
+        room = finite_room(problem, room_of(problem, limit=limit, whole=decimals is not None))
+        return cls(problem, weights, room, tuple(preserved), distance)
+
+    def part(self, own: Flags) -> Question:
+        """Return the question of one part: all other cells are frozen."""
+        problem = self.problem
+        alone = problem.with_changes(
+            status=np.where(own, problem.status, CellStatus.FROZEN.value),
+            lower_protection=np.where(own, problem.lower_protection, 0.0),
+            upper_protection=np.where(own, problem.upper_protection, 0.0),
+            sliding_protection=np.where(own, problem.sliding_protection, 0.0),
+        )
+        return replace(self, problem=alone, room=self.room.of_part(own))
+
+
+def finite_room(problem: ProtectionProblem, room: Room) -> Room:
+    """Replace infinite rooms by ones that no sensible adjustment reaches."""
+    levels = np.concatenate([room.up_level, room.down_level])
+    far = 10 * float(np.abs(problem.table.values).max(initial=0)) + 100 * float(levels.sum())
+    return replace(room, up=np.minimum(room.up, far), down=np.minimum(room.down, far))

@@ -59,3 +59,20 @@ def test_unknown_knowledge_is_an_error():
         tc.attack_adjustment(adjusted, knows="level")
     with pytest.raises(tc.InputError, match="must be positive"):
         tc.attack_adjustment(adjusted, assumed_level=0)
+
+
+def test_published_zeros_do_not_stop_one_who_knows_only_the_method():
+    """A share of 0 is no level: the attack goes on without it."""
+    problem = tc.examples.cox()
+    cell = int(np.flatnonzero(problem.sensitive)[0])
+    levels = problem.lower_protection.copy()
+    levels[cell] = problem.table.values[cell]
+    adjusted = tc.adjust(
+        problem.with_changes(
+            lower_protection=levels, upper_protection=np.where(problem.sensitive, 1e6, 0)
+        ),
+        weights="unit",
+        directions="down",
+    )
+    assert adjusted.values[cell] == 0
+    assert len(tc.attack_adjustment(adjusted, knows="method").guesses) == 7

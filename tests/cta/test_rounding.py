@@ -174,3 +174,78 @@ def test_bad_requests_are_errors_with_a_remedy():
     halves = tc.tabulate(frame, {"d": tc.Hierarchy.from_dict({"a": [], "b": []})}, "n")
     with pytest.raises(tc.InputError, match="whole numbers"):
         tc.controlled_rounding(tc.protect(halves, tc.Manual([])), base=5)
+
+
+@pytest.mark.parametrize("base", [10**30, 1e30, np.inf, np.nan, 2.5, "5", 2**63])
+def test_bases_that_numbers_cannot_hold_are_refused(base):
+    for method in (tc.controlled_rounding, tc.small_count_rounding):
+        with pytest.raises(tc.InputError, match="`base` must be a whole number from 2"):
+            method(counts((3, 3), 0), base=base)
+    with pytest.raises(tc.InputError, match="more than numbers can hold"):
+        tc.controlled_rounding(counts((3, 3), 0), base=10**12, max_steps=10**6)
+
+
+def test_large_values_are_rounded_exactly():
+    """Sums beyond 2^53 would be rounded if they were added up as doubles."""
+    problem = counts((4, 4), 3)
+    values = problem.table.values * 123_456_789_012 + (problem.table.values > 5)
+    codes = problem.table.keys
+    leaves = ~(codes == "Total").any(axis=1).to_numpy()
+    frame = codes[leaves].assign(n=values[leaves])
+    table = tc.tabulate(frame, list(codes.columns), "n")
+    n, zero = table.n_cells, np.zeros(table.n_cells)
+    large = tc.ProtectionProblem(
+        table, np.full(n, "s"), zero, zero, zero, zero, np.full(n, np.inf), np.ones(n)
+    )
+    rounded = tc.controlled_rounding(large, base=1000)
+    matrix = table.relations.toarray().astype(int).tolist()
+    exact = [int(value) for value in rounded.values]
+    assert not any(sum(c * x for c, x in zip(row, exact, strict=True)) for row in matrix)
+    assert rounded.is_optimal
+
+
+def test_every_program_of_a_rounding_has_a_time_limit(monkeypatch):
+    """The search for a proof that there is no rounding once had none."""
+    from tablecloak.cta import rounding
+    from tablecloak.solve import branch
+
+    limits = []
+
+    def recorded(of):
+        def call(*given, **options):
+            limits.append(options.get("time_limit", np.inf))
+            return of(*given, **options)
+
+        return call
+
+    for module in (rounding, branch):
+        monkeypatch.setattr(module, "find_infeasibility", recorded(module.find_infeasibility))
+    tc.controlled_rounding(odd_cycle(), base=2, time_limit=20)
+    assert limits
+    assert max(limits) <= 20
+
+
+def test_a_rounding_that_is_found_is_improved_until_the_time_is_up(monkeypatch):
+    from tablecloak.cta import rounding
+
+    limits = []
+    search = rounding.branch_and_bound
+
+    def recorded(program, *, time_limit, **options):
+        limits.append(time_limit)
+        return search(program, time_limit=time_limit, **options)
+
+    monkeypatch.setattr(rounding, "branch_and_bound", recorded)
+    tc.controlled_rounding(odd_cycle(), base=2, time_limit=100)
+    # Half of the time for a first rounding, of which HiGHS needs a part; then all that is left.
+    assert max(limits, default=0) > 60
+
+
+def test_an_unproved_search_does_not_call_a_rounding_impossible(monkeypatch):
+    def breaks_off(*_, **__):
+        raise tc.SolverError("time")
+
+    for module in ("tablecloak.cta.rounding", "tablecloak.solve.branch"):
+        monkeypatch.setattr(f"{module}.find_infeasibility", breaks_off)
+    with pytest.raises(tc.SolverError, match="not found in time"):
+        tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)

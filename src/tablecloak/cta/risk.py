@@ -25,7 +25,7 @@ import pandas as pd
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, suggestion
-from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
 
 __all__ = ["AdjustmentRisk", "Guesses", "attack_adjustment"]
 
@@ -207,7 +207,10 @@ def attack_adjustment(
             right_hand_side=problem.table.right_hand_side,
             integer=None,
         ),
-        status=problem.status,
+        # Of a cell without a level the intruder knows no distance that it must have moved.
+        status=np.where(
+            sensitive & (below <= 0) & (above <= 0), CellStatus.SAFE.value, problem.status
+        ),
         lower_protection=below,
         upper_protection=above,
         sliding_protection=np.zeros(len(published)),

@@ -233,3 +233,51 @@ def test_a_dimension_that_a_column_of_results_would_overwrite_is_refused(name):
     renamed = tc.tabulate(frame.assign(z=frame[name]), {f"{name}_code": tc.Dimension("z")},
                           "turnover")  # fmt: skip
     assert renamed.n_cells == 3
+
+
+TABLE_JOB = """\
+[data]
+file = "table.csv"
+kind = "table"
+value = "v"
+frequency = "n"
+[dimensions.r]
+column = "status"
+[dimensions.i]
+[[rules]]
+rule = "minimum-frequency"
+minimum = 3
+[suppression]
+time_limit = 60
+[output]
+formats = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_a_table_does_not_change_what_a_job_releases(tmp_path, seed):
+    """Sorted by value, by code, or not at all; and the other way round."""
+    problem = firms(seed, 1)
+    table = problem.table
+    cells = table.keys.rename(columns={"r": "status"}).assign(
+        v=table.values, n=table.contributions.count, r="unused"
+    )
+    written = []
+    for number, frame in enumerate(
+        (cells, cells.sort_values("v"), cells[::-1], cells.sample(frac=1, random_state=seed))
+    ):
+        frame.to_csv(tmp_path / "table.csv", index=False)
+        (tmp_path / "job.toml").write_text(TABLE_JOB)
+        out = tmp_path / f"out{number}"
+        result = tc.run_job(tmp_path / "job.toml", out)
+        assert result.is_safe
+        assert result.problem.n_sensitive
+        written.append(
+            {
+                str(path.relative_to(out)): path.read_bytes()
+                for path in sorted((out / "release").rglob("*"))
+                if path.is_file()
+            }
+        )
+    assert len(written[0]) == len(FORMATS) + 2
+    assert all(found == written[0] for found in written)

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tablecloak.cta.adjust import adjust
@@ -42,6 +43,7 @@ from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.engines import open_database
 from tablecloak.tables.formats import existing, read_frame, write_frame, write_problem
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import in_published_order
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulate import tabulate
 from tablecloak.toml_file import read_toml
@@ -636,10 +638,12 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         assert data.file is not None
         frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
         renamed = {dimension.column: name for name, dimension in dimensions.items()}
+        frame = _without_namesakes(frame, renamed, [value or "value", data.frequency or "",
+                                                    *data.largest])  # fmt: skip
         plain = {
             name: Dimension(name, d.hierarchy, total=d.total) for name, d in dimensions.items()
         }
-        return Table.from_frame(
+        table = Table.from_frame(
             frame.rename(columns=renamed),
             plain,
             value or "value",
@@ -649,6 +653,7 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
             tolerance=data.tolerance,
             decimals=data.decimals,
         )
+        return in_published_order(table)
     source: Any = data.file
     if data.connection is not None and data.table is not None:
         source = open_database(data.connection, data.table)
@@ -667,6 +672,24 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         n_largest=_largest_needed(job),
         engine=engine,
     )
+
+
+def _without_namesakes(
+    frame: pd.DataFrame, renamed: dict[str, str], needed: list[str]
+) -> pd.DataFrame:
+    """Leave out columns that are called like a dimension whose codes come from another column."""
+    like = [
+        name
+        for column, name in renamed.items()
+        if name != column and name in frame.columns and name not in renamed
+    ]
+    taken = [name for name in like if name in needed]
+    if taken:
+        raise InputError(
+            f"Dimension {taken[0]!r} has the name of a column with numbers. Give the dimension "
+            f"another name."
+        )
+    return frame.drop(columns=like)
 
 
 def _with_costs(job: Job, problem: ProtectionProblem, column: str) -> ProtectionProblem:

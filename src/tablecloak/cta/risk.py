@@ -204,6 +204,7 @@ def attack_adjustment(
         table=replace(
             problem.table,
             values=published,
+            decimals=None,
             right_hand_side=problem.table.right_hand_side,
             integer=None,
         ),

@@ -8,6 +8,7 @@ cells that were added up; not by types or digits that are chosen by hidden cells
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "common_decimals",
+    "in_published_order",
     "published_column",
     "published_decimals",
     "published_intervals",
@@ -64,6 +66,24 @@ def published_order(table: Table) -> Integers:
         ranks.append(codes.map(position).to_numpy(np.int64))
     order: Integers = np.lexsort(ranks[::-1]).astype(np.int64)
     return order
+
+
+def in_published_order(table: Table) -> Table:
+    """Return a table with its cells in the order in which they are published.
+
+    What is found for it then does not depend on the order of the input either.
+    """
+    order = published_order(table)
+    given = (table.contributions, table.holdings)
+    contributions, holdings = (found.take(order) if found else None for found in given)
+    return replace(
+        table,
+        keys=table.keys.iloc[order].reset_index(drop=True),
+        values=table.values[order],
+        relations=table.relations[:, order],
+        contributions=contributions,
+        holdings=holdings,
+    )
 
 
 def _positions(codes: Iterable[str]) -> dict[str, int]:

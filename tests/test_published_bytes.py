@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import tablecloak as tc
+from tablecloak.cli.main import app
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.publication import write_release
 from tablecloak.release import read_release
@@ -281,3 +283,19 @@ def test_the_order_of_a_table_does_not_change_what_a_job_releases(tmp_path, seed
         )
     assert len(written[0]) == len(FORMATS) + 2
     assert all(found == written[0] for found in written)
+
+
+def test_the_command_says_when_digits_mark_changed_cells(tmp_path):
+    tc.write_problem(firms(0, 0), tmp_path / "p.jj")
+    run = ["adjust", str(tmp_path / "p.jj"), "--time-limit", "3", "-o"]
+    marked = CliRunner().invoke(app, [*run, str(tmp_path / "marked.csv")])
+    assert marked.exit_code == 0
+    assert "Do not publish this file" in marked.output
+    assert (tmp_path / "marked.csv").stat().st_mode & 0o077 == 0
+    same = CliRunner().invoke(app, [*run, str(tmp_path / "same.csv"), "--same-digits"])
+    assert same.exit_code == 0
+    assert "Do not publish" not in same.output
+    values = pd.read_csv(tmp_path / "same.csv")["value"]
+    assert values.dtype == np.int64
+    problem = tc.read_problem(tmp_path / "p.jj")
+    assert tc.audit(problem, values.to_numpy(float)).is_safe

@@ -213,6 +213,14 @@ def adjust(
         bool | None,
         typer.Option("--integer/--no-integer", help="Whole numbers; by default if all input is."),
     ] = None,
+    same_digits: Annotated[
+        bool,
+        typer.Option(
+            "--same-digits",
+            help="Round to the digits of the true values, within relations and levels, so that "
+            "digits do not tell which cells were changed. The loss grows a little.",
+        ),
+    ] = False,
     time_limit: TimeLimit = 60.0,
     seed: Annotated[
         int, typer.Option(min=0, help="Accepted for symmetry; the method is not random.")
@@ -221,14 +229,15 @@ def adjust(
 ) -> None:
     """Move sensitive cells to safe values and the rest as little as possible.
 
-    Writes the codes and `value` for every cell, with the digits of the true values so that digits
-    do not mark changed cells (--no-integer leaves them), and prints one line with loss, bound, gap
-    and seconds. Exit code 0 only if table, levels and bound were checked.
+    Writes the codes and `value` for every cell, and prints one line with loss, bound, gap and
+    seconds. Exit code 0 only if table, levels and bound were checked. To publish the file, take
+    --same-digits: without it changed values can have more digits than the true ones, and a note
+    says so.
 
     Example: tablecloak adjust table.jj -o adjusted.csv --preserve regression --preserve mean:all
     """
     from tablecloak.cta.adjust import adjust as run
-    from tablecloak.cta.decimals import in_decimals
+    from tablecloak.cta.decimals import in_decimals, marks_changes
     from tablecloak.tables.formats import read_problem, write_frame
 
     del seed
@@ -245,15 +254,20 @@ def adjust(
             time_limit=time_limit,
             progress=reporter,
         )
-        if integer is False:
+        if same_digits:
+            adjusted = in_decimals(adjusted, time_limit=time_limit)
+        marked = marks_changes(adjusted)
+        if marked:
             frame = problem.table.keys.assign(value=adjusted.values)
         else:
-            adjusted = in_decimals(adjusted, time_limit=time_limit)
             frame = adjusted.release().rename(columns={problem.table.name: "value"})
-        write_frame(frame, output)
+        write_frame(frame, output, secret=marked)
     typer.echo(adjusted.summary())
-    if integer is False:
-        typer.echo("note: more digits than the true values have tell which cells were changed")
+    if marked:
+        typer.echo(
+            "note: changed values have more digits than the true ones, which tells readers which "
+            "cells were changed. Do not publish this file; make another with --same-digits."
+        )
     if repair and adjusted.notes:
         typer.echo(f"note: {adjusted.notes[-1]}")
 

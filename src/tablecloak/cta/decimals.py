@@ -23,7 +23,7 @@ from tablecloak.solve.highs import LinearSolver, solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.published import common_decimals, published_decimals
 
-__all__ = ["decimals_of", "in_decimals"]
+__all__ = ["decimals_of", "in_decimals", "marks_changes"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +42,14 @@ def decimals_of(found: Adjustment) -> int | None:
     """
     table = found.problem.table
     return table.decimals if table.decimals is not None else common_decimals(table.values)
+
+
+def marks_changes(found: Adjustment) -> bool:
+    """Whether some adjusted values have more digits than the true ones."""
+    decimals = decimals_of(found)
+    return decimals is not None and not np.array_equal(
+        found.values, np.round(found.values, decimals)
+    )
 
 
 def in_decimals(found: Adjustment, *, time_limit: float = 60.0) -> Adjustment:
@@ -68,7 +76,7 @@ def in_decimals(found: Adjustment, *, time_limit: float = 60.0) -> Adjustment:
     decimals = decimals_of(found)
     if decimals is None:
         return _without_dust(found)
-    if np.array_equal(found.values, np.round(found.values, decimals)):
+    if not marks_changes(found):
         return found
     last = 10.0**-decimals
     deadline = time.monotonic() + time_limit

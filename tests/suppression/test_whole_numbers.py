@@ -8,8 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
+from typer.testing import CliRunner
 
 import tablecloak as tc
+from tablecloak.cli.main import app
+
+RUN = CliRunner()
 
 
 def counts(cells: dict[tuple[str, ...], int]) -> tc.Table:
@@ -212,3 +216,54 @@ def test_total_of_small_counts_is_at_least_the_number_of_its_parts():
     assert problem.lower_bound[margin] == 2
     assert problem.lower_protection[margin] == 0
     assert tc.suppress(problem).is_proved_in_whole_numbers
+
+
+def test_files_remember_that_values_are_counts(tmp_path):
+    rows = [("a", "f"), ("a", "f"), ("b", "g"), ("b", "h"), ("c", "k")]
+    frame = pd.DataFrame(rows, columns=["r", "firm"])
+    problem = tc.tabulate(frame, ["r"], contributor="firm").protect(tc.MinimumFrequency(2))
+    for name in ("counts.csv", "counts.parquet"):
+        tc.write_problem(problem, tmp_path / name)
+        again = tc.read_problem(tmp_path / name)
+        assert again.table.is_count
+        assert np.array_equal(again.lower_bound, problem.lower_bound)
+
+
+JOB = """
+[data]
+file = "persons.csv"
+[dimensions.r]
+[[rules]]
+rule = "minimum-frequency"
+minimum = 2
+[suppression]
+"""
+
+
+def test_job_for_an_office_that_suppresses_zeros_says_so(tmp_path):
+    frame = pd.DataFrame({"r": list("a" * 10 + "b" * 3 + "cd")})
+    frame.to_csv(tmp_path / "persons.csv", index=False)
+    hidden = {}
+    for text in ("", "[protection]\nzeros_published = false\n"):
+        (tmp_path / "job.toml").write_text(JOB + text)
+        result = tc.run_job(tmp_path / "job.toml")
+        assert result.is_safe
+        hidden[text] = result.pattern.suppressed.sum()
+    assert list(hidden.values()) == [3, 2]
+
+
+def test_command_line_does_not_release_what_whole_numbers_reveal(tmp_path):
+    """The pattern of strangers' zeros: x + x = 2 is found by audit, too."""
+    table = counts({("a",): 10, ("b",): 3, ("c",): 1, ("d",): 1})
+    problem = table.protect(tc.MinimumFrequency(2))
+    tc.write_problem(problem, tmp_path / "counts.csv")
+    narrow = table.keys.assign(status=np.where(problem.sensitive, "primary", "published"))
+    narrow.to_csv(tmp_path / "narrow.csv", index=False)
+    audited = RUN.invoke(app, ["audit", f"{tmp_path}/counts.csv", f"{tmp_path}/narrow.csv"])
+    assert audited.exit_code == 1
+    assert "2 attackable" in audited.output
+    pattern = f"{tmp_path}/pattern.csv"
+    done = RUN.invoke(app, ["suppress", f"{tmp_path}/counts.csv", "-o", pattern])
+    assert done.exit_code == 0
+    assert "proved in whole numbers" in done.output
+    assert RUN.invoke(app, ["audit", f"{tmp_path}/counts.csv", pattern]).exit_code == 0

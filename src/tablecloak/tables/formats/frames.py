@@ -78,7 +78,10 @@ def write_problem(problem: ProtectionProblem, path: str | Path) -> None:
     if kind_of(path) == "jj":
         write_jj(problem, path)
         return
-    write_frame(problem.to_frame(), path, secret=True)
+    frame = problem.to_frame()
+    if problem.table.is_count and "measure" not in frame:
+        frame = frame.assign(measure="count")
+    write_frame(frame, path, secret=True)
     block = coo_array(problem.table.relations)
     # A relation without cells says nothing, and would leave a gap in the numbers.
     _, number = np.unique(block.coords[0], return_inverse=True)
@@ -188,7 +191,8 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
                 f"{path}: column {column!r} is missing."
                 f"{suggestion(column, map(str, frame.columns))}"
             )
-    known = {*_REQUIRED, *_OPTIONAL}
+    is_count = "measure" in frame and bool((frame["measure"] == "count").all())
+    known = {*_REQUIRED, *_OPTIONAL, *(["measure"] if is_count else [])}
     codes = [column for column in frame.columns if column not in known]
     frame = read_frame(path, tuple(codes)) if kind == "csv" else frame
     for column in codes:
@@ -223,6 +227,7 @@ def _read_cells(path: Path, kind: str, tolerance: float) -> ProtectionProblem:
         values=numbers(frame["value"], path),
         relations=matrix,
         right_hand_side=right_hand_side,
+        name="count" if is_count else "value",
         tolerance=tolerance,
         contributions=known_contributions.get("contributions"),
         holdings=known_contributions.get("holdings"),

@@ -551,7 +551,7 @@ def _attack_part(part: _Part, task: _Task, ended: Callable[[], bool]) -> None:
         _measure_intervals(attack, part, ended)
     # Before the insiders: their proof refers to witnesses that this one may replace.
     if task.whole:
-        _attack_in_whole_numbers(attack, part, task.deadline, ended)
+        _attack_in_whole_numbers(part, task.deadline, ended)
     for number, positions, low, high in members:
         if ended():
             break
@@ -646,11 +646,9 @@ def _proof(system: System, index: int, sign: int, extreme: Extreme) -> Disclosur
     return DisclosureProof(cell, sign, extreme.limit, system.rows[used], extreme.duals[used])
 
 
-def _attack_in_whole_numbers(
-    attack: Attack, part: _Part, deadline: float, ended: Callable[[], bool]
-) -> None:
+def _attack_in_whole_numbers(part: _Part, deadline: float, ended: Callable[[], bool]) -> None:
     where = ~part.pool.open
-    results, programs = prove_in_whole_numbers(attack, part.pool, where, deadline, ended)
+    results, programs = prove_in_whole_numbers(part.system, part.pool, where, deadline, ended)
     part.programs += programs
     for index, (limit_above, limit_below, decided) in results.items():
         cell = int(part.system.cells[part.system.needs.cells[index]])

@@ -17,7 +17,6 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.program import Program
-from tablecloak.suppression.attack import Attack
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
@@ -31,14 +30,13 @@ NODES = 5000
 
 
 def prove_in_whole_numbers(
-    attack: Attack, pool: WitnessPool, where: Flags, deadline: float, ended: Callable[[], bool]
+    system: System, pool: WitnessPool, where: Flags, deadline: float, ended: Callable[[], bool]
 ) -> tuple[dict[int, tuple[float, float, bool]], int]:
     """Prove needs by witnesses in whole numbers, and put these into the pool.
 
     Parameters
     ----------
-    attack : Attack
-        On the system of the pool.
+    system : System
     pool : WitnessPool
         Proves the needs in `where`, perhaps in fractions.
     where : numpy.ndarray of bool, shape (n_needs,)
@@ -58,7 +56,8 @@ def prove_in_whole_numbers(
     """
     whole = pool.in_whole_numbers()
     failures, programs = {}, 0
-    system, needs = attack.system, attack.system.needs
+    needs = system.needs
+    one = np.ones(system.n_unknown)
     for index in np.flatnonzero(where).tolist():
         limits = {1: np.inf, -1: np.inf}
         for sign in (1, -1):
@@ -68,7 +67,9 @@ def prove_in_whole_numbers(
             need = float((needs.upper if sign > 0 else needs.lower)[index])
             wanted = max(need, float(needs.width[index]) - reached)
             cell = int(needs.cells[index])
-            found, limit, nodes = _vertex(attack, cell, sign, wanted, deadline), np.inf, 0
+            # The smallest move often is whole; the proof that there is none costs more.
+            found, _ = _cheapest_move(system, cell, sign * wanted, one, deadline)
+            limit, nodes = np.inf, 1
             if not len(found):
                 found, limit, nodes = _search(
                     system, cell, sign, wanted, deadline - time.monotonic()
@@ -86,21 +87,17 @@ def prove_in_whole_numbers(
     return failures, programs
 
 
-def _vertex(attack: Attack, cell: int, sign: int, wanted: float, deadline: float) -> Floats:
-    """Move one cell far enough by a linear program, and hope for whole numbers; else empty."""
-    target = float(np.ceil(wanted * (1 - 1e-9)))
-    limit = max(deadline - time.monotonic(), 0.0)
-    moves = attack.extreme(cell, sign, enough=target, time_limit=limit).deviation
+def _whole(system: System, cell: int, target: float, moves: Floats) -> Floats:
+    """Return moves in whole numbers that take a cell to a signed target, or nothing."""
     whole: Floats = np.rint(moves)
-    low, high = attack.system.low - 1e-9, attack.system.high + 1e-9
-    fits = (
+    good = (
         len(whole)
         and np.all(np.abs(moves - whole) < 1e-6)
-        and sign * whole[cell] >= target
-        and np.all((low <= whole) & (whole <= high))
-        and not np.any(attack.system.matrix @ whole)
+        and whole[cell] * np.sign(target) >= abs(target)
+        and np.all((system.low - 1e-9 <= whole) & (whole <= system.high + 1e-9))
+        and not np.any(system.matrix @ whole)
     )
-    return whole if fits else np.empty(0)
+    return whole if good else np.empty(0)
 
 
 def _search(
@@ -161,8 +158,8 @@ def cheapest_in_whole_numbers(
         moved, found = np.zeros(system.n_unknown, dtype=bool), True
         for sign, wanted in ((1, above), (-1, below)):
             moves, status = _cheapest_move(system, cell, sign * wanted, cost, deadline)
-            moved |= moves
-            found &= bool(np.any(moves)) or wanted == 0
+            moved |= (moves != 0) if len(moves) else False
+            found &= len(moves) > 0 or wanted == 0
             possible |= status != _INFEASIBLE
         if found:
             return moved, True
@@ -171,16 +168,16 @@ def cheapest_in_whole_numbers(
 
 def _cheapest_move(
     system: System, cell: int, wanted: float, cost: Floats, deadline: float
-) -> tuple[Flags, int]:
-    """Cells of the cheapest whole move that takes a cell to a signed distance."""
+) -> tuple[Floats, int]:
+    """Cheapest move in whole numbers that takes a cell to a signed distance; empty if none."""
     n, time_limit = system.n_unknown, deadline - time.monotonic()
     if wanted == 0 or time_limit <= 0:
-        return np.zeros(n, dtype=bool), _STOPPED
+        return np.empty(0), _STOPPED
     target = np.ceil(abs(wanted) * (1 - 1e-9))
     room = np.concatenate([np.floor(system.high + 1e-9), np.floor(1e-9 - system.low)])
     ahead, behind = (cell, cell + n) if wanted > 0 else (cell + n, cell)
     if target > room[ahead]:
-        return np.zeros(n, dtype=bool), _INFEASIBLE
+        return np.empty(0), _INFEASIBLE
     least = np.zeros(2 * n)
     least[ahead], room[behind] = target, 0.0
     matrix = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
@@ -189,12 +186,12 @@ def _cheapest_move(
         constraints=LinearConstraint(matrix, 0.0, 0.0),
         bounds=Bounds(least, room),
         integrality=np.ones(2 * n),
-        options={} if np.isinf(time_limit) else {"time_limit": time_limit},
+        options={"node_limit": NODES} | ({"time_limit": time_limit} if time_limit < np.inf else {}),
     )
     if result.x is None:
-        return np.zeros(n, dtype=bool), int(result.status)
-    moved: Flags = np.rint(result.x[:n] - result.x[n:]) != 0
-    return moved, int(result.status)
+        return np.empty(0), int(result.status)
+    moves = result.x[:n] - result.x[n:]
+    return _whole(system, cell, np.sign(wanted) * target, moves), int(result.status)
 
 
 _STOPPED, _INFEASIBLE = 1, 2

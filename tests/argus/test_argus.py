@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from shops import RDA, cells, run, write_shops
 from tablecloak.argus import read_batch, read_metadata, run_batch
-from tablecloak.argus.batch import read_rules, read_specification
+from tablecloak.argus.batch import read_rules, read_specification, read_writing
 from tablecloak.argus.places import find_file
 from tablecloak.cli.main import app
 
@@ -26,76 +25,11 @@ SIMPLE2D = """\
 <WRITETABLE>     (1,3,AS+,"Simple2D.txt")
 """
 
-RDA = """\
-   <SEPARATOR> ";"
-<SAFE> S
-<UNSAFE> U
-<PROTECT> P
-Town
-  <RECODEABLE>
-  <TOTCODE> "Total"
-  <HIERARCHICAL>
-  <HIERCODELIST> "C:\\\\somewhere\\\\TOWN.hrc"
-  <HIERLEADSTRING> "@"
-Kind
-  <RECODEABLE>
-Sales
-  <NUMERIC> <DECIMALS> 1
-Firms
-  <FREQUENCY>
-Top1
-  <MAXSCORE>
-Top2
-  <MAXSCORE>
-Stat
-  <STATUS>
-"""
-
-
-def cells(seed: int = 3) -> pd.DataFrame:
-    """Sales by town and kind with all totals, contributors and statuses."""
-    random = np.random.default_rng(seed)
-    towns = {"North": ["N1", "N2", "N3"], "South": ["S1", "S2", "S3"]}
-    records = pd.DataFrame(
-        [
-            (town, kind, round(float(random.lognormal(3, 1)), 1))
-            for town, kind in itertools.product([*towns["North"], *towns["South"]], "abcd")
-            for _ in range(int(random.integers(2, 9)))
-        ],
-        columns=["Town", "Kind", "Sales"],
-    )
-    table = tc.tabulate(records, {"Town": towns, "Kind": None}, "Sales", n_largest=2)
-    known = table.contributions
-    small = known.count < 3
-    return table.keys.assign(
-        Sales=table.values,
-        Firms=known.count,
-        Top1=known.largest[:, 0],
-        Top2=known.largest[:, 1],
-        Stat=np.where(small, "U", "S"),
-    )
-
 
 @pytest.fixture
 def folder(tmp_path):
-    frame = cells()
-    lines = [
-        f"{r.Town};{r.Kind};{r.Sales:.1f};{r.Firms};{r.Top1:.1f};{r.Top2:.1f};{r.Stat}"
-        for r in frame.itertuples()
-    ]
-    (tmp_path / "shops.tab").write_text("\n".join(lines) + "\n")
-    (tmp_path / "shops.rda").write_text(RDA)
-    (tmp_path / "town.hrc").write_text("North\n@N1\n@N2\n@N3\nSouth\n@S1\n@S2\n@S3\n")
+    write_shops(tmp_path)
     return tmp_path
-
-
-def run(folder, commands: str, **options):
-    batch = (
-        '<OPENTABLEDATA> "shops.tab"\n<OPENMETADATA> "SHOPS.RDA"\n'
-        '<SPECIFYTABLE> "Town""Kind"|"Sales"||\n' + commands
-    )
-    (folder / "job.arb").write_text(batch)
-    return run_batch(folder / "job.arb", time_limit=5, **options)
 
 
 def test_the_official_job_gives_the_cells_values_and_primaries_of_its_golden_file(
@@ -181,7 +115,7 @@ def test_rules_on_a_table_with_its_largest_contributors(folder):
     sensitive = problem.table.keys.assign(s=problem.sensitive)
     joined = sensitive.merge(frame.assign(e=expected)[["Town", "Kind", "e"]])
     assert joined.s.equals(joined.e)
-    assert any("contributors are not known" in line for line in result.log)
+    assert any("sums of primaries are protected as virtual cells" in line for line in result.log)
 
 
 def test_apriori_lines_change_statuses_costs_and_levels(folder):
@@ -243,8 +177,8 @@ def test_all_kinds_of_tables_are_written_and_code_value_and_jj_are_read_again(fo
     again = tc.read_jj(folder / "t6.jj")
     assert again.status.tolist() == problem.status.tolist()
     matrix = (folder / "t1.txt").read_text().splitlines()
-    assert matrix[0].split(",")[1] == "Total"
-    assert len(matrix) == 1 + 9
+    assert matrix[0].split(",")[:2] == ["", '"Total"']
+    assert len(matrix) == 1 + 9 + 1
     intermediate = (folder / "t5.txt").read_text().splitlines()
     letters = [line.split(";")[-3] for line in intermediate]
     assert letters.count("U") == problem.n_sensitive
@@ -343,13 +277,15 @@ def test_parts_of_the_batch_language(tmp_path):
         '<WRITETABLE> (1, 3, AS+FL-, "a, b.csv")\n'
     )
     one, two, three = read_batch(path)
-    found = read_specification(one, path)
+    found = read_specification(one.arguments())
     assert (found.dimensions, found.response, found.shadow) == (["A", "B C"], "v", "s")
     assert (found.cost, found.power) == ("c", 0.5)
-    assert [(r.name, r.numbers) for r in read_rules(two, path)] == [
+    assert [(r.name, r.numbers) for r in read_rules(two.arguments())] == [
         ("NK", [1, 75]), ("P", [10, 2]), ("ZERO", [5]),
     ]  # fmt: skip
-    assert three.arguments() == ["1", "3", "AS+FL-", "a, b.csv"]
+    writing = read_writing(three.arguments())
+    assert (writing.table, writing.kind, writing.file) == (1, 3, "a, b.csv")
+    assert writing.options == {"AS": True, "FL": False}
 
 
 def test_files_are_found_in_any_case_and_from_windows(tmp_path):

@@ -1,22 +1,65 @@
-"""Batch files (.arb): one command a line, read into commands with their arguments."""
+"""Batch files (.arb): one command a line, each read completely into what it asks for."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tablecloak.argus.arguments import Arguments
 from tablecloak.argus.places import lines_of
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file
 
-__all__ = ["Command", "Rule", "Specification", "read_batch", "read_rules", "read_specification"]
+__all__ = [
+    "Command",
+    "Rule",
+    "Specification",
+    "Suppression",
+    "Writing",
+    "read_batch",
+    "read_rules",
+    "read_specification",
+    "read_suppression",
+    "read_writing",
+]
 
 COMMANDS = (
     "OPENMICRODATA", "OPENTABLEDATA", "OPENMETADATA", "SPECIFYTABLE", "SAFETYRULE",
-    "READMICRODATA", "READTABLE", "RECODE", "APRIORI", "SUPPRESS", "WRITETABLE", "CLEAR",
-    "SOLVER", "LOGBOOK", "VERSIONINFO", "GOINTERACTIVE",
+    "READMICRODATA", "READTABLE", "RECODE", "APRIORI", "APRIORY", "SUPPRESS", "WRITETABLE",
+    "CLEAR", "SOLVER", "LOGBOOK", "VERSIONINFO", "GOINTERACTIVE", "SILENT",
 )  # fmt: skip
+
+RULES = {
+    "P": (1, 3, 4), "NK": (2, 2, 4), "FREQ": (2, 2, 2), "REQ": (4, 4, 2), "ZERO": (1, 1, 1),
+    "MIS": (1, 1, 1), "WGT": (1, 1, 1), "MAN": (1, 1, 1),
+}  # fmt: skip
+"""For each rule the fewest and the most numbers, and how often it may be given."""
+
+WHOLE = {("P", 1), ("P", 2), ("NK", 0), ("FREQ", 0), ("REQ", 2)}
+"""Numbers of rules that count somebody; of P with three numbers the last one only."""
+
+METHODS: dict[str, tuple[tuple[str, float, float], ...]] = {
+    "GH": (("bounds", 0, 1e6), ("size", 0, 1), ("single", 0, 1)),
+    "MOD": (
+        ("minutes", 0, 1e6), ("single", 0, 1), ("multiple", 0, 1), ("together", 0, 1),
+        ("scale", 1e-9, math.inf), ("lower", 0, math.inf), ("upper", 0, math.inf),
+    ),
+    "OPT": (("minutes", 0, 1e6),),
+    "NET": (),
+    "CTA": (),
+    "RND": (
+        ("base", 1, 1e9), ("steps", 0, 100), ("minutes", 1, 1e6), ("partitions", 0, 1),
+        ("stop", 1, 2), ("unit", 0, 1),
+    ),
+}  # fmt: skip
+"""For each method its arguments after the table, with their limits."""
+
+ANY_NUMBER = {"bounds", "scale", "lower", "upper"}
+"""Arguments of methods that need not be whole."""
+
+OPTIONS = ("AS", "FL", "QU", "SE", "SO", "AR", "HI", "HL", "TR", "AO", "AD", "AC")
 
 
 @dataclass(frozen=True)
@@ -25,6 +68,8 @@ class Command:
 
     Parameters
     ----------
+    path : Path
+        The batch file.
     line : int
         Its number, from 1.
     name : str
@@ -33,22 +78,14 @@ class Command:
         What follows.
     """
 
+    path: Path
     line: int
     name: str
     text: str
 
-    def arguments(self) -> list[str]:
-        """Return the arguments between commas, without brackets and quotes."""
-        plain = self.text.strip()
-        if plain.startswith("(") and plain.endswith(")"):
-            plain = plain[1:-1]
-        parts = re.findall(r'\s*("[^"]*"|[^,]*)\s*(?:,|$)', plain)
-        return [part.strip().strip('"') for part in parts[: plain_commas(plain) + 1]]
-
-
-def plain_commas(text: str) -> int:
-    """Number of commas outside quotes."""
-    return re.sub(r'"[^"]*"', "", text).count(",")
+    def arguments(self) -> Arguments:
+        """Return what follows, to be read piece by piece."""
+        return Arguments(f"{self.path}, line {self.line}", self.text)
 
 
 @dataclass(frozen=True)
@@ -78,6 +115,41 @@ class Rule:
     name: str
     numbers: list[float]
 
+    def __str__(self) -> str:
+        return f"{self.name}({','.join(f'{number:g}' for number in self.numbers)})"
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """What SUPPRESS asks for.
+
+    Parameters
+    ----------
+    method : str
+    table : int
+        0 for all tables.
+    numbers : dict of str to float
+        The arguments that were given, by the names in `METHODS`.
+    """
+
+    method: str
+    table: int
+    numbers: dict[str, float]
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these was asked for."""
+        return any(self.numbers.get(name) for name in names)
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What WRITETABLE asks for; `options` holds those that were named."""
+
+    table: int
+    kind: int
+    options: dict[str, bool]
+    file: str
+
 
 def read_batch(path: str | Path) -> list[Command]:
     """Read a batch file.
@@ -99,43 +171,131 @@ def read_batch(path: str | Path) -> list[Command]:
                 f"{path}, line {number}: <{name}> is not known.{suggestion(name, COMMANDS)}"
             )
         text = re.split(r'//(?=(?:[^"]*"[^"]*")*[^"]*$)', found.group(2))[0]
-        commands.append(Command(number, name, text.strip()))
+        commands.append(Command(path, number, name, text.strip()))
     if not commands:
         raise InputError(f"{path}: no command was found.")
     return commands
 
 
-def read_specification(command: Command, path: Path) -> Specification:
+def read_specification(arguments: Arguments) -> Specification:
     """Read ``"a""b"|"response"|"shadow"|"cost",lambda``."""
-    parts = [part.strip() for part in command.text.split("|")]
-    dimensions = re.findall(r'"([^"]*)"', parts[0])
-    if not dimensions or len(parts) < 2:
-        raise InputError(
-            f'{path}, line {command.line}: expected "dimension""dimension"|"response", found '
-            f"{command.text!r}."
-        )
-    response = parts[1].strip('"').strip()
-    shadow = parts[2].strip('"').strip() if len(parts) > 2 else ""
-    cost, power = "", 1.0
-    if len(parts) > 3:
-        found = re.match(r'"?([^",]*)"?\s*(?:,\s*([0-9.]+))?', parts[3])
-        assert found is not None
-        cost = found.group(1).strip()
-        power = float(found.group(2)) if found.group(2) else 1.0
+    dimensions = [arguments.quoted("a dimension")]
+    while not arguments.next_is("|"):
+        dimensions.append(arguments.quoted("a dimension"))
+    arguments.take("|")
+    response, shadow, cost, power = arguments.word("the response"), "", "", 1.0
+    if arguments.maybe("|"):
+        shadow = arguments.optional()
+    if arguments.maybe("|"):
+        cost = arguments.optional()
+        if arguments.maybe(","):
+            power = arguments.number("the power of the costs", 0.0)
+    arguments.end()
     return Specification(dimensions, response, shadow, cost, power)
 
 
-def read_rules(command: Command, path: Path) -> list[Rule]:
-    """Read ``P(10,1)|FREQ(3,20)|``."""
-    rules = []
-    for part in filter(None, (part.strip() for part in command.text.split("|"))):
-        found = re.fullmatch(r"([A-Za-z]+)\s*\(([^)]*)\)", part)
-        try:
-            assert found is not None
-            numbers = [float(number) for number in found.group(2).split(",")]
-        except (AssertionError, ValueError):
+def read_rules(arguments: Arguments) -> list[Rule]:
+    """Read ``P(10,1)|FREQ(3,20)|``; empty means that statuses are given.
+
+    Raises
+    ------
+    InputError
+        For an unknown rule, one too many of a kind, or numbers that it does not take.
+    """
+    rules: list[Rule] = []
+    while not arguments.is_read:
+        name = arguments.word("the name of a rule")
+        if not arguments.maybe("("):
+            raise arguments.fail(f"{name!r} is no rule such as P(10,1) or FREQ(3,20)")
+        if name.upper() not in RULES:
             raise InputError(
-                f"{path}, line {command.line}: {part!r} is no rule such as P(10,1) or FREQ(3,20)."
-            ) from None
-        rules.append(Rule(found.group(1).upper(), numbers))
+                f"{arguments.where}: there is no rule {name!r}.{suggestion(name.upper(), RULES)}"
+            )
+        rules.append(_rule(arguments, name.upper()))
+        if sum(rule.name == rules[-1].name for rule in rules) > RULES[rules[-1].name][2]:
+            raise arguments.fail(f"there are too many rules {rules[-1].name}")
+        if not arguments.is_read:
+            arguments.take("|")
     return rules
+
+
+def _rule(arguments: Arguments, name: str) -> Rule:
+    """Read the numbers of a rule, from behind the bracket."""
+    fewest, most, _ = RULES[name]
+    numbers = [arguments.number(f"number 1 of {name}", 0.0)]
+    while arguments.maybe(","):
+        numbers.append(arguments.number(f"number {len(numbers) + 1} of {name}", 0.0))
+    arguments.take(")")
+    if not fewest <= len(numbers) <= most:
+        wanted = str(most) if fewest == most else f"{fewest} to {most}"
+        raise arguments.fail(f"{name} takes {wanted} numbers, found {len(numbers)}")
+    for at, number in enumerate(numbers):
+        counts = (name, at) in WHOLE and (name != "P" or at == len(numbers) - 1)
+        if counts and not number.is_integer():
+            raise arguments.fail(f"number {at + 1} of {name} must be whole, found {number:g}")
+    if name in ("MIS", "WGT") and numbers[0] not in (0, 1):
+        raise arguments.fail(f"{name} takes 0 or 1, found {numbers[0]:g}")
+    return Rule(name, numbers)
+
+
+def read_suppression(arguments: Arguments) -> Suppression:
+    """Read ``METHOD(table, number, ...)``."""
+    method = arguments.word("a method").upper()
+    if method == "CKM":
+        raise arguments.fail(
+            "SUPPRESS: cell keys (CKM) are not supported; take another method, such as MOD or RND"
+        )
+    if method not in METHODS:
+        raise InputError(
+            f"{arguments.where}: SUPPRESS: the method {method!r} is not known."
+            f"{suggestion(method, METHODS)}"
+        )
+    arguments.take("(")
+    table = arguments.whole("the number of a table", 0)
+    numbers: dict[str, float] = {}
+    for name, low, high in METHODS[method]:
+        if not arguments.maybe(","):
+            break
+        if name in ("scale", "lower", "upper") and (
+            arguments.next_is(",") or arguments.next_is(")")
+        ):
+            continue
+        what = f"{method}: {name}"
+        number = arguments.number(what, low, high)
+        if name not in ANY_NUMBER and not number.is_integer():
+            raise arguments.fail(f"{what} must be a whole number, found {number:g}")
+        numbers[name] = number
+    if arguments.next_is(","):
+        most = 1 + len(METHODS[method])
+        raise arguments.fail(f"{method} takes at most {most} numbers; {arguments.left!r} is left")
+    arguments.take(")")
+    arguments.end()
+    return Suppression(method, table, numbers)
+
+
+def read_writing(arguments: Arguments) -> Writing:
+    """Read ``(table, type, options, "file")``."""
+    arguments.take("(")
+    table = arguments.whole("the number of a table", 1)
+    arguments.take(",")
+    kind = arguments.whole("the type", 0)
+    arguments.take(",")
+    text = arguments.optional().upper().replace(" ", "")
+    arguments.take(",")
+    file = arguments.word("the name of a file")
+    arguments.take(")")
+    arguments.end()
+    options: dict[str, bool] = {}
+    for found in re.finditer(r"([^+-]*)([+-]?)", text):
+        if not found.group(0):
+            continue
+        name, sign = found.groups()
+        if name not in OPTIONS or not sign:
+            raise InputError(
+                f"{arguments.where}: WRITETABLE: {found.group(0)!r} is no option such as AS+ or "
+                f"SE-.{suggestion(name, OPTIONS)}"
+            )
+        if name in options:
+            raise arguments.fail(f"WRITETABLE: the option {name} is given twice")
+        options[name] = sign == "+"
+    return Writing(table, kind, options, file)

@@ -286,8 +286,16 @@ def _by_digits(codes: set[str], widths: list[int], total: str) -> Hierarchy:
     return Hierarchy(total, groups)
 
 
-def read_microdata(metadata: Metadata, path: Path, names: list[str]) -> pd.DataFrame:
+def read_microdata(
+    metadata: Metadata, path: Path, names: list[str]
+) -> tuple[pd.DataFrame, list[str]]:
     """Read variables of a file of records; codes padded, numbers as numbers.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+    notes : list of str
+        Where numbers are missing: they are read as 0, as tau-ARGUS reads them.
 
     Raises
     ------
@@ -299,8 +307,10 @@ def read_microdata(metadata: Metadata, path: Path, names: list[str]) -> pd.DataF
         raise InputError(f"{path}: there are no records.")
     fields = lines.str.split(metadata.separator, expand=True) if metadata.separator else None
     found: dict[str, Any] = {}
+    notes: list[str] = []
     for name in names:
         variable = metadata.variable(name)
+        is_number = _is_number(variable)
         if fields is None:
             text = lines.str.slice(variable.start - 1, variable.start - 1 + variable.width)
         else:
@@ -308,17 +318,38 @@ def read_microdata(metadata: Metadata, path: Path, names: list[str]) -> pd.DataF
             if at >= fields.shape[1]:
                 raise InputError(f"{path}: lines have no field for {name!r} (number {at + 1}).")
             text = fields[at]
-        short = np.flatnonzero(text.isna() | (text == ""))
+        may_be_empty = is_number and fields is not None
+        short = np.flatnonzero(text.isna() | ((text == "") & (not may_be_empty)))
         if len(short):
             raise InputError(f"{path}, line {short[0] + 1}: it ends before {name!r}.")
+        if is_number:
+            text, n_missing = _without_missing(variable, text)
+            if n_missing:
+                notes.append(
+                    f"{path.name}: {name!r} is missing in {n_missing} records and read as 0, as "
+                    f"τ-ARGUS reads it; these records count as contributors"
+                )
         found[variable.name] = (
-            _numbers(path, variable, text) if _is_number(variable) else _codes(variable, text)
+            _numbers(path, variable, text) if is_number else _codes(variable, text)
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(found), notes
 
 
 def _is_number(variable: Variable) -> bool:
     return variable.has("NUMERIC") or variable.has("WEIGHT")
+
+
+def _without_missing(variable: Variable, text: pd.Series) -> tuple[pd.Series, int]:
+    """Put 0 for blanks, the dot of SAS, and codes for missing that are no numbers.
+
+    A weight has no such reading: a record without weight is an error.
+    """
+    if variable.has("WEIGHT"):
+        return text, 0
+    declared = pd.Series([code.strip() for code in variable.missing], dtype=object)
+    words = set(declared[pd.to_numeric(declared, errors="coerce").isna()]) | {"", "."}
+    missing = text.str.strip().isin(words)
+    return text.where(~missing, "0"), int(missing.sum())
 
 
 def _codes(variable: Variable, text: pd.Series) -> pd.Series:

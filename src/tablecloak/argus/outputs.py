@@ -1,12 +1,12 @@
-"""Tables as tau-ARGUS writes them: matrix, code-value, SBS, intermediate, JJ."""
+"""Tables as tau-ARGUS writes them: matrix, pivot, code-value, SBS, intermediate, JJ."""
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,11 @@ import numpy.typing as npt
 from tablecloak.argus.recode import depth_of, parents_of
 from tablecloak.errors import InputError
 from tablecloak.storage import write_text
+from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats import write_jj
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Protected", "write_table"]
+__all__ = ["Layout", "Output", "Protected", "made_of"]
 
 SAFE, RULE, REQUEST, FREQUENCY, ZERO = 1, 3, 4, 5, 6
 MANUAL, FROZEN, SECONDARY, EMPTY = 9, 10, 11, 14
@@ -25,6 +26,14 @@ _BY_REASON = {
     "dominance": RULE, "prior-posterior": RULE, "p-percent": RULE, "request": REQUEST,
     "minimum-frequency": FREQUENCY, "zero-unsafe": ZERO, "manual": MANUAL, "": MANUAL,
 }  # fmt: skip
+
+CSV, PIVOT, CODE_VALUE, SBS, INTERMEDIATE, JJ = 1, 2, 3, 4, 5, 6
+
+OPTIONS_OF = {
+    CSV: ("QU",), PIVOT: ("AS", "FL", "QU", "SE", "SO"), CODE_VALUE: ("AS", "FL", "QU", "SE", "SO"),
+    SBS: ("HL", "QU", "SE"), INTERMEDIATE: ("HI", "QU", "SE", "SO"), JJ: (),
+}  # fmt: skip
+"""Options that say something about a type; the others are logged as not applied."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +49,12 @@ class Protected:
     decimals : int
     codes : list of list of str
         All codes of each dimension, the total first, also those without a cell.
+    method : {"none", "suppressed", "adjusted", "rounded"}
+        What was done. Only "adjusted" and "rounded" change values.
+    reach : float
+        Of a rounded table, how far a value may be from the truth.
+    is_proved : bool
+        Whether an audit found every sensitive cell protected.
     """
 
     problem: ProtectionProblem
@@ -47,18 +62,26 @@ class Protected:
     values: npt.NDArray[np.float64]
     decimals: int
     codes: list[list[str]]
+    method: Literal["none", "suppressed", "adjusted", "rounded"] = "none"
+    reach: float = 0.0
+    is_proved: bool = True
 
     @property
     def is_changed(self) -> bool:
         """Whether values were adjusted or rounded."""
-        return not np.array_equal(self.values, self.problem.table.values)
+        return self.method in ("adjusted", "rounded")
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the dimensions."""
+        return list(map(str, self.problem.table.keys.columns))
 
     def statuses(self) -> npt.NDArray[np.int64]:
         """Return the number of each cell's status."""
         problem = self.problem
         reasons = np.array([_BY_REASON.get(reason, RULE) for reason in problem.reasons.tolist()])
         return np.select(
-            [problem.sensitive, self.suppressed, problem.frozen],
+            [problem.sensitive, self.suppressed | problem.forced, problem.frozen],
             [reasons, SECONDARY, FROZEN],
             SAFE,
         ).astype(np.int64)
@@ -68,45 +91,109 @@ class Protected:
         return f"{value:.{self.decimals}f}"
 
 
-def write_table(protected: Protected, kind: int, options: dict[str, bool], path: Path) -> list[str]:
-    """Write a table.
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How a table is written.
+
+    Parameters
+    ----------
+    kind : int
+        1 CSV, 2 CSV for pivot tables, 3 code-value, 4 SBS, 5 intermediate, 6 JJ.
+    options : mapping of str to bool
+        Two letters each: AS, FL, QU, SE, SO, HL, HI and so on.
+    response : str
+        Its name.
+    n_largest : int
+        How many largest contributions an intermediate table needs for its rules.
+    is_count : bool
+    """
+
+    kind: int
+    options: Mapping[str, bool]
+    response: str
+    n_largest: int = 0
+    is_count: bool = False
+
+    def has(self, option: str) -> bool:
+        """Whether an option is on; codes are in quotes unless said otherwise."""
+        return self.options.get(option, option == "QU")
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the file may leave: neither statuses nor true values of hidden cells."""
+        flat = self.kind in (PIVOT, CODE_VALUE)
+        return self.kind == CSV or (flat and not self.has("AS") and not self.has("SO"))
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """A file that is ready to be written.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+        Empty for a JJ file, which is made of `problem`.
+    is_secret : bool
+        Whether only its owner may read it.
+    problem : ProtectionProblem, optional
+    is_table : bool
+        Whether it belongs to a table; otherwise it tells of the batch.
+    """
+
+    path: Path
+    text: str
+    is_secret: bool
+    problem: ProtectionProblem | None = None
+    is_table: bool = True
+
+    def write(self) -> None:
+        """Write it."""
+        if self.problem is not None:
+            write_jj(self.problem, self.path)
+        else:
+            write_text(self.path, self.text, secret=self.is_secret)
+
+
+def made_of(protected: Protected, layout: Layout, path: Path) -> list[Output]:
+    """Return the files of a table, the table first.
 
     Parameters
     ----------
     protected : Protected
-    kind : int
-        1 CSV, 3 code-value, 4 SBS, 5 intermediate, 6 JJ.
-    options : dict of str to bool
-        Two letters each: AS, FL, QU, SE, SO, HL and so on.
+    layout : Layout
     path : Path
 
     Returns
     -------
-    list of str
-        What a reader should know about the file.
+    list of Output
+        An intermediate table comes with its metadata (.rda) and hierarchies (.hrc).
 
     Raises
     ------
     InputError
-        For another kind.
+        For another kind, or one that does not suit what was done.
     """
-    match kind:
+    secret = not layout.is_public
+    if layout.kind in (SBS, INTERMEDIATE) and protected.method == "adjusted":
+        raise InputError("An adjusted table (CTA) is not written as type 4 or 5; take 1, 2 or 3.")
+    if layout.kind == JJ and protected.is_changed:
+        raise InputError("An adjusted or rounded table is not written as type 6; take 1, 2 or 3.")
+    match layout.kind:
         case 1:
-            text, secret = _matrix(protected), False
-        case 3:
-            text, secret = _code_value(protected, options), options.get("AS", False)
+            return [Output(path, _matrix(protected, layout), secret)]
+        case 2 | 3:
+            return [Output(path, _code_value(protected, layout), secret)]
         case 4:
-            text, secret = _sbs(protected, options), True
+            return [Output(path, _sbs(protected, layout), secret)]
         case 5:
-            text, secret = _intermediate(protected), True
+            return [Output(path, _intermediate(protected, layout), secret)] + [
+                Output(path.with_name(name), text, secret)
+                for name, text in _description(protected, layout, path)
+            ]
         case 6:
-            write_jj(protected.problem, path)
-            return [f"{path.name}: holds true values; it must stay inside"]
-        case _:
-            raise InputError(f"Tables of type {kind} are not written; take 1, 3, 4, 5 or 6.")
-    write_text(path, text, secret=secret)
-    note = f"{path.name}: tells which cells are sensitive, or their values; it must stay inside"
-    return [note] * secret
+            return [Output(path, "", secret, protected.problem)]
+    raise InputError(f"Tables of type {layout.kind} are not written; take 1 to 6.")
 
 
 def _index(protected: Protected) -> dict[tuple[str, ...], int]:
@@ -122,96 +209,171 @@ def _shown(protected: Protected, cell: int | None) -> str:
     return protected.number(protected.values[cell])
 
 
-def _written(rows: list[list[str]], quoted: int = 0) -> str:
-    """Write rows with commas; the first columns in quotes."""
-    buffer = io.StringIO()
-    for row in rows:
-        if quoted:
-            codes = ",".join('"' + code.replace('"', '""') + '"' for code in row[:quoted])
-            buffer.write(",".join([codes, *row[quoted:]]) + "\r\n")
-        else:
-            csv.writer(buffer).writerow(row)
-    return buffer.getvalue()
+def _label(code: str, layout: Layout) -> str:
+    """Write a code; without quotes only what needs none."""
+    if layout.has("QU") or any(mark in code for mark in ',"\r\n'):
+        return '"' + code.replace('"', '""') + '"'
+    return code
 
 
-def _matrix(protected: Protected) -> str:
+def _labels(codes: list[str], layout: Layout) -> list[str]:
+    return [_label(code, layout) for code in codes]
+
+
+def _matrix(protected: Protected, layout: Layout) -> str:
+    """Write rows by columns, the last two dimensions; the first ones are layers."""
     index, codes = _index(protected), protected.codes
-    names = list(map(str, protected.problem.table.keys.columns))
-    if len(names) == 1:
-        return _written([[code, _shown(protected, index.get((code,)))] for code in codes[0]])
-    rows: list[list[str]] = []
-    for further in itertools.product(*codes[2:]):
-        rows += [[name, code] for name, code in zip(names[2:], further, strict=True)]
-        rows.append(["", *codes[1]])
-        rows += [
-            [first] + [_shown(protected, index.get((first, other, *further))) for other in codes[1]]
-            for first in codes[0]
-        ]
-    return _written(rows)
+    columns = ",".join(["", *_labels(codes[-1], layout)])
+    if len(codes) == 1:
+        cells = [_shown(protected, index.get((code,))) for code in codes[0]]
+        return f"{columns}\r\n{','.join(['', *cells])}\r\n"
+    lines: list[str] = []
+    for layer in itertools.product(*codes[:-2]):
+        if layer:
+            parts = [f"Var {at},{_label(code, layout)}" for at, code in enumerate(layer, start=1)]
+            lines.append(", ".join(parts))
+        lines.append(columns)
+        for row in codes[-2]:
+            cells = [_shown(protected, index.get((*layer, row, other))) for other in codes[-1]]
+            lines.append(",".join([_label(row, layout), *cells]))
+        lines.append("")
+    return "".join(f"{line}\r\n" for line in lines)
 
 
-def _code_value(protected: Protected, options: dict[str, bool]) -> str:
+def _code_value(protected: Protected, layout: Layout) -> str:
     index, statuses = _index(protected), protected.statuses()
     true = protected.problem.table.values
-    names = list(map(str, protected.problem.table.keys.columns))
-    rows: list[list[str]] = []
-    if options.get("FL"):
-        rows.append([*names, protected.problem.table.name] + ["Status"] * options.get("AS", False))
+    lines = [_first_line(protected, layout)] if layout.has("FL") or layout.kind == PIVOT else []
     for key in itertools.product(*protected.codes):
         cell = index.get(key)
-        if cell is None and options.get("SE"):
+        if cell is None and layout.has("SE"):
             continue
-        if options.get("AS"):
-            value = "-" if cell is None else protected.number(true[cell])
-            status = str(EMPTY if cell is None else statuses[cell])
-            if protected.is_changed and cell is not None:
-                rows.append([*key, value, protected.number(protected.values[cell]), status])
-            else:
-                rows.append([*key, value, status])
+        status = str(EMPTY if cell is None else statuses[cell])
+        original = "-" if cell is None else protected.number(true[cell])
+        if layout.has("SO"):
+            row = [status]
+        elif not layout.has("AS"):
+            row = [_shown(protected, cell)]
+        elif protected.is_changed:
+            row = [_shown(protected, cell), original]
+            row += [status] if protected.method == "adjusted" else []
         else:
-            rows.append([*key, _shown(protected, cell)])
-    if options.get("SO"):
-        rows = [[*row[: len(names)], row[-1]] for row in rows]
-    return _written(rows, len(names) if options.get("QU", True) else 0)
+            row = [original, status]
+        lines.append(",".join([*_labels(list(key), layout), *row]))
+    return "".join(f"{line}\r\n" for line in lines)
 
 
-def _sbs(protected: Protected, options: dict[str, bool]) -> str:
+def _first_line(protected: Protected, layout: Layout) -> str:
+    name = layout.response
+    ending = {"rounded": "_Round", "adjusted": "_CTA"}.get(protected.method, "")
+    columns = [*protected.names, name + ending]
+    if layout.has("SO"):
+        columns = [*protected.names, "Status"]
+    elif layout.has("AS"):
+        columns += [f"{name}_Orig"] if protected.is_changed else []
+        columns += ["Status"] if protected.method != "rounded" else []
+    return ",".join(_labels(columns, layout))
+
+
+def _sbs(protected: Protected, layout: Layout) -> str:
     problem, statuses = protected.problem, protected.statuses()
     known = problem.table.contributions
     letters = {SAFE: "V", FROZEN: "V", FREQUENCY: "A", SECONDARY: "D"}
-    above = [parents_of(problem.table.hierarchies[name]) for name in problem.table.keys.columns]
-    rows = []
+    above = [parents_of(problem.table.hierarchies[name]) for name in protected.names]
+    lines = []
     for key, cell in _index(protected).items():
         status = int(statuses[cell])
         letter = letters.get(status, "F" if problem.reasons[cell] == "p-percent" else "B")
-        codes = list(key)
-        if options.get("HL"):
+        codes = _labels(list(key), layout)
+        if layout.has("HL"):
             levels = [depth_of(tree, code) for tree, code in zip(above, key, strict=True)]
-            codes = [part for pair in zip(key, map(str, levels), strict=True) for part in pair]
+            codes = [part for pair in zip(codes, map(str, levels), strict=True) for part in pair]
         share = ""
-        if known is not None and known.total[cell]:
+        if known is not None and known.total[cell] and known.largest.shape[1]:
             share = f"{100 * known.largest[cell, 0] / known.total[cell]:.2f}"
         count = "" if known is None else str(int(known.count[cell]))
         hidden = bool(protected.suppressed[cell])
         # Numbers of contributors and shares of hidden cells would tell what is hidden.
         more = ["", letter, ""] if hidden else [count, letter, share]
-        rows.append([*codes, _shown(protected, cell), *more])
-    return _written(rows)
+        lines.append(",".join([*codes, _shown(protected, cell), *more]))
+    return "".join(f"{line}\r\n" for line in lines)
 
 
-def _intermediate(protected: Protected) -> str:
-    problem, statuses = protected.problem, protected.statuses()
-    known = problem.table.contributions
+# -- intermediate tables ------------------------------------------------------------------
+
+
+def _contributions(protected: Protected, layout: Layout) -> Contributions | None:
+    table = protected.problem.table
+    if layout.has("HI") and table.holdings is None:
+        raise InputError("HI asks for holdings, but the data have none (<HOLDING>).")
+    return table.holdings if layout.has("HI") else table.contributions
+
+
+def _intermediate(protected: Protected, layout: Layout) -> str:
+    """Write every cell, also the empty ones unless SE is on, so that it can be read again."""
+    problem, statuses, index = protected.problem, protected.statuses(), _index(protected)
+    known, has_amounts = _contributions(protected, layout), not layout.is_count
+    n_tops = 0 if layout.has("SO") or known is None else layout.n_largest
     letters = {SAFE: "S", SECONDARY: "M", FROZEN: "P"}
+    empty = "" if layout.has("SE") else protected.number(0.0)
     lines = []
-    for key, cell in _index(protected).items():
-        parts = [f'"{code}"' for code in key]
-        parts.append(protected.number(problem.table.values[cell]))
-        if known is not None:
-            parts += [str(int(known.count[cell])), f"{known.total[cell]:.{protected.decimals}f}"]
-            parts.append(f"{problem.weights[cell]:g}")
-            parts += [f"{size:.{protected.decimals}f}" for size in known.largest[cell, :2]]
-        parts.append(letters.get(int(statuses[cell]), "U"))
-        parts += [f"{problem.lower_protection[cell]:g}", f"{problem.upper_protection[cell]:g}"]
+    for key in itertools.product(*protected.codes):
+        cell = index.get(key)
+        if cell is None and layout.has("SE"):
+            continue
+        parts = [f'"{code}"' if layout.has("QU") else code for code in key]
+        parts.append(empty if cell is None else protected.number(protected.values[cell]))
+        if known is not None and has_amounts:
+            parts.append("0" if cell is None else str(int(known.count[cell])))
+            if not layout.has("SO"):
+                parts.append(empty if cell is None else protected.number(known.total[cell]))
+        parts.append(empty if cell is None else protected.number(problem.weights[cell]))
+        for rank in range(n_tops):
+            size = 0.0
+            if cell is not None and known is not None and rank < known.largest.shape[1]:
+                size = float(known.largest[cell, rank])
+            parts.append(protected.number(size))
+        parts.append("E" if cell is None else letters.get(int(statuses[cell]), "U"))
+        for levels in (problem.lower_protection, problem.upper_protection):
+            parts.append(empty if cell is None else f"{levels[cell]:.12g}")
         lines.append(";".join(parts))
     return "\n".join(lines) + "\n"
+
+
+def _description(protected: Protected, layout: Layout, path: Path) -> list[tuple[str, str]]:
+    """Return the metadata of an intermediate table and the hierarchies that they name."""
+    known, has_tops = _contributions(protected, layout), not layout.has("SO")
+    files, lines = [], ['   <SEPARATOR> ";"', "<SAFE> S", "<UNSAFE> U", "<PROTECT> P"]
+    for name in protected.names:
+        tree = protected.problem.table.hierarchies[name]
+        lines += [name, "    <RECODEABLE>", f'    <TOTCODE> "{tree.total}"']
+        below: dict[str, list[str]] = {}
+        for parent, parts in tree.groups:
+            below.setdefault(parent, []).extend(parts)
+        if len(below) > 1:
+            file = f"{path.stem}_{name}.hrc"
+            files.append((file, _hierarchy_lines(below, tree.total, 0)))
+            lines += ["    <HIERARCHICAL>", f'    <HIERCODELIST> "{file}"']
+            lines += ['    <HIERLEADSTRING> "@"']
+    decimals = f" <DECIMALS> {protected.decimals}"
+    if layout.is_count:
+        lines += ["FreqVar", "    <FREQUENCY>"]
+    else:
+        lines += [layout.response, f"    <NUMERIC>{decimals}"]
+        if known is not None:
+            lines += ["FreqVar", "    <FREQUENCY>"]
+            lines += [f"{layout.response}_Shadow", "    <NUMERIC> <SHADOW>"] * has_tops
+    lines += [f"{layout.response}_Cost", "    <NUMERIC> <COSTVAR>"]
+    if known is not None and has_tops:
+        for rank in range(layout.n_largest):
+            lines += [f"Top{rank + 1}", "    <MAXSCORE>"]
+    lines += ["StatusVar", "    <STATUS>", "LowerProtLevel", "    <NUMERIC> <LOWERPL>"]
+    lines += ["UpperProtLevel", "    <NUMERIC> <UPPERPL>"]
+    return [(f"{path.stem}.rda", "\n".join(lines) + "\n"), *files]
+
+
+def _hierarchy_lines(below: dict[str, list[str]], code: str, depth: int) -> str:
+    return "".join(
+        "@" * depth + part + "\n" + _hierarchy_lines(below, part, depth + 1)
+        for part in below.get(code, [])
+    )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from tablecloak.argus.metadata import Variable
-from tablecloak.argus.places import lines_of
+from tablecloak.argus.places import find_file, lines_of, tokens
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["cut_below", "cut_to_level", "depth_of", "parents_of", "recoded"]
+__all__ = ["Recoded", "cut_below", "cut_to_level", "depth_of", "parents_of", "recode", "recoded"]
 
 
 def cut_to_level(tree: Hierarchy, level: int, codes: pd.Series) -> tuple[Hierarchy, pd.Series]:
@@ -55,9 +56,66 @@ def cut_below(tree: Hierarchy, cut: Iterable[str], codes: pd.Series) -> tuple[Hi
     return Hierarchy(tree.total, groups), codes.map(lambda code: new.get(code, code))
 
 
-def recoded(
-    path: Path, variable: Variable, tree: Hierarchy, codes: pd.Series
-) -> tuple[Hierarchy, pd.Series]:
+@dataclass(frozen=True, eq=False)
+class Recoded:
+    """A dimension after a recoding.
+
+    Parameters
+    ----------
+    tree : Hierarchy
+    codes : pandas.Series of str
+        New code of each record.
+    missing : tuple of str
+        Codes that mean missing now.
+    notes : tuple of str
+        What the file asks for beside and was not applied.
+    """
+
+    tree: Hierarchy
+    codes: pd.Series
+    missing: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def recode(
+    how: str, folder: Path, variable: Variable, tree: Hierarchy, codes: pd.Series
+) -> Recoded:
+    """Recode a dimension by a level, a cut through its tree, or groups of codes.
+
+    As in tau-ARGUS a recoding starts from the codes of the data: it takes the place of an
+    earlier one of the same variable.
+
+    Parameters
+    ----------
+    how : str
+        A digit from 1, or the name of a file.
+    folder : Path
+        Where the file is looked for.
+    variable, tree, codes
+        The dimension as it is in the data.
+
+    Raises
+    ------
+    InputError
+        If the recoding does not suit the dimension, or the file cannot be read.
+    """
+    is_tree = variable.has("HIERARCHICAL") or any(p != tree.total for p, _ in tree.groups)
+    if how.isdigit():
+        if not is_tree or not 1 <= int(how) <= 9:
+            raise InputError(
+                f"RECODE: {variable.name!r} cannot be cut at level {how!r}: levels from 1 to 9 "
+                f"suit dimensions with a hierarchy. Name a file with groups of codes instead."
+            )
+        return Recoded(*cut_to_level(tree, int(how), codes), variable.missing)
+    path = find_file(how, folder)
+    lines = [line for _, line in lines_of(path)]
+    if lines and lines[0].upper() == "<TREERECODE>":
+        cut = [variable.padded(code) for code in lines[1:]]
+        return Recoded(*cut_below(tree, cut, codes), variable.missing)
+    return recoded(path, variable, tree, codes)
+
+
+def recoded(path: Path, variable: Variable, tree: Hierarchy, codes: pd.Series) -> Recoded:
     """Group codes as a file says: ``new: a, b, c-d``; codes are compared as text.
 
     Raises
@@ -71,21 +129,32 @@ def recoded(
             f"or list the codes to be cut at below <TREERECODE>."
         )
     new: dict[str, str] = {}
+    missing, notes = variable.missing, []
     for line, text in lines_of(path):
         if text.startswith("<"):
+            keyword, *words = tokens(text)
+            if keyword == "<MISSING>" and words:
+                missing = tuple(variable.padded(word) for word in words if word.strip(", "))
+            elif keyword == "<CODELIST>":
+                notes.append(f"labels of codes ({path.name}, line {line})")
+            else:
+                raise InputError(f"{path}, line {line}: {text!r} is not known in a recoding.")
             continue
         found = re.fullmatch(r"([^:]+):(.+)", text)
         if not found:
             raise InputError(f"{path}, line {line}: expected 'new: a, b, c-d', found {text!r}.")
         name = variable.padded(found.group(1))
         for part in (part.strip() for part in found.group(2).split(",")):
-            for code in tree.leaves:
-                if _within(variable, code, part):
-                    if new.get(code, name) != name:
-                        raise InputError(f"{path}, line {line}: {code!r} is in two groups.")
-                    new[code] = name
+            meant = [code for code in tree.leaves if _within(variable, code, part)]
+            if not meant:
+                notes.append(f"{part!r}, which is no code of the data ({path.name}, line {line})")
+            for code in meant:
+                if new.get(code, name) != name:
+                    raise InputError(f"{path}, line {line}: {code!r} is in two groups.")
+                new[code] = name
     changed = codes.map(lambda code: new.get(code, code))
-    return Hierarchy.flat(sorted(set(changed)), tree.total), changed
+    flat = Hierarchy.flat(sorted(set(changed)), tree.total)
+    return Recoded(flat, changed, missing, tuple(notes))
 
 
 def _within(variable: Variable, code: str, part: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
+from tablecloak.cli.display import errors_as_messages, reporting
 
 __all__ = ["register"]
 
@@ -29,10 +29,14 @@ def argus(
 ) -> None:
     """Run a batch file of tau-ARGUS: rules, hierarchies, a priori lists, tables.
 
-    Prints what is done in another way, and why. Files that are named are looked for beside the
-    batch file, in any case, also compressed.
+    Prints what every line did. A line that could not be applied is either an error, before any
+    file is written, or, where it cannot change what is safe, marked "not applied". Files that are
+    named are looked for beside the batch file, in any case, also compressed.
 
-    Exit code 0: every pattern is proved safe; 1: one is not; 2: wrong input.
+    Exit code 0: everything in the batch was applied and every table is proved safe; 1: a table is
+    not proved safe, or a file would have shown what must be protected; 2: the batch stopped at an
+    error; 3: every table is proved safe, but the log has lines with "not applied". With 1 and 2
+    no table for the public is written.
 
     Example: tablecloak argus job.arb --out results/
     """
@@ -43,8 +47,11 @@ def argus(
     for line in result.log:
         typer.echo(line)
     typer.echo("Written:")
-    for path in result.files:
+    for path in (*result.files, *result.beside):
         typer.echo(f"    {path}")
     if not result.is_safe:
         typer.echo("NOT SAFE: a sensitive cell is not protected.", err=True)
-        raise typer.Exit(NOT_SAFE)
+    for line in result.not_applied:
+        typer.echo(line, err=True)
+    if result.exit_code:
+        raise typer.Exit(result.exit_code)

@@ -258,7 +258,8 @@ class Request(Rule):
     def unsafe(self, table: Table) -> Flags:
         """Return which cells hold a contributor whose request must be granted."""
         found = _contributions(table, self.level, self.name)
-        limits = (self.percentage, self.percentage_2 or self.percentage)
+        second = self.percentage if self.percentage_2 is None else self.percentage_2
+        limits = (self.percentage, second)
         shares = 100 * found.largest_request > np.abs(found.total)[:, None] * np.array(limits)
         asked = np.any(found.largest_request > 0, axis=1)
         unsafe: Flags = np.any(shares, axis=1) | (asked & (found.count < self.minimum))

@@ -1,0 +1,224 @@
+"""A priori lists (.hst): statuses, costs and levels of single cells, as a person wants them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.argus.metadata import Variable
+from tablecloak.argus.places import lines_of
+from tablecloak.argus.recode import parents_of
+from tablecloak.errors import InputError
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+
+__all__ = ["Apriori", "apply_apriori", "with_status"]
+
+Key = tuple[str, ...]
+
+_STATUS = {
+    "s": CellStatus.SAFE, "u": CellStatus.SENSITIVE, "p": CellStatus.FROZEN,
+    "m": CellStatus.FORCED, "ml": CellStatus.FORCED,
+}  # fmt: skip
+
+
+@dataclass
+class Apriori:
+    """What was done with a list.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    done : int
+        Lines that were applied.
+    skipped : list of str
+        Lines that were not, and why.
+    asked : dict of tuple to str
+        The last status that was asked for, by the codes of the cell: s, u, p, m.
+    """
+
+    problem: ProtectionProblem
+    done: int = 0
+    skipped: list[str] = field(default_factory=list)
+    asked: dict[Key, str] = field(default_factory=dict)
+
+
+def apply_apriori(
+    path: Path,
+    problem: ProtectionProblem,
+    variables: list[Variable],
+    *,
+    separator: str,
+    lenient: bool,
+    expand: bool,
+    margin: float,
+) -> Apriori:
+    """Do what a list asks for, line by line.
+
+    Parameters
+    ----------
+    path : Path
+    problem : ProtectionProblem
+    variables : list of Variable
+        The dimensions, in order.
+    separator : str
+    lenient : bool
+        Whether a line that cannot be done is passed over, and named in `skipped`.
+    expand : bool
+        Whether a line also holds for cells with the same value by a code that is the only part of
+        another.
+    margin : float
+        Level of cells that become unsafe, in per cent.
+
+    Raises
+    ------
+    InputError
+        Names file and line of what cannot be done.
+    """
+    found = Apriori(problem)
+    trees = problem.table.hierarchies
+    index = {key: at for at, key in enumerate(problem.table.keys.itertuples(False, None))}
+    for number, text in lines_of(path):
+        where = f"{path}, line {number}"
+        parts = [part.strip().strip('"') for part in text.split(separator)]
+        if len(parts) <= len(variables):
+            raise InputError(f"{where}: expected codes and an action with {separator!r}: {text!r}.")
+        codes = [_code(trees[v.name], v, part) for v, part in zip(variables, parts, strict=False)]
+        meant = _expanded(codes, [trees[v.name] for v in variables]) if expand else [tuple(codes)]
+        keys = [key for key in meant if key in index]
+        try:
+            if not keys:
+                raise InputError(
+                    f"{where}: there is no cell {', '.join(codes)}. Correct the line, or pass over "
+                    f"such lines with 1 as fourth argument."
+                )
+            for key in keys:
+                _change(found, key, index[key], parts[len(variables) :], margin, where)
+        except InputError as error:
+            if not lenient:
+                raise
+            found.skipped.append(str(error))
+            continue
+        found.done += 1
+    return found
+
+
+def _code(tree: Hierarchy, variable: Variable, code: str) -> str:
+    if code in ("", tree.total):
+        return tree.total
+    return code if code in tree.position else variable.padded(code)
+
+
+def _expanded(codes: list[str], trees: list[Hierarchy]) -> list[Key]:
+    """All cells that lie on chains of codes with a single part."""
+    chains = [list(_chain(code, tree)) for code, tree in zip(codes, trees, strict=True)]
+    return list(itertools.product(*chains))
+
+
+def _chain(code: str, tree: Hierarchy) -> Iterator[str]:
+    only: Mapping[str, str] = {p: parts[0] for p, parts in tree.groups if len(parts) == 1}
+    above = {part: parent for part, parent in parents_of(tree).items() if only.get(parent) == part}
+    yield code
+    up, down = code, code
+    while up in above:
+        up = above[up]
+        yield up
+    while down in only:
+        down = only[down]
+        yield down
+
+
+def _change(
+    found: Apriori, key: Key, cell: int, action: list[str], margin: float, where: str
+) -> None:
+    """Do one line for one cell."""
+    problem = found.problem
+    word, numbers = action[0].lower(), _numbers(action, where)
+    _check_change(problem, cell, word, numbers, where)
+    one = np.arange(problem.table.n_cells) == cell
+    if word in _STATUS:
+        found.asked[key] = word[0]
+    match word:
+        case "u":
+            problem = _unsafe(problem, cell, one, margin)
+        case "c" | "w":
+            problem = problem.with_changes(weights=np.where(one, numbers[0], problem.weights))
+        case "pl":
+            problem = problem.with_changes(
+                lower_protection=np.where(one, numbers[0], problem.lower_protection),
+                upper_protection=np.where(one, numbers[1], problem.upper_protection),
+            )
+        case _:
+            problem = with_status(problem, one, _STATUS[word])
+    found.problem = problem
+
+
+def _check_change(
+    problem: ProtectionProblem, cell: int, word: str, numbers: list[float], where: str
+) -> None:
+    """Refuse what tau-ARGUS refuses, and what would take protection away unasked."""
+    is_unsafe = bool(problem.sensitive[cell])
+    if word not in (*_STATUS, "c", "w", "pl"):
+        raise InputError(
+            f"{where}: the action {word!r} is not one of u, s, p, c, w, pl, m, ml."
+            f"{' The bounds of single cells (ab) are not supported.' * (word == 'ab')}"
+        )
+    if is_unsafe and word in ("p", "m", "ml"):
+        raise InputError(
+            f"{where}: the cell {problem.table.label(cell)} is unsafe and cannot become {word!r}: "
+            f"only safe cells can. Leave the line out, or declare the cell safe (s) first."
+        )
+    if word in ("c", "w") and (not numbers or numbers[0] <= 0):
+        raise InputError(f"{where}: a cost must be greater than 0.")
+    if word == "pl" and (len(numbers) != 2 or min(numbers) < 0 or not is_unsafe):
+        raise InputError(f"{where}: two levels from 0 are needed, of an unsafe cell.")
+
+
+def _unsafe(
+    problem: ProtectionProblem, cell: int, one: npt.NDArray[np.bool_], margin: float
+) -> ProtectionProblem:
+    """Make a cell unsafe; a level that a rule asks for already is not lowered."""
+    value = float(problem.table.values[cell])
+    level = max(abs(value) * margin / 100, 1.0)
+    room = value - float(problem.lower_bound[cell])
+    lower = np.maximum(problem.lower_protection, np.where(one, min(level, room), 0.0))
+    upper = np.maximum(problem.upper_protection, np.where(one, level, 0.0))
+    return with_status(problem, one, CellStatus.SENSITIVE).with_changes(
+        lower_protection=lower,
+        upper_protection=upper,
+        reasons=np.where(one, "manual", problem.reasons),
+    )
+
+
+def _numbers(action: list[str], where: str) -> list[float]:
+    """Numbers behind an action; each action takes as many as it needs and no more."""
+    most = {"c": 1, "w": 1, "pl": 2, "ab": 2}.get(action[0].lower(), 0)
+    given = action[1:]
+    while given and not given[-1]:
+        given.pop()
+    try:
+        numbers = [float(number) for number in given]
+    except ValueError:
+        raise InputError(f"{where}: {given} are not numbers.") from None
+    if len(numbers) > most:
+        raise InputError(f"{where}: {action[0]!r} takes {most} numbers, found {len(numbers)}.")
+    if not np.all(np.isfinite(numbers)):
+        raise InputError(f"{where}: {given} are not finite numbers.")
+    return numbers
+
+
+def with_status(
+    problem: ProtectionProblem, cells: npt.NDArray[np.bool_], status: CellStatus
+) -> ProtectionProblem:
+    """Give cells a status; their levels and reasons go."""
+    return problem.with_changes(
+        status=np.where(cells, status.value, problem.status),
+        lower_protection=np.where(cells, 0.0, problem.lower_protection),
+        upper_protection=np.where(cells, 0.0, problem.upper_protection),
+        reasons=np.where(cells, "", problem.reasons),
+    )

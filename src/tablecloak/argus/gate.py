@@ -1,0 +1,329 @@
+"""The last check before a file is written: nothing unsafe is published.
+
+The rules are evaluated here a second time, straight from records or cells and from the
+definitions of tau-ARGUS. Nothing is taken from `tablecloak.tables.sensitivity` or from what the
+batch did to a table in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.argus.batch import Rule
+from tablecloak.argus.outputs import Protected
+from tablecloak.errors import VerificationError, listed
+from tablecloak.tables.hierarchy import Hierarchy
+
+__all__ = ["Evidence", "check", "check_together"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Key = tuple[str, ...]
+
+SLACK = 1e-9
+"""Share of a limit within which a cell counts as safe: sums are binary fractions, and a cell on a
+limit must not stop a batch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the rules of one table look at, as it came in.
+
+    Parameters
+    ----------
+    names : list of str
+        Dimensions. `units` and `cells` have their codes in columns 0, 1, ...
+    trees : dict of str to Hierarchy
+        Of the table as it will be published.
+    units : pandas.DataFrame
+        One row for each contribution, or largest contribution of a cell: codes, ``size``,
+        ``weight``, ``request``, ``holding``.
+    cells : pandas.DataFrame
+        One row for each cell that adds up to others, or each cell as it is: codes, ``count``,
+        ``weighted``, ``total`` and ``value``.
+    is_complete : bool
+        Whether `cells` holds totals already, so that nothing is added up.
+    unsafe : set of tuple
+        Cells that the data call unsafe, where no rule is given.
+    safe_codes : dict of str to tuple of str
+        Codes that make a cell safe, whatever the rules say (MIS).
+    """
+
+    names: list[str]
+    trees: Mapping[str, Hierarchy]
+    units: pd.DataFrame
+    cells: pd.DataFrame
+    is_complete: bool
+    unsafe: set[Key] = field(default_factory=set)
+    safe_codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def check(
+    protected: Protected, evidence: Evidence, rules: list[Rule], asked: Mapping[Key, str],
+    *, is_public: bool,
+) -> list[str]:  # fmt: skip
+    """Raise if a cell that must be protected would be published.
+
+    Guarantee: for every table for which this returns, every cell that the rules, the given
+    statuses or an a priori line make unsafe is marked as such, and is hidden or altered by its
+    level if `is_public`; but for cells that an a priori line declares safe.
+
+    Parameters
+    ----------
+    protected : Protected
+    evidence : Evidence
+    rules : list of Rule
+        As they stand in the batch.
+    asked : mapping of tuple to str
+        The last status of a cell by a priori lines.
+    is_public : bool
+        Whether the file may leave: it shows neither statuses nor true values.
+
+    Returns
+    -------
+    list of str
+        Cells that are published although a rule makes them unsafe, because a line asks for it.
+
+    Raises
+    ------
+    VerificationError
+        Names the cells.
+    """
+    problem = protected.problem
+    keys = list(problem.table.keys[evidence.names].itertuples(index=False, name=None))
+    by_rule = _unsafe(evidence, rules, protected)
+    told = {key for key, letter in asked.items() if letter == "u"}
+    waived = {key for key, letter in asked.items() if letter in ("s", "p")}
+    demanded = (by_rule | evidence.unsafe | told) - waived
+    needs = np.array([key in demanded for key in keys], dtype=bool)
+    shown = needs & ~problem.sensitive
+    if is_public:
+        shown |= needs & ~_is_hidden(protected)
+        if protected.method == "suppressed":
+            shown |= np.array([asked.get(key) == "m" for key in keys]) & ~protected.suppressed
+    if np.any(shown):
+        cells = np.flatnonzero(shown)
+        raise VerificationError(
+            f"Nothing was written: {len(cells)} cells that must be protected would be published, "
+            f"{listed(problem.table.labels(cells[:5]))}. They are unsafe by the rules, by their "
+            f"status or by an a priori line. Protect the table (SUPPRESS) after the last change.",
+            cells=cells,
+        )
+    let_go = (by_rule | evidence.unsafe) & waived
+    return [", ".join(key) for key in keys if key in let_go]
+
+
+def check_together(one: Protected, other: Protected) -> None:
+    """Raise if two tables of the same response hide a cell here and show it there.
+
+    Parameters
+    ----------
+    one, other : Protected
+        Tables with suppressed cells; a dimension that a table does not have stands at its total.
+
+    Raises
+    ------
+    VerificationError
+        Names the cells. What protects one table does not hold beside the other.
+    """
+    if one.method != "suppressed" or other.method != "suppressed":
+        return
+    here, there = _by_codes(one), _by_codes(other)
+    odd = [
+        at
+        for codes, (at, value, is_hidden) in here.items()
+        if codes in there
+        and there[codes][2] != is_hidden
+        and abs(value - there[codes][1]) <= 1e-6 * max(1.0, abs(value))
+    ]
+    if odd:
+        raise VerificationError(
+            f"Nothing was written: {len(odd)} cells are hidden in one published table and shown in "
+            f"another, {listed(one.problem.table.labels(odd[:5]))}. Protect tables that share "
+            f"cells as one (table 0), and publish one pattern of each.",
+            cells=odd,
+        )
+
+
+def _by_codes(protected: Protected) -> dict[frozenset[tuple[str, str]], tuple[int, float, bool]]:
+    """Position, value and whether it is hidden, of each cell by its codes below the totals."""
+    table = protected.problem.table
+    totals = {name: tree.total for name, tree in table.hierarchies.items()}
+    names = list(table.keys.columns)
+    return {
+        frozenset((n, c) for n, c in zip(names, key, strict=True) if c != totals[n]): (
+            at,
+            float(table.values[at]),
+            bool(protected.suppressed[at]),
+        )
+        for at, key in enumerate(table.keys.itertuples(index=False, name=None))
+    }
+
+
+def _is_hidden(protected: Protected) -> Flags:
+    """Which cells are suppressed, or altered as far as their levels ask for."""
+    problem, true = protected.problem, protected.problem.table.values
+    if protected.method == "adjusted":
+        moved = protected.values - true
+        slack = SLACK * np.maximum(np.abs(true), 1.0)
+        up = (moved >= problem.upper_protection - slack) & (moved > 0)
+        down = (-moved >= problem.lower_protection - slack) & (moved < 0)
+        return up | down
+    if protected.method == "rounded":
+        # What a multiple of the base says: the true value is less than so far away.
+        reach = protected.reach - 1.0
+        low = np.maximum(protected.values - reach, problem.lower_bound)
+        wide = low <= true - problem.lower_protection
+        return wide & (protected.values + reach >= true + problem.upper_protection)
+    return protected.suppressed
+
+
+# -- rules, from their definitions --------------------------------------------------------
+
+
+def _unsafe(evidence: Evidence, rules: list[Rule], protected: Protected) -> set[Key]:
+    """Cells that the rules make unsafe."""
+    # A first number of 0 switches P, NK and FREQ off; they still count for the order.
+    is_on = {"P": 0, "NK": 0, "FREQ": 0, "REQ": -1, "ZERO": -1}
+    if not any(rule.numbers[0] > is_on.get(rule.name, np.inf) for rule in rules):
+        return set()
+    units, sums = _by_cell(evidence)
+    axes = list(range(len(evidence.names)))
+    keys = protected.problem.table.keys[evidence.names].set_axis(axes, axis=1)
+    published = keys.assign(cell=np.arange(len(keys)))
+    sums = keys.merge(sums.reset_index(), on=axes, how="left")
+    true = protected.problem.table.values
+    off = np.abs(sums["value"].to_numpy(dtype=np.float64) - true)
+    # A cell without records is off by NaN, which is not within any limit.
+    odd = np.flatnonzero(~(off <= 1e-6 * np.maximum(np.abs(true), 1.0)))
+    if len(odd):
+        raise VerificationError(
+            f"Nothing was written: the cell {protected.problem.table.label(int(odd[0]))} does not "
+            f"add up to what the table shows."
+        )
+    # Sums of binary fractions miss 0 by a little.
+    sums = sums.assign(value=true)
+    units = units.merge(published, on=axes)
+    position: dict[str, int] = {}
+    flags = np.zeros(len(keys), dtype=bool)
+    for rule in rules:
+        at = position[rule.name] = position.get(rule.name, -1) + 1
+        is_for_holdings = at >= (2 if rule.name in ("P", "NK") else 1)
+        flags |= _hits(rule, _measured(units, sums, is_for_holdings))
+    for name, codes in evidence.safe_codes.items():
+        flags &= ~keys[evidence.names.index(name)].isin(codes).to_numpy()
+    return set(keys[flags].itertuples(index=False, name=None))
+
+
+def _by_cell(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Spread contributions over all cells they count towards, and add up."""
+    units, cells = evidence.units, evidence.cells
+    if not evidence.is_complete:
+        for axis, name in enumerate(evidence.names):
+            units = _climbed(units, axis, evidence.trees[name])
+            cells = _climbed(cells, axis, evidence.trees[name])
+    return units, cells.groupby(list(range(len(evidence.names))), sort=False)[
+        ["count", "weighted", "total", "value"]
+    ].sum()
+
+
+def _climbed(frame: pd.DataFrame, axis: int, tree: Hierarchy) -> pd.DataFrame:
+    """Repeat rows for each code above theirs, one step of the tree after another."""
+    above = {part: parent for parent, parts in tree.groups for part in parts}
+    level, found = frame, [frame]
+    while True:
+        level = level[level[axis].isin(above)]
+        if not len(level):
+            return pd.concat(found, ignore_index=True)
+        level = level.copy()
+        level[axis] = level[axis].map(above)
+        found.append(level)
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """Contributions of each cell on the level of a rule, the largest of a cell first."""
+
+    cell: npt.NDArray[np.int64]
+    size: Floats
+    weight: Floats
+    request: npt.NDArray[np.int64]
+    count: Floats
+    weighted: Floats
+    total: Floats
+    value: Floats
+
+    def sum_of_largest(self, n: int) -> Floats:
+        """Sum of the n largest of each cell; a record of weight w is w contributors."""
+        first = np.r_[True, self.cell[1:] != self.cell[:-1]] if len(self.cell) else np.array([])
+        running = np.cumsum(self.weight) - self.weight
+        before = running - np.maximum.accumulate(np.where(first, running, 0.0))
+        used = np.clip(n - before, 0.0, self.weight)
+        found = np.bincount(self.cell, used * self.size, minlength=len(self.total))
+        return np.asarray(found, dtype=np.float64)
+
+    def largest(self, asking: tuple[int, ...] = ()) -> Floats:
+        """Largest contribution of each cell, of all or of those who ask with a code."""
+        who = np.isin(self.request, asking) if asking else np.ones(len(self.cell), dtype=bool)
+        found = np.zeros(len(self.total))
+        np.maximum.at(found, self.cell[who], self.size[who])
+        return found
+
+
+def _measured(units: pd.DataFrame, sums: pd.DataFrame, is_for_holdings: bool) -> _Measured:
+    weighted = sums["weighted"].to_numpy()
+    count = sums["count"].to_numpy()
+    if is_for_holdings:
+        units = units.groupby(["cell", "holding"], as_index=False, sort=False).agg(
+            size=("size", "sum"), weight=("weight", "max"), request=("request", "max")
+        )
+        n_cells = len(sums)
+        count = np.bincount(units["cell"], minlength=n_cells).astype(np.float64)
+        weighted = np.bincount(units["cell"], units["weight"], minlength=n_cells)
+    size = np.abs(units["size"].to_numpy(dtype=np.float64))
+    cell = units["cell"].to_numpy(dtype=np.int64)
+    order = np.lexsort((-size, cell))
+    return _Measured(
+        cell[order],
+        size[order],
+        units["weight"].to_numpy(dtype=np.float64)[order],
+        units["request"].to_numpy(dtype=np.int64)[order],
+        count,
+        weighted,
+        sums["total"].to_numpy(),
+        sums["value"].to_numpy(),
+    )
+
+
+def _hits(rule: Rule, at: _Measured) -> Flags:
+    """Which cells a rule makes unsafe."""
+    numbers, total = rule.numbers, at.total
+    noise = SLACK * np.abs(total)
+    hits: Flags = np.zeros(len(total), dtype=bool)
+    match rule.name:
+        case "NK" if numbers[0]:
+            share = 100 * at.sum_of_largest(int(numbers[0])) / np.where(total == 0, np.inf, total)
+            hits = (at.largest() > 0) & (share > numbers[1] * (1 + SLACK))
+        case "P" if numbers[0]:
+            q = numbers[1] if len(numbers) == 3 else 100.0
+            coalition = int(numbers[-1]) if len(numbers) > 1 else 1
+            x1 = at.largest()
+            rest = total - at.sum_of_largest(coalition + 1)
+            hits = (x1 > 0) & (numbers[0] * x1 > q * (rest + noise))
+        case "FREQ":
+            hits = (at.count > 0) & (at.weighted < numbers[0] * (1 - SLACK))
+        case "ZERO":
+            hits = (at.value == 0) & (at.count > 0)
+        case "REQ":
+            few = (at.largest((1, 2)) > 0) & (at.count < numbers[2])
+            large = [
+                100 * at.largest((code,)) > limit * (np.abs(total) + noise)
+                for code, limit in ((1, numbers[0]), (2, numbers[1]))
+            ]
+            hits = few | large[0] | large[1]
+    return hits

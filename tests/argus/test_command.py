@@ -1,0 +1,70 @@
+"""``tablecloak argus``: what the exit code means."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak.argus.run as batch_run
+from shops import run, write_shops
+from tablecloak.cli.main import app
+
+RULES = "<SAFETYRULE> FREQ(3,30)\n<READTABLE> 0\n"
+PUBLISH = '<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,3,,"safe.csv")\n'
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_shops(tmp_path)
+    return tmp_path
+
+
+def command(folder, commands: str):
+    head = (
+        '<OPENTABLEDATA> "shops.tab"\n<OPENMETADATA> "shops.rda"\n'
+        '<SPECIFYTABLE> "Town""Kind"|"Sales"\n'
+    )
+    (folder / "job.arb").write_text(head + commands)
+    return CliRunner().invoke(app, ["argus", str(folder / "job.arb"), "--time-limit", "20"])
+
+
+@pytest.mark.parametrize(
+    ("commands", "code", "words"),
+    [
+        (RULES + PUBLISH, 0, "line 6, SUPPRESS: OPT of table 1"),
+        (RULES + "<SOLVER> CPLEX\n" + PUBLISH, 3, "line 6, SOLVER: not applied: CPLEX"),
+        (RULES + PUBLISH + "<GOINTERACTIVE>\n", 3, "line 8, GOINTERACTIVE: not applied"),
+        ("<SAFETYRULE> FRE(3,30)\n<READTABLE> 0\n" + PUBLISH, 2, "there is no rule 'FRE'"),
+        (RULES + "<SUPPRESS> GH(1,1,0,0)\n", 2, "line 6: "),
+    ],
+)
+def test_the_exit_code_says_whether_all_was_applied(folder, commands, code, words):
+    done = command(folder, commands)
+    assert done.exit_code == code, done.output
+    assert words in done.output
+    assert "Traceback" not in done.output
+    assert (folder / "safe.csv").exists() == (code in (0, 3))
+
+
+def test_what_must_not_be_published_ends_with_1_and_no_file(folder, monkeypatch):
+    monkeypatch.setattr(batch_run, "sensitivity_rules", lambda rules: [])
+    done = command(folder, RULES + PUBLISH)
+    assert done.exit_code == 1
+    assert "Nothing was written" in done.output
+    assert not (folder / "safe.csv").exists()
+
+
+def test_help_says_what_each_exit_code_means():
+    text = CliRunner().invoke(app, ["argus", "--help"]).output
+    plain = re.sub(r"\s+", " ", re.sub(r"[│╭╮╰╯─]", " ", text))
+    for words in ("Exit code 0: everything", "1: a table", "2: the batch stopped", "3: every"):
+        assert words in plain
+
+
+def test_the_logbook_holds_the_whole_log_and_only_its_owner_reads_it(folder):
+    result = run(folder, f'{RULES}<LOGBOOK> "batch.log"\n{PUBLISH}')
+    (path,) = result.beside
+    assert path.read_text().splitlines() == result.log
+    assert path.stat().st_mode & 0o077 == 0

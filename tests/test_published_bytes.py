@@ -287,7 +287,7 @@ def test_the_order_of_a_table_does_not_change_what_a_job_releases(tmp_path, seed
 
 def test_the_command_says_when_digits_mark_changed_cells(tmp_path):
     tc.write_problem(firms(0, 0), tmp_path / "p.jj")
-    run = ["adjust", str(tmp_path / "p.jj"), "--time-limit", "3", "-o"]
+    run = ["adjust", str(tmp_path / "p.jj"), "--distance", "L2", "--time-limit", "3", "-o"]
     marked = CliRunner().invoke(app, [*run, str(tmp_path / "marked.csv")])
     assert marked.exit_code == 0
     assert "Do not publish this file" in marked.output

@@ -143,9 +143,13 @@ def verify(
         Path | None, typer.Argument(help="JJ file of the problem, to compare with.")
     ] = None,
 ) -> None:
-    """Check a certificate by sparse products alone; no solver is called.
+    """Check a certificate by exact products alone; no solver is called.
 
-    The same check runs without tablecloak: python verify_certificate.py CERTIFICATE ORIGINAL.
+    Prints what is proved and what was not checked; read all of it. With ORIGINAL it is also checked
+    that the certificate speaks of that problem. The same check runs without tablecloak:
+    python verify_certificate.py CERTIFICATE ORIGINAL.
+
+    Exit code 0: proved; 1: refused.
 
     Example: tablecloak verify results/internal/suppression_certificate.npz
     """

@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from tablecloak.errors import VerificationError
 from tablecloak.storage import replacing
+from tablecloak.suppression.intruder import Knowledge
 from tablecloak.suppression.witness import ProtectionCertificate
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.verify_certificate import RefusedError, read, verify
 
 __all__ = ["write_certificate"]
 
-VERSION = 1
+VERSION = 2
+
+MOST_LETTERS = 200
+"""Length of the name of an insider from which on it is shortened."""
 
 
 def write_certificate(certificate: ProtectionCertificate, path: str | Path) -> None:
@@ -32,26 +40,28 @@ def write_certificate(certificate: ProtectionCertificate, path: str | Path) -> N
     Raises
     ------
     VerificationError
-        If it does not verify; nothing is written then.
+        If it does not verify, here or by the stand-alone verifier; nothing is written then.
     """
     certificate.verify()
     problem, table = certificate.problem, certificate.problem.table
     names = ("lower_bound", "upper_bound", "lower_protection", "upper_protection",
-             "sliding_protection", "status")  # fmt: skip
-    insiders = certificate.insiders
+             "sliding_protection")  # fmt: skip
+    insiders = [claim for claim in certificate.insiders if _knows_more(claim.knowledge, problem)]
     arrays = {
         "format": np.array("tablecloak suppression certificate"),
-        "version": np.array(VERSION),
+        "version": np.array(VERSION, dtype=np.int64),
         "requirement": np.array(certificate.requirement.value),
+        "tolerance": np.array(table.tolerance, dtype=np.float64),
         "values": table.values,
         "right_hand_side": table.right_hand_side,
         **{name: getattr(problem, name) for name in names},
-        "suppressed": certificate.suppressed,
+        "status": problem.status.astype("<U1"),
+        "suppressed": certificate.suppressed.astype(bool),
         **_sparse("relation", table.relations),
         **_sparse("witness", certificate.deviations),
-        "upper_witness": certificate.upper_witness,
-        "lower_witness": certificate.lower_witness,
-        "intruder_names": np.array([claim.knowledge.name for claim in insiders], dtype=np.str_),
+        "upper_witness": certificate.upper_witness.astype(np.int64),
+        "lower_witness": certificate.lower_witness.astype(np.int64),
+        "intruder_names": np.array(_distinct([claim.knowledge.name for claim in insiders]), "U"),
         "intruder_starts": _starts([claim.knowledge.cells for claim in insiders]),
         "intruder_cells": _joined([claim.knowledge.cells for claim in insiders], np.int64),
         "intruder_lower": _joined([claim.knowledge.lower for claim in insiders], np.float64),
@@ -63,18 +73,54 @@ def write_certificate(certificate: ProtectionCertificate, path: str | Path) -> N
     }
     with replacing(path, secret=True) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
+        file.flush()
+        # Nobody is given a certificate that a stranger would refuse.
+        try:
+            verify(read(temporary))  # type: ignore[no-untyped-call]
+        except RefusedError as error:
+            raise VerificationError(
+                f"{path}: the certificate is not written, because the stand-alone verifier refuses "
+                f"it ({error})."
+            ) from error
 
 
 def _sparse(name: str, matrix: Any) -> dict[str, Any]:
+    """Rows with increasing columns, each once, and no entry of 0."""
+    rows = csr_array(matrix, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
     return {
-        f"{name}_data": matrix.data,
-        f"{name}_cells": matrix.indices,
-        f"{name}_starts": matrix.indptr,
+        f"{name}_data": rows.data,
+        f"{name}_cells": rows.indices.astype(np.int64),
+        f"{name}_starts": rows.indptr.astype(np.int64),
     }
 
 
+def _knows_more(knowledge: Knowledge, problem: ProtectionProblem) -> bool:
+    """Whether an insider knows a bound that not everybody knows; its claim is empty otherwise."""
+    cells = knowledge.cells
+    narrower = knowledge.lower > problem.lower_bound[cells]
+    narrower |= knowledge.upper < problem.upper_bound[cells]
+    return bool(np.any(narrower))
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names of bounded length, numbered where several insiders would share one."""
+    used: dict[str, None] = {}
+    for name in names:
+        # A file of fixed length cannot hold a 0 at the end of a text.
+        full = name.rstrip("\0") or "unnamed"
+        text, number = full[:MOST_LETTERS], 1
+        while text in used:
+            number += 1
+            end = f" ({number})"
+            text = full[: MOST_LETTERS - len(end)] + end
+        used[text] = None
+    return list(used)
+
+
 def _starts(parts: Sequence[Any]) -> Any:
-    return np.cumsum([0, *(len(part) for part in parts)])
+    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
 
 
 def _joined(parts: Sequence[Any], kind: Any) -> Any:

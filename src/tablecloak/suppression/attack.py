@@ -132,7 +132,13 @@ class Attack:
         self._set_bounds()
 
     def extreme(
-        self, cell: int, sign: int, *, enough: float = np.inf, time_limit: float = np.inf
+        self,
+        cell: int,
+        sign: int,
+        *,
+        enough: float = np.inf,
+        time_limit: float = np.inf,
+        nearby: bool = False,
     ) -> Extreme:
         """Move one cell as far as possible, up (sign = 1) or down (sign = -1).
 
@@ -145,9 +151,14 @@ class Attack:
             Distance at which the search may stop.
         time_limit : float, default=inf
             Seconds.
+        nearby : bool, default=False
+            Let no cell move by more than a thousand times `enough` if that will do. A vertex may
+            move cells far that have nothing to do with this one, and then its digits do not
+            suffice for this one.
         """
         room = float((self.high if sign > 0 else -self.low)[cell] * self._share[cell])
-        self._measure_in(self._size_of(cell, min(enough, room)))
+        nearest = min(enough, room) / (REACHED * FARTHEST)
+        self._measure_in(nearest if nearby else self._size_of(cell, min(enough, room)))
         while True:
             extreme, is_capped = self._extreme(cell, sign, enough, time_limit)
             wanted = min(enough, room, self._cap)
@@ -419,6 +430,9 @@ def _prove_alone(
         extreme = attack.extreme(cell, side, enough=wanted, time_limit=left())
         if len(extreme.deviation):
             pool.add(extreme.deviation)
+        if pool.lacks(index, side) and extreme.reach >= min(wanted, side_need) * (1 - 1e-9):
+            closer = attack.extreme(cell, side, enough=wanted, time_limit=left(), nearby=True)
+            pool.add(closer.deviation)
         if pool.lacks(index, side):
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, vstack
 
 from tablecloak.solve.branch import BranchResult, BranchTree, Rows, branch_and_bound
 from tablecloak.solve.highs import LinearSolver
-from tablecloak.suppression.attack import Attack, Extreme
+from tablecloak.suppression.attack import Attack, Extreme, prove
 from tablecloak.suppression.bridges import BridgeFinder
 from tablecloak.suppression.master import BoundCertificate, CapacityRow, Master, Row, joined, side
 from tablecloak.suppression.nearby import search_nearby
@@ -215,6 +215,8 @@ class _Separator:
             if integral and found:
                 self._separate(y, share, None, found, capped=True)
             elif pool is not None:
+                # What was not exact enough to prove its cell is attacked once more.
+                prove(self.attack, pool, deadline=self.deadline)
                 self._keep(share > 0.5, pool)
                 return None
         for bridge in self.bridges.in_relations(share):

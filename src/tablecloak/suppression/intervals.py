@@ -32,7 +32,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 
-from tablecloak.errors import InputError, ModelError, SolverError, listed
+from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.seeds import generator
 from tablecloak.solve.certify import dual_bound
 from tablecloak.solve.highs import LinearSolver

@@ -32,8 +32,9 @@ REAL_SHARE = 1e-9
 """Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share
 of the least level among the sensitive cells that rest on it."""
 
-NOISE = 1e-10
-"""Moves below this share of the largest are what a solver leaves of 0."""
+NOISES = (1e-10, 1e-8, 1e-13)
+"""Shares of the largest move below which moves count as what a solver leaves of 0, one after the
+other: beside cells of another order of magnitude, small moves are noise, or just what is meant."""
 
 MOST_NULL_SPACES = 2000
 """Eliminations that are kept at once."""
@@ -355,16 +356,21 @@ class WitnessPool:
 
     def add_sparse(self, cells: Integers, deviation: Floats) -> None:
         """Keep a solution that is given on the cells that it moves."""
-        large = np.abs(deviation) > NOISE * np.max(np.abs(deviation), initial=0.0)
-        cells, deviation = cells[large], deviation[large]
-        needed = self.need_of[cells]
-        touched = needed >= 0
-        if not np.any(touched):
-            return
-        for d in (deviation, -deviation):
-            # Scaling amplifies what the solver left of a residual; the plain one may still do.
-            if not self._add_one(cells, self._stretched(cells, d), needed, touched):
-                self._add_one(cells, d, needed, touched)
+        size = np.abs(deviation)
+        largest = np.max(size, initial=0.0)
+        for noise in NOISES:
+            large = size > noise * largest
+            moved, d = cells[large], deviation[large]
+            index = self.need_of[moved]
+            touched = index >= 0
+            if not np.any(touched):
+                return
+            for signed in (d, -d):
+                # Scaling amplifies what the solver left of a residual; the plain one may still do.
+                if not self._add_one(moved, self._stretched(moved, signed), index, touched):
+                    self._add_one(moved, signed, index, touched)
+            if not self._is_new(index[touched], d[touched]):
+                return
 
     def reached(self, index: int) -> float:
         """How far witnesses move one need, up and down together, each as far as it counts."""

@@ -94,3 +94,28 @@ def test_an_empty_lead_string_is_refused(tmp_path):
     (tmp_path / "a.hrc").write_text("A\n@B\n")
     with pytest.raises(tc.InputError, match="lead string of the hierarchy is empty"):
         tc.Hierarchy.from_hrc(tmp_path / "a.hrc", lead="")
+
+
+def test_a_mark_in_front_of_a_file_is_no_part_of_its_first_code(tmp_path):
+    (tmp_path / "r.hrc").write_text("North\n@N1\n@N2\nSouth\n", encoding="utf-8-sig")
+    assert tc.Hierarchy.from_hrc(tmp_path / "r.hrc").codes == (
+        "Total",
+        "North",
+        "N1",
+        "N2",
+        "South",
+    )
+
+
+@pytest.mark.parametrize("given", [5, True, 2.5, {"N": 5}, {"N": "abc"}, {}])
+def test_what_is_no_hierarchy_is_refused(given):
+    frame = pd.DataFrame({"r": ["N1", "N2"], "v": [1, 2]})
+    with pytest.raises(tc.InputError, match="[Hh]ierarchy"):
+        tc.tabulate(frame, {"r": given}, "v")
+
+
+def test_a_tree_may_be_deeper_than_the_stack():
+    nested: object = {}
+    for level in range(3000):
+        nested = {f"c{level}": nested}
+    assert len(tc.Hierarchy.from_dict(nested).codes) == 3001

@@ -180,6 +180,8 @@ def compare(
     ['suppression', 'adjustment', 'adjustment with statistics']
     """
     given = _default_methods(time_limit) if releases is None else dict(releases)
+    if not problem.table.n_cells:
+        raise InputError("There is nothing to compare: the table has no cell.")
     if not given:
         raise InputError("There is nothing to compare: give at least one release or method.")
     if not level_factors or min(level_factors) <= 0:

@@ -62,14 +62,16 @@ def read_problem(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProbl
     Raises
     ------
     InputError
-        For an unknown ending, or what the reader of that format finds.
+        For an unknown ending, a table without cells, or what the reader of that format finds.
     """
-    path = Path(path)
-    match kind_of(path):
-        case "jj":
-            return read_jj(path, tolerance=tolerance)
-        case kind:
-            return _read_cells(path, kind, tolerance)
+    path, kind = Path(path), kind_of(Path(path))
+    if kind == "jj":
+        problem = read_jj(path, tolerance=tolerance)
+    else:
+        problem = _read_cells(path, kind, tolerance)
+    if not problem.table.n_cells:
+        raise InputError(f"{path}: the table has no cell. Is it the right file?")
+    return problem
 
 
 def write_problem(problem: ProtectionProblem, path: str | Path) -> None:

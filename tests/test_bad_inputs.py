@@ -1,0 +1,96 @@
+"""A share of the bad inputs made by hand; all of them by `python tests/bad_inputs.py`."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+import bad_inputs
+import tablecloak as tc
+from bad_inputs import bad_inputs as all_of_them
+from bad_inputs import fault, prepare, run_here
+from tablecloak.cli.main import app
+
+SHARE = 12
+"""One in this many is run here."""
+
+ALWAYS = [
+    "job with a seed below 0",
+    "suppress p.jj -o out.csv --time-limit 5 --seed -1",
+    "swap --seed -1",
+    "job with nested 3,000 deep",
+    "job with a key nested 3,000 deep",
+    "study with nested 3,000 deep",
+    "job with a hierarchy that is a number",
+    "job with no tables",
+    "job with a table of no dimension",
+    "job with a file that is a folder",
+    "protect: firms.csv is a folder",
+    "audit: value 'secret' in adjusted.csv",
+    "audit: published text",
+    "audit p.jj pattern.csv --plot x.xyz",
+    "swap: records with a header only",
+    "swap-households: records with a header only",
+    "compare: a JJ file without a cell",
+    "job with a database that is not there",
+    "job with a database of SQLite that is not there",
+    "job with a tolerance of nan",
+    "job with a floor of nan",
+    "rule minimum-frequency with 'minimum = 3\\nrange = -20'",
+    "protect job.toml --out out --out p.jj",
+    "noise: a wage of 'inf'",
+    "neighbours: a wage of 'x'",
+    "ready table with n '-1'",
+    "ready table with x ''",
+]
+"""Faults that once ended in a traceback, or in a release."""
+
+NAMED = {bad.name: bad for bad in all_of_them()}
+
+
+def test_bad_inputs_are_many_and_different_and_reach_every_command():
+    assert len(NAMED) == len(all_of_them()) >= 1000
+    commands = {bad.words[0] for bad in NAMED.values() if bad.words}
+    help_text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    listed = {
+        line.split()[1]
+        for line in help_text.splitlines()
+        if line.startswith("│ ") and line[2].isalpha()
+    }
+    assert listed >= {"suppress", "protect", "securesum"}
+    assert listed <= commands
+
+
+@pytest.mark.parametrize("words", bad_inputs.SOUND, ids=lambda words: " ".join(words[:3]))
+def test_every_command_works_on_the_sound_files(words, tmp_path, monkeypatch):
+    prepare(tmp_path, {})
+    monkeypatch.chdir(tmp_path)
+    code, output = run_here(words)
+    assert code == 0, output
+
+
+@pytest.mark.parametrize("name", sorted({*ALWAYS, *list(NAMED)[::SHARE]}))
+def test_a_bad_input_ends_in_one_message_and_nothing_written(name):
+    assert fault(NAMED[name]) == ""
+
+
+def test_a_fault_of_ours_is_told_without_what_it_held(monkeypatch):
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("secret value 4711")
+
+    monkeypatch.setattr("tablecloak.tables.formats.read_problem", broken)
+    done = CliRunner().invoke(app, ["suppress", "p.jj", "-o", "out.csv"])
+    assert done.exit_code == 70
+    assert "Internal error: KeyError" in done.output
+    assert "4711" not in done.output
+    monkeypatch.setenv("TABLECLOAK_TRACEBACK", "1")
+    assert isinstance(CliRunner().invoke(app, ["suppress", "p.jj", "-o", "o"]).exception, KeyError)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x"])
+def test_a_seed_that_is_none_is_refused_by_functions_too(seed):
+    problem = tc.examples.cox_rounded()
+    with pytest.raises(tc.InputError, match="`seed` must be a whole number"):
+        tc.suppress(problem, seed=seed)
+    with pytest.raises(tc.InputError, match="`seed` must be a whole number"):
+        tc.publish_intervals(problem, seed=seed)

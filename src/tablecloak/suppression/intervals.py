@@ -207,8 +207,8 @@ def publish_intervals(
     ------
     ModelError
         If a cell cannot be protected at all.
-    SolverError
-        If no proved intervals were found.
+    VerificationError
+        If the proof of the intervals found does not pass its check.
 
     Examples
     --------

@@ -49,11 +49,12 @@ def attack_pattern(problem: tc.ProtectionProblem, random: np.random.Generator, t
         options["discount"] = float(random.choice([0.0, 0.5, 1.0]))
     try:
         found = tc.suppress(problem, require=require, **options)
-    except tc.ModelError:
-        everything = naive.intervals_of(problem, ~problem.frozen)
-        if not naive.exposed(problem, *everything, require) and not options["protect_against"]:
-            raise FaultError("refused although it can be protected") from None
-        return f"{require}: cannot be protected"
+    except tc.ModelError as error:
+        return _refused(problem, error, require, bool(options["protect_against"]))
+    except tc.SolverError:
+        if not options["protect_against"]:
+            raise
+        return f"{require}: not proved against insiders in time"
     found.verify()
     _check_pattern(found, require)
     audited = tc.audit(problem, found, require=require)
@@ -62,6 +63,18 @@ def attack_pattern(problem: tc.ProtectionProblem, random: np.random.Generator, t
     if tiny:
         _check_bound(found, require, bool(options["protect_against"]))
     return f"{require}: {options['method']}" + " optimal" * found.is_optimal
+
+
+def _refused(
+    problem: tc.ProtectionProblem, error: tc.ModelError, require: str, insiders: bool
+) -> str:
+    """Check that what was refused cannot be protected; levels below the precision may be."""
+    if "below the precision" in str(error):
+        return f"{require}: levels below the precision of their values"
+    everything = naive.intervals_of(problem, ~problem.frozen)
+    if not insiders and not naive.exposed(problem, *everything, require):
+        raise FaultError(f"refused although it can be protected: {str(error)[:150]}") from None
+    return f"{require}: cannot be protected"
 
 
 def _check_pattern(found: tc.SuppressionPattern, require: str) -> None:
@@ -101,10 +114,8 @@ def attack_intervals(problem: tc.ProtectionProblem, random: np.random.Generator)
             time_limit=float(random.choice([0.02, 0.5, 2.0])),
             seed=int(random.integers(100)),
         )
-    except tc.ModelError:
-        if not naive.exposed(problem, *naive.intervals_of(problem, ~problem.frozen), require):
-            raise FaultError("refused although it can be protected") from None
-        return f"{require}: cannot be protected"
+    except tc.ModelError as error:
+        return _refused(problem, error, require, False)
     check_intervals(problem, found, require)
     proved = found.bound_certificate.verify()
     if proved < found.bound * (1 - 1e-9) or found.bound > found.narrowest * (1 + 1e-6):
@@ -139,10 +150,8 @@ def attack_covering(problem: tc.ProtectionProblem, random: np.random.Generator) 
         return f"covering: adjustment failed ({type(error).__name__})"
     try:
         found = tc.protected_intervals(adjusted, time_limit=10)
-    except tc.ModelError:
-        if not naive.exposed(problem, *naive.intervals_of(problem, ~problem.frozen)):
-            raise FaultError("refused although it can be protected") from None
-        return "covering: cannot be protected"
+    except tc.ModelError as error:
+        return _refused(problem, error, "two-sided", False)
     check_intervals(problem, found, "two-sided")
     return "covering: intervals"
 

@@ -63,6 +63,9 @@ STEP = 0.6
 NOISE = 1e-9
 """Share of a width that may be the noise of a solver: ends are rounded without it first."""
 
+SPARE = 64
+"""Units in the last place by which an end is moved on before it is rounded outwards again."""
+
 DIGITS = 3
 """Digits of a width to which ends are rounded where values are no decimal numbers."""
 
@@ -277,6 +280,11 @@ def _published(
         upper[system.cells] += up * (1 - noise)
         lower[system.cells] -= down * (1 - noise)
         lower, upper = _outwards(problem, lower, upper)
+        # Differences of large decimal numbers may fall short of what they are drawn around.
+        spare = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))[system.cells] * SPARE
+        upper[system.cells] += np.where(_short(upper - values, up, system), spare, 0.0)
+        lower[system.cells] -= np.where(_short(values - lower, down, system), spare, 0.0)
+        lower, upper = _outwards(problem, lower, upper)
         return lower, upper, with_intervals(finite, lower, upper)
 
     lower, upper, known = ends(NOISE)
@@ -287,6 +295,12 @@ def _published(
     proof = certificate_of(known, upper > lower, requirement, [pool])
     proof.verify()
     return lower, upper, proof
+
+
+def _short(room: Floats, reach: Floats, system: System) -> Flags:
+    """Which cells have less room than a witness takes, beyond what a proof forgives."""
+    short: Flags = room[system.cells] < reach * (1 - NOISE / 2)
+    return short
 
 
 def _outwards(problem: ProtectionProblem, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

@@ -158,6 +158,7 @@ class Attack:
         """
         room = float((self.high if sign > 0 else -self.low)[cell] * self._share[cell])
         nearest = min(enough, room) / (REACHED * FARTHEST)
+        nearby = nearby and 0 < nearest < np.inf
         self._measure_in(nearest if nearby else self._size_of(cell, min(enough, room)))
         while True:
             extreme, is_capped = self._extreme(cell, sign, enough, time_limit)

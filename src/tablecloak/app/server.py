@@ -311,10 +311,12 @@ def _pages_after(app: Flask, session: Session) -> None:
 
 
 def _written(session: Session, path: Path) -> Path:
-    """Return a result of the job that was done last."""
+    """Return a file or folder of the job that was done last."""
     if session.result is None:
         raise InputError("There are no results yet.")
-    return Path(existing(path))
+    if not path.exists():
+        raise InputError("This release was withheld, or its method was not chosen.")
+    return path
 
 
 def _head(path: Path) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from tablecloak.microdata import (
     CovarianceNoise,
     DataSwapping,
     GuaranteedPRAM,
+    Microaggregation,
     NeighbourhoodSampling,
     TargetedSwapping,
 )
@@ -56,6 +57,7 @@ def main() -> None:
     for n, eps in ((100_000, 0.2), (1_000_000, 0.1)):
         numeric(n, eps)
     households(400_000)
+    groups(30_000)
 
 
 def categorical(n: int) -> None:
@@ -124,6 +126,12 @@ def households(n: int) -> None:
     method = TargetedSwapping(list("sct"), "home", ["age"], similar=[["tenure"], []])
     seconds = timed(lambda: method.protect(frame))
     print(f"{len(frame):,} people: targeted swapping {seconds:.2f} s", flush=True)
+
+
+def groups(n: int) -> None:
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(n, 2)), columns=list("ab"))
+    seconds = timed(lambda: Microaggregation(["a", "b"]).protect(frame))
+    print(f"{n:,} x 2: groups of 3 by MDAV {seconds:.2f} s", flush=True)
 
 
 if __name__ == "__main__":

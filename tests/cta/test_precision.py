@@ -378,3 +378,17 @@ def test_statistics_out_of_reach_are_an_error_and_end():
     status[0] = "s"
     with pytest.raises(tc.TablecloakError):
         tc.adjust(problem.with_changes(status=status), preserve=["slope:all"], time_limit=2)
+
+
+def test_large_numbers_that_look_like_decimals_are_no_table_of_decimals():
+    """At 10^11 neighbouring doubles are 1.5e-5 apart, so that any is next to some fourth digit."""
+    random = np.random.default_rng(0)
+    for seed in range(5):
+        table = table_of(random.uniform(1e11, 9e11, 9), (3, 3))
+        level = np.where(np.arange(table.n_cells) == 5 + seed, 0.1 * table.values, 0)
+        problem = problem_of(table, level, level)
+        assert last_digit(table) is None
+        for distance in ("L1", "Linf"):
+            adjusted = tc.adjust(problem, distance=distance, time_limit=1)
+            adjusted.verify()
+            assert_promises_hold(adjusted, None)

@@ -51,6 +51,12 @@ SAFE_SUM = 2.0**62
 DUST = 16
 """Units in the last binary place by which a decimal number may be off, as sums of such are."""
 
+SURE = 1e-2
+"""The same, in units of the last digit at most, unless doubles are coarser than that."""
+
+HALF_A_UNIT = 0.5
+"""Distance of a right-hand side from that of the multiples, in units of the last digit."""
+
 LEVEL_SHARE = 1e-9
 """Share of its own level by which a cell may miss it, so that 0.1 counts as a tenth."""
 
@@ -84,8 +90,7 @@ def last_digit(table: Table) -> int | None:
         if whole is None:
             continue
         side = exact_products(table.relations, whole)
-        size = abs(table.relations) @ np.abs(whole).astype(np.float64) + 1
-        if np.all(np.abs(side - in_units(table.right_hand_side, decimals)) <= 1e-12 * size):
+        if np.all(np.abs(side - in_units(table.right_hand_side, decimals)) < HALF_A_UNIT):
             return decimals
     return None
 
@@ -95,7 +100,10 @@ def _multiples(values: Floats, decimals: int) -> Integers | None:
     whole = np.rint(in_units(values, decimals))
     if np.any(np.abs(whole) >= LARGEST_WHOLE):
         return None
-    dust = DUST * np.spacing(np.abs(values)) if decimals else 0.0
+    place = np.spacing(np.abs(values))
+    # Where the last binary place is coarse, other numbers would pass for decimal ones.
+    surely = np.maximum(place, SURE * last_unit(decimals))
+    dust = np.minimum(DUST * place, surely) if decimals else 0.0
     if np.any(np.abs(from_units(whole, decimals) - values) > dust):
         return None
     return whole.astype(np.int64)
@@ -216,10 +224,13 @@ def deviation(table: Table, values: Floats, decimals: int | None = None) -> Devi
     decimals : int, optional
         By default found out.
     """
+    is_given = decimals is not None
     decimals = last_digit(table) if decimals is None else decimals
     moved = moved_multiples(table.values, values, decimals)
     if decimals is not None and moved is not None:
         off = from_units(np.abs(exact_products(table.relations, moved)), decimals)
+    # Large numbers may look like decimal ones by chance: then they do not add up like these.
+    if decimals is not None and moved is not None and (is_given or not np.any(off)):
         unit = np.longdouble(10) ** abs(decimals)
         multiples = moved.astype(np.longdouble)
         exact = multiples / unit if decimals >= 0 else multiples * unit

@@ -12,6 +12,9 @@ __all__ = ["Arguments"]
 
 _TOKEN = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<mark>[(),|])|(?P<plain>[^\s"(),|]+))')
 
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)?(\.\d+)?(?<=\d)", re.ASCII)
+"""Numbers as tau-ARGUS writes them: "00" may be two numbers without their comma."""
+
 
 class _Token(NamedTuple):
     kind: str
@@ -114,11 +117,8 @@ class Arguments:
     def number(self, what: str, low: float = -math.inf, high: float = math.inf) -> float:
         """Take a number within limits."""
         text = self.word(what)
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not (low <= number <= high) or math.isinf(number):
+        number = float(text) if _NUMBER.fullmatch(text) else math.nan
+        if not low <= number <= high:
             limits = f" from {low:g}" * (low > -math.inf) + f" to {high:g}" * (high < math.inf)
             raise self.fail(f"{what} must be a number{limits}, found {text!r}")
         return number

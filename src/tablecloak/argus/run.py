@@ -607,7 +607,8 @@ class _Runner:
         # A pattern that was found before may not protect what is unsafe now.
         job.problem, job.protected, job.has_apriori = done.problem, None, True
         job.asked.update(done.asked)
-        chains = ", with trivial levels" if flags[1] else ""
+        chains = ", what cannot be done is named" if flags[0] else ""
+        chains += ", with trivial levels" if flags[1] else ""
         self.say(command, f"table {number}: {done.done} lines of {path.name}{chains}")
 
     # -- protecting -----------------------------------------------------------------------

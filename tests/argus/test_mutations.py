@@ -1,0 +1,176 @@
+"""No argument of a batch can be lost: whatever is changed shows in files or log, or is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tablecloak as tc
+import tablecloak.argus.run as batch_run
+from shops import write_shops
+from tablecloak.argus import run_batch
+
+FULL = """\
+<LOGBOOK> "batch.log"
+<OPENTABLEDATA> "shops.tab"
+<OPENMETADATA> "shops.rda"
+<SPECIFYTABLE> "Town""Kind"|"Sales"||"Firms",0.5
+<SAFETYRULE> P(15,1)|NK(2,85)|FREQ(3,30)|ZERO(2)|MAN(15)|MIS(0)|WGT(0)|
+<READTABLE> 1T
+<APRIORI> "last.hst",1,";",0,0
+<SOLVER> FREE
+<WRITETABLE> (1,5,SO+QU-,"again.tab")
+<WRITETABLE> (1,6,,"table.jj")
+<VERSIONINFO> "version.txt"
+<SUPPRESS> MOD(1,1,1,1,1)
+<WRITETABLE> (1,3,AS+FL+SE-,"codes.csv")
+<SUPPRESS> GH(1,150,0,1)
+"""
+"""Every command for tables of cells, with as many arguments as it takes."""
+
+MICRO = """\
+<OPENMICRODATA> "m.asc"
+<OPENMETADATA> "m.rda"
+<SPECIFYTABLE> "size""kind"|"v"|"v"|-1
+<SAFETYRULE> P(15,60,1)|REQ(20,30,2,10)|WGT(1)
+<READMICRODATA>
+<RECODE> 1, size, "size.grc"
+<SUPPRESS> OPT(1,1)
+<WRITETABLE> (1,4,HL+,"sbs.csv")
+<WRITETABLE> (1,2,AS-,"pivot.csv")
+"""
+
+
+@pytest.fixture(autouse=True)
+def solved_once(monkeypatch):
+    """Solve each problem once: the same problem has the same pattern, whatever was changed."""
+    patterns: dict[object, object] = {}
+    solve, attack = batch_run.suppress, batch_run.audit
+
+    def key(problem, against):
+        names = ("status", "lower_protection", "upper_protection", "lower_bound", "upper_bound")
+        arrays = [getattr(problem, name).tobytes() for name in (*names, "weights")]
+        return (*arrays, problem.table.values.tobytes(), str(against))
+
+    def suppress(problem, *, protect_against=(), **options):
+        found = key(problem, protect_against)
+        if found not in patterns:
+            pattern = solve(problem, protect_against=protect_against, **options)
+            patterns[found] = pattern
+            patterns["audit", found] = attack(
+                problem, pattern, intruders=protect_against or "external"
+            )
+        return patterns[found]
+
+    def audit(problem, pattern, *, intruders="external", **options):
+        return patterns["audit", key(problem, [] if intruders == "external" else intruders)]
+
+    monkeypatch.setattr(batch_run, "suppress", suppress)
+    monkeypatch.setattr(batch_run, "audit", audit)
+
+
+_PIECE = re.compile(r'"[^"]*"|[(),|]|[^\s"(),|]+')
+
+
+def mutants(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line number, what was done to the line, and the batch with one piece changed."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        command, _, rest = line.partition(">")
+        if not command.startswith("<") or line.startswith("//"):
+            continue
+        changes = [f"{rest} 9", f"{rest},9", f'{rest}"Z"']
+        for found in _PIECE.finditer(rest):
+            piece, start, end = found.group(), found.start(), found.end()
+            ends = not rest[end:].replace('""', "").strip(' |"')
+            if piece == '""' or (piece == "|" and ends):
+                continue  # An empty argument in the end means the same as none.
+            changes += [rest[:start] + new + rest[end:] for new in _changed(piece)]
+        for change in changes:
+            mutated = [*lines[: number - 1], f"{command}>{change}", *lines[number:]]
+            yield number, f"{command}>{change}", "\n".join(mutated) + "\n"
+
+
+def _changed(piece: str) -> list[str]:
+    if piece in "(),|":
+        return [""]
+    if re.fullmatch(r"-?[\d.]+", piece):
+        return [str(float(piece) + 1.0).removesuffix(".0"), "-7", "1x"]
+    if piece.startswith('"'):
+        return ["", f'"{piece[1:-1]}Q"']
+    return [f"{piece}Q"]
+
+
+def outcome(path: Path, text: str) -> tuple[str, object]:
+    """What a person can see of a batch: an error, or the log without times and all files."""
+    path.write_text(text, encoding="utf-8")
+    out = path.parent / "out"
+    for old in out.glob("*"):
+        old.unlink()
+    try:
+        result = run_batch(path, out, time_limit=20)
+    except tc.TablecloakError as error:
+        assert not list(out.glob("*")), "a batch that stops writes nothing"
+        return "error", str(error)
+    files = {file.name: file.read_bytes() for file in out.iterdir() if file not in result.beside}
+    log = [re.sub(r"[\d.,]+ s\b", "", line) for line in result.log]
+    return "done", (log, files, result.exit_code)
+
+
+def check_all(path: Path, text: str) -> None:
+    """Change one piece after another; each must show."""
+    kind, original = outcome(path, text)
+    assert kind == "done", original
+    assert outcome(path, text) == (kind, original), "times or chance show in the log"
+    assert isinstance(original, tuple)
+    lost, n_changes = [], 0
+    for number, change, mutated in mutants(text):
+        n_changes += 1
+        # Most changes show before the rest of the batch runs.
+        begun = "".join(mutated.splitlines(keepends=True)[:number])
+        kind, found = outcome(path, begun)
+        if kind == "error":
+            assert re.match(rf"{re.escape(str(path))}, line \d+: ", str(found)), found
+            continue
+        assert isinstance(found, tuple)
+        if found[0] == original[0][: len(found[0])] and outcome(path, mutated)[1] == original:
+            lost.append(f"line {number}: {change}")
+    assert n_changes > 30
+    assert not lost, "\n".join(lost)
+
+
+def test_a_batch_on_a_table_of_cells_loses_no_argument(tmp_path):
+    write_shops(tmp_path)
+    (tmp_path / "last.hst").write_text("N1;a;u\nN2;b;c;5\n")
+    check_all(tmp_path / "job.arb", FULL)
+
+
+def test_a_batch_on_records_loses_no_argument(tmp_path):
+    lines = [f"{n % 5},{'ab'[n % 2]},{n % 7 * 3 + 1},{n % 3 + 1},{n % 4}" for n in range(60)]
+    (tmp_path / "m.asc").write_text("\n".join(lines) + "\n")
+    (tmp_path / "m.rda").write_text(
+        '<SEPARATOR> ","\nsize 1\n<RECODEABLE>\nkind 1\n<RECODEABLE>\nv 3\n<NUMERIC>\nw 1\n'
+        '<WEIGHT>\nr 1\n<REQUEST> "1" "2"\n'
+    )
+    (tmp_path / "size.grc").write_text("S: 0-2\n")
+    check_all(tmp_path / "job.arb", MICRO)
+
+
+@pytest.mark.parametrize("name", ["ex1/batch_ex1.arb", "ex2/batch_ex2.arb"])
+def test_official_batches_lose_no_argument(instances, tmp_path, name):
+    source = instances / "checktauargus" / name
+    for file in source.parent.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    check_all(tmp_path / source.name, source.read_text())
+
+
+def test_a_batch_that_tau_argus_wrote_loses_no_argument(instances, tmp_path):
+    source = instances / "tau-argus/tableinput/TestTable.arb"
+    for file in source.parent.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    ends = '<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,3,AS+,"one.csv")\n'
+    text = source.read_text().replace("<GOINTERACTIVE>", ends + "<GOINTERACTIVE>")
+    check_all(tmp_path / "job.arb", text)

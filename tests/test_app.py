@@ -148,7 +148,8 @@ def test_a_stop_keeps_the_best_that_is_proved(client):
         time.sleep(1.5)
         client.post("/stop")
     found = wait(client)
-    assert found == "/results" or "Stopped before anything was proved" in found
+    # On a busy machine the stop may come before the first proof, and says so.
+    assert found == "/results" or re.search(r"before any(thing| pattern) was proved", found)
 
 
 @pytest.mark.slow

@@ -49,6 +49,12 @@ of its own size; rooms of 1e12 would only cost precision."""
 REACHED = 1e-3
 """Share of `FARTHEST` from which on an answer may owe its end to that cap."""
 
+SPARE = 1e-6
+"""Share of a need that is asked for beyond it, where there is room."""
+
+NEARBY_SPARE = 0.05
+"""The same where that did not do: beside cells of another order, a witness must be shrunk."""
+
 RESTART_SHARE = 0.1
 """Share of the cells whose bounds change, from which on the last basis is forgotten."""
 
@@ -157,9 +163,11 @@ class Attack:
             suffice for this one.
         """
         room = float((self.high if sign > 0 else -self.low)[cell] * self._share[cell])
-        nearest = min(enough, room) / (REACHED * FARTHEST)
-        nearby = nearby and 0 < nearest < np.inf
-        self._measure_in(nearest if nearby else self._size_of(cell, min(enough, room)))
+        distance = min(enough, room)
+        if nearby and 0 < distance < np.inf:
+            self._measure_in(distance / (REACHED * FARTHEST))
+        else:
+            self._measure_in(self._size_of(cell, distance))
         while True:
             extreme, is_capped = self._extreme(cell, sign, enough, time_limit)
             wanted = min(enough, room, self._cap)
@@ -403,12 +411,23 @@ def _prove_batch(
         most = np.where(sign > 0, needs.upper, needs.lower)
         most = np.maximum(most, needs.width - np.where(sign > 0, pool.below, pool.above))
         before = int(np.sum(up) + np.sum(down))
-        found = attack.push(needs.cells[some], (sign * most)[some], left)
+        found = attack.push(needs.cells[some], sign[some] * _a_little_more(pool, most[some]), left)
         if len(found):
             pool.add(found)
         left_up, left_down = (side & band for side in pool.open_sides())
         if before - int(np.sum(left_up) + np.sum(left_down)) < 0.1 * before:
             break
+
+
+def _a_little_more(pool: WitnessPool, needed: Floats) -> Floats:
+    """Distance to ask for, so that a witness may lose a last digit when it is made exact.
+
+    In a table of whole numbers the next whole number: its witnesses then are mostly whole.
+    """
+    if pool.system.integer:
+        return np.ceil(needed * (1 - 1e-9))
+    more: Floats = needed * (1 + SPARE)
+    return more
 
 
 def _prove_alone(
@@ -428,11 +447,13 @@ def _prove_alone(
         other = float((pool.below if side > 0 else pool.above)[index])
         # The width may be made up by either side: the first is taken as far as it goes.
         wanted = np.inf if width > side_need + other else max(side_need, width - other)
+        wanted = float(_a_little_more(pool, np.array(wanted)))
         extreme = attack.extreme(cell, side, enough=wanted, time_limit=left())
         if len(extreme.deviation):
             pool.add(extreme.deviation)
         if pool.lacks(index, side) and extreme.reach >= min(wanted, side_need) * (1 - 1e-9):
-            closer = attack.extreme(cell, side, enough=wanted, time_limit=left(), nearby=True)
+            farther = wanted * (1 + NEARBY_SPARE)
+            closer = attack.extreme(cell, side, enough=farther, time_limit=left(), nearby=True)
             pool.add(closer.deviation)
         if pool.lacks(index, side):
             failures[index, side] = extreme

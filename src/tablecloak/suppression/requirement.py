@@ -12,7 +12,7 @@ from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals
 
-__all__ = ["Needs", "Requirement", "decimals_of", "needs_of"]
+__all__ = ["Needs", "Requirement", "decimals_of", "needs_of", "own_precision"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -139,11 +139,30 @@ def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Need
     return needs
 
 
+def own_precision(values: Floats, bound: Floats | None = None) -> Floats:
+    """Rounding error of the distance between each value and a bound on it.
+
+    Four units in the last place of the larger of the two; nothing where both are whole numbers,
+    which are stored as they are. It depends on no other cell, and is all that a witness may leave
+    the bound by.
+    """
+    largest, is_whole = np.abs(values), _are_whole(values)
+    if bound is not None:
+        finite = np.where(np.isfinite(bound), bound, 0.0)
+        largest, is_whole = np.maximum(largest, np.abs(finite)), is_whole & _are_whole(finite)
+    return np.where(is_whole, 0.0, 4 * np.spacing(largest))
+
+
+def _are_whole(numbers: Floats) -> Flags:
+    whole: Flags = (numbers == np.rint(numbers)) & (np.abs(numbers) < 2.0**52)
+    return whole
+
+
 def _check_precision(problem: ProtectionProblem, needs: Needs) -> None:
     """Refuse a level that the last digits of its own value cannot show."""
     level = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
-    values = np.abs(problem.table.values[needs.cells])
-    blurred = needs.cells[(level > 0) & (4 * np.spacing(values) > LEAST_PRECISION * level)]
+    precision = own_precision(problem.table.values[needs.cells])
+    blurred = needs.cells[(level > 0) & (precision > LEAST_PRECISION * level)]
     if len(blurred):
         raise ModelError(
             f"{len(blurred)} sensitive cells have protection levels below the precision of their "

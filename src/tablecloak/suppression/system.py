@@ -16,10 +16,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.solve.exact import NullSpace, whole_factors
-from tablecloak.suppression.requirement import Needs
+from tablecloak.suppression.requirement import Needs, own_precision
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["System", "distinct_rows", "entries_of", "own_precision"]
+__all__ = ["System", "distinct_rows", "entries_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -213,19 +213,6 @@ class System:
             self.part(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in group])))
             for group in groups
         ]
-
-
-def own_precision(values: Floats, bound: Floats | None = None) -> Floats:
-    """Rounding error of the distance between each value and a bound on it.
-
-    Four units in the last place of the larger of the two. It depends on no other cell, and is all
-    that a witness may leave the bound by.
-    """
-    largest = np.abs(values)
-    if bound is not None:
-        largest = np.maximum(largest, np.where(np.isfinite(bound), np.abs(bound), 0.0))
-    precision: Floats = 4 * np.spacing(largest)
-    return precision
 
 
 def entries_of(matrix: csr_array, rows: Integers) -> Integers:

@@ -18,8 +18,8 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_rows
 from tablecloak.suppression.intruder import Knowledge
-from tablecloak.suppression.requirement import Needs, Requirement, needs_of
-from tablecloak.suppression.system import System, entries_of, own_precision
+from tablecloak.suppression.requirement import Needs, Requirement, needs_of, own_precision
+from tablecloak.suppression.system import System, entries_of
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["ProtectionCertificate", "Verification", "WitnessPool", "certificate_of"]
@@ -45,8 +45,11 @@ PROGRESS = 1e-10
 HELD_SHARE = 1e-7
 """Distance from a bound, as a share of the largest move, that counts as lying at it."""
 
-PULLED_IN = 1e-10
-"""Share by which a witness that misses its bounds by a last digit is shrunk."""
+PULLS = 3
+"""Times that a witness beyond its bounds is shrunk before it is given up."""
+
+LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
+"""Shares by which a witness is shrunk at least, and beyond which it is given up."""
 
 TRUTH = -1
 """Number of the witness that is the true table itself: it moves nothing."""
@@ -526,14 +529,21 @@ class WitnessPool:
         index, moves = needed[touched], d[touched]
         if not self._is_new(index, moves):
             return True
-        kept = False
-        for scale in (1.0, 1.0 - PULLED_IN):
+        kept, scale = False, 1.0
+        for _ in range(PULLS):
+            missed = np.inf
             for exact in self._made_exact(cells, d * scale):
-                if self._fits(cells, exact) and self._is_new(index, exact[touched]):
+                beyond = self._beyond(cells, exact)
+                missed = min(missed, beyond)
+                if beyond == 0 and self._is_new(index, exact[touched]):
                     self._keep(cells, exact, index, exact[touched])
                     kept = True
                 if not self._is_new(index, moves):
                     return True
+            if missed > MOST_PULLED:
+                break
+            # The true table keeps all bounds, so that what lies nearer to it does as well.
+            scale *= 1 - max(2 * missed, LEAST_PULLED)
         return kept
 
     def _is_new(self, index: Integers, moves: Floats) -> bool:
@@ -600,11 +610,12 @@ class WitnessPool:
         held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)
         return held
 
-    def _fits(self, cells: Integers, d: Floats) -> bool:
-        """Whether a deviation keeps to its bounds, up to half of what the check accepts."""
+    def _beyond(self, cells: Integers, d: Floats) -> float:
+        """Share by which a deviation must shrink to keep its bounds, up to half of the slack."""
         system = self.system
         beyond = np.maximum(system.low[cells] - d, d - system.high[cells])
-        return bool(np.all(beyond <= system.slack[cells] / 2))
+        outside = beyond > system.slack[cells] / 2
+        return float(np.max(beyond[outside] / np.abs(d[outside]), initial=0.0))
 
     def _adds_up(self, cells: Integers, d: Floats) -> bool:
         """Whether a deviation keeps relations with real coefficients, for its least need."""

@@ -277,7 +277,7 @@ def test_bound_of_a_small_cell_gives_way_to_no_large_level(verdict):
 
 
 def test_level_below_the_precision_of_a_value_cannot_be_proved(verdict):
-    values = [value * 1e10 for value in VALUES]
+    values = [value * (1e10 + 0.25) for value in VALUES]
     for level, code in ((1e3, 0), (1e2, 1), (1e-3, 1)):
         arrays = certificate(
             values=values, levels={0: level}, upper_bound=np.full(16, 1e15),
@@ -286,6 +286,12 @@ def test_level_below_the_precision_of_a_value_cannot_be_proved(verdict):
         found, text = verdict(arrays)
         assert found == code
         assert code == 0 or "below the precision of its value" in text
+    whole = [value * 1e10 for value in VALUES]
+    arrays = certificate(
+        values=whole, levels={0: 1.0}, upper_bound=np.full(16, 1e15),
+        witnesses=[rectangle(1.0), rectangle(-1.0)],
+    )  # fmt: skip
+    assert verdict(arrays)[0] == 0
 
 
 def test_decimal_coefficients_are_read_as_decimals(verdict):

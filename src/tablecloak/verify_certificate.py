@@ -226,10 +226,16 @@ def check_additive(relations, values, side, tolerance):
     require(np.all(good), f"the true table is not additive in {np.sum(~good)} relations")
 
 
+def rounding_error(*numbers):
+    """Return what the stored numbers may be off by; whole ones are stored as they are."""
+    whole = np.all([(each == np.rint(each)) & (np.abs(each) < 2.0**52) for each in numbers], axis=0)
+    return np.where(whole, 0.0, LAST_PLACES * np.spacing(np.max(np.abs(numbers), axis=0)))
+
+
 def widened(values, bounds, sign):
     """Return bounds moved by the rounding error of these numbers; infinite ones stay infinite."""
-    largest = np.maximum(np.abs(values), np.where(np.isfinite(bounds), np.abs(bounds), 0.0))
-    return bounds - values + sign * LAST_PLACES * np.spacing(largest)
+    finite = np.where(np.isfinite(bounds), bounds, 0.0)
+    return bounds - values + sign * rounding_error(values, finite)
 
 
 def needs(data):
@@ -423,7 +429,7 @@ def verify(data, problem=None):
         check_additive(relations, values, side, tolerance)
     need = needs(data)
     cells, level = need[0], least_asked(need)
-    blurred = LAST_PLACES * np.spacing(np.abs(values[cells])) > PRECISION_SHARE * level
+    blurred = rounding_error(values[cells]) > PRECISION_SHARE * level
     blurred = cells[blurred & (level > 0)]
     few = f"the level of cell {blurred[:1]} is below the precision of its value"
     require(not len(blurred), few)

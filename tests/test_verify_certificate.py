@@ -277,7 +277,7 @@ def test_bound_of_a_small_cell_gives_way_to_no_large_level(verdict):
 
 
 def test_level_below_the_precision_of_a_value_cannot_be_proved(verdict):
-    values = [value * (1e10 + 0.25) for value in VALUES]
+    values = [value * (1e10 + 0.0625) for value in VALUES]
     for level, code in ((1e3, 0), (1e2, 1), (1e-3, 1)):
         arrays = certificate(
             values=values, levels={0: level}, upper_bound=np.full(16, 1e15),

@@ -18,7 +18,8 @@ from tablecloak.storage import replacing
 from tablecloak.suppression.intruder import Knowledge
 from tablecloak.suppression.witness import ProtectionCertificate
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.verify_certificate import RefusedError, read, verify
+from tablecloak.tables.table import Table
+from tablecloak.verify_certificate import RefusedError, Relations, check_additive, read, verify
 
 __all__ = ["write_certificate"]
 
@@ -51,7 +52,7 @@ def write_certificate(certificate: ProtectionCertificate, path: str | Path) -> N
         "format": np.array("tablecloak suppression certificate"),
         "version": np.array(VERSION, dtype=np.int64),
         "requirement": np.array(certificate.requirement.value),
-        "tolerance": np.array(table.tolerance, dtype=np.float64),
+        "tolerance": np.array(_tolerance(table), dtype=np.float64),
         "values": table.values,
         "right_hand_side": table.right_hand_side,
         **{name: getattr(problem, name) for name in names},
@@ -82,6 +83,26 @@ def write_certificate(certificate: ProtectionCertificate, path: str | Path) -> N
                 f"{path}: the certificate is not written, because the stand-alone verifier refuses "
                 f"it ({error})."
             ) from error
+
+
+def _tolerance(table: Table) -> float:
+    """Return what the relations of the true table are off by, as far as the user or reading allows.
+
+    A table whose decimals do not quite add up is read if they are off by 1e-9 of their terms; its
+    certificate says so.
+    """
+    arrays = {
+        "values": table.values,
+        "right_hand_side": table.right_hand_side,
+        **_sparse("relation", table.relations),
+    }
+    try:
+        relations = Relations(arrays)  # type: ignore[no-untyped-call]
+        check_additive(relations, table.values, table.right_hand_side, table.tolerance)  # type: ignore[no-untyped-call]
+    except RefusedError:
+        off = np.abs(table.relations @ table.values - table.right_hand_side)
+        return max(table.tolerance, float(off.max()))
+    return table.tolerance
 
 
 def _sparse(name: str, matrix: Any) -> dict[str, Any]:

@@ -60,8 +60,9 @@ GAP = 1e-4
 STEP = 0.6
 """Where to attack between the best proved intervals (0) and those of the relaxation (1)."""
 
-NOISE = 1e-9
-"""Share of a width that may be the noise of a solver: ends are rounded without it first."""
+NOISE = 3e-7
+"""Share of a width that may be the noise of a solver, or the repair of it (`ROUNDED`): ends are
+rounded without it first."""
 
 SPARE = 64
 """Units in the last place by which an end is moved on before it is rounded outwards again."""

@@ -109,6 +109,22 @@ class Needs:
         )
 
 
+def asked_of(problem: ProtectionProblem, requirement: Requirement) -> Needs:
+    """Return needs as the levels ask for them, whether or not the external bounds admit them."""
+    cells = np.flatnonzero(problem.sensitive)
+    upper, lower = problem.upper_protection[cells], problem.lower_protection[cells]
+    nothing, index = np.zeros(len(cells)), np.arange(len(cells))
+    match requirement:
+        case Requirement.TWO_SIDED:
+            needs = Needs(cells, upper, lower, problem.sliding_protection[cells], index)
+        case Requirement.WIDTH:
+            width = np.maximum(upper + lower, problem.sliding_protection[cells])
+            needs = Needs(cells, nothing, nothing, width, index)
+        case Requirement.UPPER:
+            needs = Needs(cells, upper, nothing, nothing, index)
+    return _with_least_widths(problem, needs)
+
+
 def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Needs:
     """Translate protection levels into needs.
 
@@ -120,20 +136,13 @@ def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Need
         If the external bounds alone already break a need; names the cells.
     """
     requirement = Requirement.parse(requirement)
-    cells = np.flatnonzero(problem.sensitive)
-    upper, lower = problem.upper_protection[cells], problem.lower_protection[cells]
-    nothing, index = np.zeros(len(cells)), np.arange(len(cells))
+    nothing = np.zeros_like(problem.lower_protection)
     match requirement:
         case Requirement.TWO_SIDED:
             problem.check_levels(problem.lower_protection, problem.upper_protection)
-            needs = Needs(cells, upper, lower, problem.sliding_protection[cells], index)
-        case Requirement.WIDTH:
-            width = np.maximum(upper + lower, problem.sliding_protection[cells])
-            needs = Needs(cells, nothing, nothing, width, index)
         case Requirement.UPPER:
-            problem.check_levels(np.zeros_like(problem.lower_protection), problem.upper_protection)
-            needs = Needs(cells, upper, nothing, nothing, index)
-    needs = _with_least_widths(problem, needs)
+            problem.check_levels(nothing, problem.upper_protection)
+    needs = asked_of(problem, requirement)
     _check_room(problem, needs)
     _check_precision(problem, needs)
     return needs

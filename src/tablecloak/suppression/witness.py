@@ -13,12 +13,12 @@ from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, diags_array
 
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_rows
 from tablecloak.suppression.intruder import Knowledge
-from tablecloak.suppression.requirement import Needs, Requirement, needs_of, own_precision
+from tablecloak.suppression.requirement import Needs, Requirement, asked_of, needs_of, own_precision
 from tablecloak.suppression.system import System, entries_of
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -238,7 +238,10 @@ class ProtectionCertificate:
         rest = csr_array(relations[np.flatnonzero(real), :])
         if not np.any(np.diff(rest.indptr)):
             return 0.0, True
-        residual = csc_array(abs(rest @ matrix.T))
+        # A relation proves no more when it is multiplied by a small number.
+        largest = abs(rest[:, np.flatnonzero(self.suppressed)]).max(axis=1).toarray().reshape(-1)
+        scale = np.where(largest > 0, np.minimum(largest, 1.0), 1.0)
+        residual = csc_array(abs(diags_array(1 / scale) @ rest @ matrix.T))
         worst_of = np.zeros(matrix.shape[0])
         np.maximum.at(
             worst_of, np.repeat(np.arange(matrix.shape[0]), np.diff(residual.indptr)), residual.data
@@ -250,9 +253,7 @@ class ProtectionCertificate:
 
     def _least_levels(self) -> Floats:
         """Least level among the sensitive cells that rest on each witness."""
-        problem = self.problem
-        levels = np.maximum(problem.lower_protection, problem.upper_protection)
-        level = np.maximum(levels, problem.sliding_protection)[problem.sensitive]
+        level = _least_asked(asked_of(self.problem, self.requirement))
         least = np.full(self.deviations.shape[0], np.inf)
         every = np.arange(len(level))
         claims = [(every, self.upper_witness), (every, self.lower_witness)]
@@ -623,14 +624,23 @@ class WitnessPool:
         taken = entries_of(by_cell, cells)
         moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
         rows = by_cell.indices[taken]
-        real = self.system.factor[rows] == 0
-        residual = np.bincount(rows[real], weights=(by_cell.data[taken] * moved)[real])
+        real = np.flatnonzero(self.system.factor[rows] == 0)
+        rows, data = rows[real], by_cell.data[taken][real]
+        largest = np.zeros(by_cell.shape[1])
+        np.maximum.at(largest, rows, np.abs(data))
+        residual = np.abs(np.bincount(rows, weights=data * moved[real]))
+        worst = residual[rows] / np.minimum(largest[rows], 1.0)
         index = self.need_of[cells]
-        index = index[index >= 0]
-        needs = self.needs
-        level = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
-        accepted = REAL_SHARE / 2 * float(np.min(level[level > 0], initial=np.inf))
-        return float(np.max(np.abs(residual), initial=0.0)) <= accepted
+        level = _least_asked(self.needs)[index[index >= 0]]
+        accepted = REAL_SHARE / 2 * float(np.min(level, initial=np.inf))
+        return float(np.max(worst, initial=0.0)) <= accepted
+
+
+def _least_asked(needs: Needs) -> Floats:
+    """Return the least distance that is asked of each need; inf where nothing is."""
+    asked = np.array([needs.upper, needs.lower, needs.width])
+    least: Floats = np.where(asked > 0, asked, np.inf).min(axis=0)
+    return least
 
 
 def certificate_of(

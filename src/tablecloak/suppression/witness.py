@@ -45,6 +45,9 @@ PROGRESS = 1e-10
 HELD_SHARE = 1e-7
 """Distance from a bound, as a share of the largest move, that counts as lying at it."""
 
+LEFT_SHARE = 0.02
+"""Share of the needs that a solution could bring on, up to which no other rounding is tried."""
+
 PULLS = 3
 """Times that a witness beyond its bounds is shrunk before it is given up."""
 
@@ -362,6 +365,7 @@ class WitnessPool:
         """Keep a solution that is given on the cells that it moves."""
         size = np.abs(deviation)
         largest = np.max(size, initial=0.0)
+        most = 0
         for noise in NOISES:
             large = size > noise * largest
             moved, d = cells[large], deviation[large]
@@ -369,11 +373,12 @@ class WitnessPool:
             touched = index >= 0
             if not np.any(touched):
                 return
+            most = max(most, self._n_new(index[touched], d[touched]))
             for signed in (d, -d):
                 # Scaling amplifies what the solver left of a residual; the plain one may still do.
                 if not self._add_one(moved, self._stretched(moved, signed), index, touched):
                     self._add_one(moved, signed, index, touched)
-            if not self._is_new(index[touched], d[touched]):
+            if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
     def reached(self, index: int) -> float:
@@ -541,7 +546,7 @@ class WitnessPool:
                     kept = True
                 if not self._is_new(index, moves):
                     return True
-            if missed > MOST_PULLED:
+            if missed == 0 or missed > MOST_PULLED:
                 break
             # The true table keeps all bounds, so that what lies nearer to it does as well.
             scale *= 1 - max(2 * missed, LEAST_PULLED)
@@ -549,7 +554,10 @@ class WitnessPool:
 
     def _is_new(self, index: Integers, moves: Floats) -> bool:
         """Whether moves bring some needs farther than they are, and these lack it."""
-        return any(np.any(side) for side in self._brought_on(index, moves))
+        return self._n_new(index, moves) > 0
+
+    def _n_new(self, index: Integers, moves: Floats) -> int:
+        return sum(int(np.sum(side)) for side in self._brought_on(index, moves))
 
     def _brought_on(self, index: Integers, moves: Floats) -> tuple[Flags, Flags]:
         """Which needs that lack room above, and below, moves bring closer to it."""

@@ -39,6 +39,9 @@ FILL = 200
 """Growth of the entries during elimination, as a multiple of those at its start, at which a
 repair is given up."""
 
+MOST_STEPS = 30_000_000
+"""Entries touched by an elimination, some 20 seconds, at which a repair is given up."""
+
 LARGEST_MULTIPLE = 2**24
 """Divisor of all free cells beyond which a repair is given up: it would no longer be close."""
 
@@ -252,7 +255,7 @@ def _eliminated(
     for r, c, a in zip(row.tolist(), column.tolist(), coefficient.tolist(), strict=True):
         rows.setdefault(r, {})[c] = int(a)
         cells[c].add(r)
-    room = FILL * max(len(row), 50)
+    room = min(FILL * max(len(row), 50), MOST_STEPS)
     heap = [(len(own), r) for r, own in rows.items()]
     heapq.heapify(heap)
     pivots: list[tuple[int, dict[int, int]]] = []

@@ -36,8 +36,8 @@ NOISES = (1e-10, 1e-8, 1e-13)
 """Shares of the largest move below which moves count as what a solver leaves of 0, one after the
 other: beside cells of another order of magnitude, small moves are noise, or just what is meant."""
 
-MOST_NULL_SPACES = 2000
-"""Eliminations that are kept at once."""
+KEPT_CELLS = 50_000
+"""Cells of all eliminations that are kept at once; each cell takes about a kilobyte."""
 
 PROGRESS = 1e-10
 """Share of a need by which a witness must come closer to it to be worth keeping."""
@@ -603,7 +603,7 @@ class WitnessPool:
         if space is not None and (exact := space.near(d)) is not None:
             yield exact
         if space is None or not np.array_equal(space.held, held):
-            if len(spaces) >= MOST_NULL_SPACES:
+            if sum(len(each.held) for each in spaces.values()) > KEPT_CELLS:
                 spaces.clear()
             space = spaces[key] = NullSpace(*entries, held)
             if (exact := space.near(d)) is not None:

@@ -205,6 +205,17 @@ def test_negative_contributions_are_ranked_by_absolute_value_with_a_warning():
     assert verdict(table, tc.PPercent(10))[0] == "u"
 
 
+@pytest.mark.parametrize("values", [[-10], [-10, 2], [-50, 30, -25], [5, -5]])
+def test_dominance_finds_totals_of_zero_or_less_unsafe(values):
+    # x1 > (k/100) X: who divides by a negative total turns the rule round.
+    with pytest.warns(tc.TablecloakWarning):
+        assert verdict(one_cell(values), tc.Dominance(1, 75))[0] == "u"
+
+
+def test_dominance_of_contributions_of_zero_finds_nothing():
+    assert verdict(one_cell([0, 0]), tc.Dominance(1, 75))[0] == "s"
+
+
 def test_shadow_variable_is_ranked_while_the_value_is_published():
     frame = pd.DataFrame({"d": "a", "v": [10.0, 10.0, 10.0], "wages": [90.0, 5.0, 5.0]})
     table = tc.tabulate(frame, ["d"], "v", shadow="wages")

@@ -99,7 +99,8 @@ class ConcentrationRule(Rule):
 class Dominance(ConcentrationRule):
     """(n, k) dominance: unsafe if the n largest hold more than k per cent of the total.
 
-    100 (x1 + ... + xn) / X > k. Safe total U = (100 / k) (x1 + ... + xn).
+    Unsafe if 100 (x1 + ... + xn) > k X, so that a total of 0 or less is unsafe wherever anybody
+    gives more than 0. Safe total U = (100 / k) (x1 + ... + xn).
 
     Parameters
     ----------
@@ -127,9 +128,9 @@ class Dominance(ConcentrationRule):
     def unsafe(self, table: Table) -> Flags:
         """Return which cells are dominated by their n largest contributors."""
         found = self.contributions(table)
-        total = np.where(found.total == 0, np.inf, found.total)
-        share = 100 * found.sum_of_largest(self.n) / total
-        unsafe: Flags = (found.largest[:, 0] > 0) & (share > self.k * (1 + NOISE))
+        excess = 100 * found.sum_of_largest(self.n) - self.k * found.total
+        noise = NOISE * self.k * np.abs(found.total)
+        unsafe: Flags = (found.largest[:, 0] > 0) & (excess > noise)
         return unsafe
 
     def safe_total(self, found: Contributions) -> Floats:

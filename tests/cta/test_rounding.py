@@ -147,6 +147,34 @@ def test_audit_says_what_base_protects_small_counts():
     assert not narrow.is_safe
 
 
+def test_bound_of_nothing_needs_no_more_proof_than_that_weights_are_not_negative(monkeypatch):
+    """Multipliers prove 0 only up to their rounding, also where the true table is a multiple."""
+    problem = counts((3, 4), seed=1)
+    table = problem.table
+    multiples = tc.Table(
+        name="v",
+        keys=table.keys,
+        values=5 * table.values,
+        relations=table.relations,
+        right_hand_side=table.right_hand_side,
+        hierarchies=table.hierarchies,
+    )
+    even = problem.with_changes(
+        table=multiples,
+        upper_bound=np.inf,
+        lower_bound=0.0,
+        status=np.where(problem.sensitive, "s", problem.status),
+    )
+    found = tc.controlled_rounding(even, base=5)
+    assert found.loss == 0 == found.bound
+    certificate = type(found.bound_certificate)
+    monkeypatch.setattr(certificate, "verify", lambda self: -6e-14)
+    found.verify()
+    monkeypatch.setattr(certificate, "verify", lambda self: 1e-3)
+    with pytest.raises(tc.VerificationError, match="exceeds the loss"):
+        found.verify()
+
+
 def test_altered_values_are_refused():
     problem = counts((4, 4), 2)
     rounded = tc.controlled_rounding(problem, base=5)

@@ -158,7 +158,8 @@ class RoundedTable:
             raise VerificationError(
                 f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}."
             )
-        proved = self.bound_certificate.verify()
+        # No weight is negative, so that no table loses less than nothing.
+        proved = max(self.bound_certificate.verify(), 0.0)
         if not self.bound <= proved + CLAIMED * self.loss:
             raise VerificationError(
                 f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."

@@ -24,10 +24,14 @@ VERSION = 2
 MOST_BYTES = 2**30  # of all arrays together, and of a problem file
 MOST_RATIO, FREE_BYTES = 200, 2**26  # no more bytes than 200 times the file, or 64 MiB
 MOST_LETTERS = 200  # of the name of an insider
+MOST_DIGITS, MOST_BYTES_EACH = 400, 1000  # of a number, and for each cell or term, in that file
+MOST_STEPS, STEPS_EACH = 2**34, 10**4  # some minutes; what a witness or insider takes at least
+MOST_LONG = 2**21  # products that do not add up in floats
 MOST_DECIMALS = 12  # of a coefficient or value that is read as a decimal number
-REAL_SHARE = 1e-9  # accepted error of a relation with other coefficients, as a share of a level
+REAL_SHARE = 1e-9  # accepted error of other coefficients, as a share of each; and of a level
 NEED_SHARE = 1 - 1e-9  # figures are binary fractions: a level is reached within 1e-9 of itself
-LAST_PLACES = 4  # accepted error of a bound, in units of the last place of the cell's own numbers
+ROOM_SHARE = 1e-9  # the same for bounds: a witness shrunk by 1e-9 keeps them, and A d = 0
+LAST_PLACES = 4  # precision of a number, in units of its last place
 PRECISION_SHARE = 1e-6  # largest such error of a sensitive cell, as a share of its level
 ADDITIVE_SHARE = 1e-9  # accepted error of the true table, as a share of the size of a relation
 NUMBER = r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)"  # in a problem file
@@ -95,8 +99,8 @@ def read_array(archive, member):
         if kind == "U":
             good = dtype.str[:2] == "<U" and 4 <= dtype.itemsize <= 4 * MOST_LETTERS
         else:
-            good = dtype.str == kind and dtype.names is None
-        require(good, f"{name} has the type {dtype.str[:40]}")
+            good = dtype.str == kind
+        require(good and dtype.names is None, f"{name} has the type {dtype.str[:40]}")
         require(not fortran and len(shape) == (length is not None), f"{name} has a wrong shape")
         size = math.prod(shape) * dtype.itemsize
         require(member.file_size == stream.tell() + size, f"{name} is not as long as it says")
@@ -201,11 +205,15 @@ def decimals_of(numbers, largest, places):
 
 
 def check_additive(relations, values, side, tolerance):
-    """Require A a = b: exactly for decimal numbers, but for the dust that binary sums leave."""
+    """Require A a = b: exactly for decimal numbers, but for the dust that binary sums leave.
+
+    Return of how many relations more than dust is left, since their numbers are not decimal.
+    """
     cells, row, whole = relations.cells, relations.row, relations.whole
     off = np.abs(relations.sums(relations.given * values[cells]) - side)
     size = relations.sums(np.abs(relations.given * values[cells])) + np.abs(side)
-    dust = ADDITIVE_SHARE * size
+    require(np.all(np.isfinite(size)), "the numbers of the true table are too large")
+    dust, rounding = ADDITIVE_SHARE * size, (np.diff(relations.starts) + 2) * 2.0**-52 * size
     whole_values = (values == np.rint(values)) & (np.abs(values) < 2.0**53)
     written = np.where(whole_values, 0, decimals_of(values, 2.0**40, 2))
     places, own = np.zeros(relations.count, dtype=np.int64), decimals_of(side, 2.0**40, 2)
@@ -224,6 +232,7 @@ def check_additive(relations, values, side, tolerance):
     good = (off <= dust) & ~(decimal & wrong)
     good |= (tolerance > 0) & (off <= tolerance + dust)
     require(np.all(good), f"the true table is not additive in {np.sum(~good)} relations")
+    return int(np.sum(~decimal & (off > rounding)))
 
 
 def rounding_error(*numbers):
@@ -232,10 +241,11 @@ def rounding_error(*numbers):
     return np.where(whole, 0.0, LAST_PLACES * np.spacing(np.max(np.abs(numbers), axis=0)))
 
 
-def widened(values, bounds, sign):
-    """Return bounds moved by the rounding error of these numbers; infinite ones stay infinite."""
-    finite = np.where(np.isfinite(bounds), bounds, 0.0)
-    return bounds - values + sign * rounding_error(values, finite)
+def room(values, bounds, sign):
+    """Return how far values can move, and no more than the rounding error and 1e-9 beyond."""
+    distance = np.maximum(sign * (bounds - values), 0.0)
+    error = rounding_error(values, np.where(np.isfinite(bounds), bounds, 0.0))
+    return sign * (distance + np.minimum(error, ROOM_SHARE * distance))
 
 
 def needs(data):
@@ -292,15 +302,26 @@ def least_levels(data, level):
     return least
 
 
+def check_effort(data, relations, level):
+    """Refuse what would take hours: a small file can ask for very many products."""
+    cells, facts, n = data["witness_cells"], data["intruder_cells"], len(data["values"])
+    witnesses, insiders = len(data["witness_starts"]) - 1, len(data["intruder_names"])
+    steps = np.sum(np.diff(relations.column_starts)[cells], dtype=float)
+    steps += np.sum(np.bincount(cells, minlength=n)[facts], dtype=float)
+    steps += STEPS_EACH * (witnesses + insiders) + insiders * (10.0 * n + 20.0 * len(level))
+    steps += float(insiders) * witnesses
+    require(steps <= MOST_STEPS, f"it takes {steps:.0e} steps to check, more than {MOST_STEPS:.0e}")
+
+
 def check_relations(data, relations, level):
     """Require A d = 0 for every witness; return how many relations are not checked exactly."""
-    least = least_levels(data, level)
+    least, products = least_levels(data, level), 0
     # A real relation proves no more when it is multiplied by a small number.
     scale = np.zeros(relations.count)
     inside = data["suppressed"][relations.cells]
     np.maximum.at(scale, relations.row[inside], np.abs(relations.given[inside]))
     scale = np.minimum(scale, 1.0) * relations.real
-    total, size = np.zeros(relations.count), np.zeros(relations.count)
+    total, size, smallest = (np.zeros(relations.count) for _ in range(3))
     touched_real = np.zeros(relations.count, dtype=bool)
     for number, (start, stop) in enumerate(zip(data["witness_starts"], data["witness_starts"][1:],
                                                strict=False)):  # fmt: skip
@@ -311,21 +332,39 @@ def check_relations(data, relations, level):
         total[row] = size[row] = 0.0
         np.add.at(total, row, whole * moves)
         np.add.at(size, row, np.abs(whole * moves))
-        limit = REAL_SHARE * least[number] * scale[row]
+        smallest[row] = np.inf
+        np.minimum.at(smallest, row, np.abs(whole * moves))
+        # Such a witness is exact for another coefficient, off by this share, of any cell it moves.
+        limit = REAL_SHARE * np.minimum(least[number] * scale[row], smallest[row])
+        limit = np.where(relations.real[row], limit, 0.0)
         # A sum of multiples of g below 2^53 g does not round, so that 0 is exactly 0.
         exact_zero = (total[row] == 0) & (size[row] < 2.0**53 * grain(moves))
-        rounding = (len(row) + 2) * 2.0**-52 * size[row]
+        rounding = (len(row) + 2) * (2.0**-52 * size[row] + 5e-324)
         real = relations.real[row]
         clear = np.where(real, np.abs(total[row]) + rounding <= limit, exact_zero)
         touched_real[row] |= real
-        left = defaultdict(Fraction)
-        for r, c, d in zip(row[~clear].tolist(), whole[~clear].tolist(), moves[~clear].tolist(),
-                           strict=True):  # fmt: skip
-            left[r] += Fraction(c) * Fraction(d)
-        for r, found in left.items():
-            allowed = REAL_SHARE * Fraction(least[number]) * Fraction(scale[r])
-            require(abs(found) <= allowed, f"witness {number} breaks relation {r}")
+        long = np.flatnonzero(~clear)
+        products += len(long)
+        require(products <= MOST_LONG, "too many sums of too many digits for a check")
+        found, unit = long_sums(row[long], whole[long], moves[long])
+        for r, most in dict(zip(row[long].tolist(), limit[long].tolist(), strict=True)).items():
+            good = found[r] == 0 or abs(found[r] * unit) <= most
+            require(good, f"witness {number} breaks relation {r}")
     return int(np.sum(touched_real))
+
+
+def long_sums(rows, one, other):
+    """Return the exact sum of products for each row, as a multiple of a power of two."""
+    (first, scale), (second, more) = np.frexp(one), np.frexp(other)
+    shift = scale + more - 106
+    lowest = int(np.min(shift, initial=0))
+    found = defaultdict(int)
+    for r, c, d, places in zip(
+        rows.tolist(), np.ldexp(first, 53).astype(np.int64).tolist(),
+        np.ldexp(second, 53).astype(np.int64).tolist(), (shift - lowest).tolist(), strict=True,
+    ):  # fmt: skip
+        found[r] += c * d << places
+    return found, Fraction(2) ** lowest
 
 
 def grain(numbers):
@@ -344,7 +383,7 @@ def check_bounds(data):
     low, high = data["lower_bound"], data["upper_bound"]
     require(np.all((low <= values) & (values <= high)), "the true table breaks its bounds")
     require(np.all(data["suppressed"][at]), "a witness moves a published cell")
-    inside = (moves >= widened(values, low, -1)[at]) & (moves <= widened(values, high, 1)[at])
+    inside = (moves >= room(values, low, -1)[at]) & (moves <= room(values, high, 1)[at])
     require(np.all(inside), "a witness breaks an external bound")
 
 
@@ -365,30 +404,35 @@ def check_reach(up, down, need, who):
 
 
 def check_insiders(data, keys, need):
-    """Check each insider's claim; return how many of them differ in what they know."""
+    """Check each insider's claim; return how many differ in what they know, and levels cut."""
     values, witness = data["values"], list_numbers(data["witness_starts"])
     cells, low, high = (data[f"intruder_{name}"] for name in ("cells", "lower", "upper"))
     bounds = data["lower_bound"][cells], data["upper_bound"][cells]
     true = values[cells]
     require(np.all(data["suppressed"][cells]), "an insider knows a bound on a published cell")
-    least, most = widened(true, low, -1), widened(true, high, 1)
-    require(np.all((least <= 0) & (most >= 0)), "an insider excludes the truth")
+    error = [rounding_error(true, np.where(np.isfinite(end), end, 0.0)) for end in (low, high)]
+    honest = (low - true <= error[0]) & (true - high <= error[1])
+    require(np.all(honest), "an insider excludes the truth")
     within = (low >= bounds[0]) & (high <= bounds[1])
     require(np.all(within), "an insider knows less than everybody")
+    narrower = (low > bounds[0]) | (high < bounds[1])
+    least, most = room(true, low, -1), room(true, high, 1)
     order = np.argsort(data["witness_cells"], kind="stable")
     count = np.bincount(data["witness_cells"], minlength=len(values))
     columns = np.concatenate([[0], np.cumsum(count)])
     sides = [(sign, data[f"{side}_witness"], data[f"claim_{side}"])
              for sign, side in ((1, "upper"), (-1, "lower"))]  # fmt: skip
     common = [sign * reach(data, keys, need[0], numbers) for sign, numbers, _ in sides]
-    known = set()
+    known, cut = set(), 0
     for number in range(len(data["intruder_names"])):
         own = slice(*data["intruder_starts"][number : number + 2])
         claim = slice(*data["claim_starts"][number : number + 2])
         at, who = cells[own], f"insider {number}"
-        require(np.any((low[own] > bounds[0][own]) | (high[own] < bounds[1][own])),
-                f"{who} knows nothing beyond what everybody knows")  # fmt: skip
-        known.add((at.tobytes(), low[own].tobytes(), high[own].tobytes()))
+        news = narrower[own]
+        require(np.any(news), f"{who} knows nothing beyond what everybody knows")
+        # Adding 0 makes 0 of -0.
+        facts = (at[news], low[own][news] + 0.0, high[own][news] + 0.0)
+        known.add(tuple(part.tobytes() for part in facts))
         entries = order[positions(columns, at)]
         moves, length = data["witness_data"][entries], np.diff(columns)[at]
         outside = moves < np.repeat(least[own], length)
@@ -408,7 +452,8 @@ def check_insiders(data, keys, need):
         left = (need[0], np.minimum(need[1], above), np.minimum(need[2], below),
                 np.minimum(need[3], above + below))  # fmt: skip
         check_reach(*reached, left, who)
-    return len(known)
+        cut += np.sum(np.any(np.array(left[1:]) < np.array(need[1:]), axis=0))
+    return len(known), int(cut)
 
 
 @np.errstate(all="ignore")
@@ -422,11 +467,11 @@ def verify(data, problem=None):
     require(np.all(hidden[(status == "u") | (status == "m")]), "a sensitive cell is published")
     require(not np.any(hidden[status == "z"]), "a frozen cell is hidden")
     relations, tolerance = Relations(data), float(data["tolerance"])
-    check_additive(relations, values, data["right_hand_side"], tolerance)
+    rough = check_additive(relations, values, data["right_hand_side"], tolerance)
     narrower = False
     if problem is not None:
         side, narrower = compare(data, problem)
-        check_additive(relations, values, side, tolerance)
+        rough = check_additive(relations, values, side, tolerance)
     need = needs(data)
     cells, level = need[0], least_asked(need)
     blurred = rounding_error(values[cells]) > PRECISION_SHARE * level
@@ -435,19 +480,23 @@ def verify(data, problem=None):
     require(not len(blurred), few)
     check_peeling(relations, hidden, cells, level)
     check_bounds(data)
+    check_effort(data, relations, level)
     real = check_relations(data, relations, level)
     keys = list_numbers(data["witness_starts"]) * len(values) + data["witness_cells"]
     check_reach(reach(data, keys, cells, data["upper_witness"]),
                 -reach(data, keys, cells, data["lower_witness"]), need, "everybody")  # fmt: skip
-    insiders, idle = check_insiders(data, keys, need), np.sum(level == 0)
+    (insiders, cut), idle = check_insiders(data, keys, need), np.sum(level == 0)
     asked = str(data["requirement"])
     notes = [
         (True, f"PROVED: {len(cells)} sensitive cells, {asked}: each can lie"),
         (True, REQUIREMENTS[asked]),
         (idle, f"of them, {idle} have no level, so that nothing was asked"),
         (True, f"against everybody and {insiders} different insiders"),
+        (cut, f"in {cut} cases a level is cut to what insiders knew of the cell before"),
+        (True, f"if nobody learns more of the {np.sum(hidden)} hidden cells, of {len(values)}"),
         (insiders, "not checked: who the insiders are, and whether they know more"),
-        (real, f"{real} relations with real coefficients: checked to {REAL_SHARE:g} of the level"),
+        (real, f"{real} relations with real coefficients: as if these were known to 9 digits"),
+        (rough, f"{rough} relations of the true table: to {ADDITIVE_SHARE:g} of their terms"),
         (tolerance, f"additivity of the true table: within {tolerance:g}, as was stated"),
         (narrower, "the external bounds are narrower than in the problem file"),
         (problem is None, "not checked: the problem itself was not compared, no file was given"),
@@ -459,7 +508,7 @@ def verify(data, problem=None):
 
 
 def number(word):
-    plain = re.fullmatch(NUMBER, word, re.ASCII | re.IGNORECASE)
+    plain = len(word) <= MOST_DIGITS and re.fullmatch(NUMBER, word, re.ASCII | re.IGNORECASE)
     require(plain, f"the problem file holds {word[:40]!r} in place of a number")
     return float(word)
 
@@ -469,10 +518,12 @@ def count(word):
     return int(word)
 
 
-def read_words(path):
+def read_words(path, entries):
+    """Return the words of a problem file that is no longer than so many entries can be."""
+    limit = min(MOST_BYTES, FREE_BYTES // 4 + MOST_BYTES_EACH * entries)
     with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as stream:
-        raw = stream.read(MOST_BYTES + 1)
-    require(len(raw) <= MOST_BYTES, f"the problem file is longer than {MOST_BYTES} bytes")
+        raw = stream.read(limit + 1)
+    require(len(raw) <= limit, f"the problem file is longer than {limit} bytes")
     return raw.decode().translate(str.maketrans("():", "   ")).split()
 
 
@@ -481,7 +532,7 @@ def compare(data, path):
 
     Returns its right-hand sides, and whether the certificate has narrower external bounds.
     """
-    words = read_words(path)
+    words = read_words(path, len(data["values"]) + len(data["relation_data"]))
     require(len(words) > 2 and words[0] == "0", "the problem file is not a JJ file")
     n = count(words[1])
     end = 2 + 9 * n
@@ -537,7 +588,8 @@ def main(arguments):
             warnings.simplefilter("error")  # a file that makes a library wonder is refused
             lines = verify(read(arguments[0]), *arguments[1:])
     except Exception as error:  # whatever is wrong with a file, it proves nothing
-        print(f"REFUSED: {error or type(error).__name__}")
+        # One line of ASCII, whatever the file made the error say.
+        print(f"REFUSED: {ascii(str(error) or type(error).__name__)[1:-1]}")
         return 1
     print("\n  ".join(lines))
     return 0

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse import csc_array, csr_array
 
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_rows
@@ -30,7 +30,10 @@ Integers = npt.NDArray[np.int64]
 
 REAL_SHARE = 1e-9
 """Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share
-of the least level among the sensitive cells that rest on it."""
+of the least level among the sensitive cells that rest on it, and of each of its own terms there."""
+
+ROOM_SHARE = 1e-9
+"""Share of the distance to a bound by which a witness may pass it: shrunk by it, it keeps all."""
 
 NOISES = (1e-10, 1e-8, 1e-13)
 """Shares of the largest move below which moves count as what a solver leaves of 0, one after the
@@ -201,7 +204,10 @@ class ProtectionCertificate:
         needs = needs.cut(low, high)
         moves = by_cell[:, known.cells].toarray()
         refuted = np.any(
-            (moves < (low - below)[known.cells]) | (moves > (high + above)[known.cells]), axis=1
+            _outside(
+                moves, low[known.cells], high[known.cells], (below[known.cells], above[known.cells])
+            ),
+            axis=1,
         )
         reach = []
         for sign, common, own in (
@@ -241,18 +247,22 @@ class ProtectionCertificate:
         rest = csr_array(relations[np.flatnonzero(real), :])
         if not np.any(np.diff(rest.indptr)):
             return 0.0, True
-        # A relation proves no more when it is multiplied by a small number.
-        largest = abs(rest[:, np.flatnonzero(self.suppressed)]).max(axis=1).toarray().reshape(-1)
-        scale = np.where(largest > 0, np.minimum(largest, 1.0), 1.0)
-        residual = csc_array(abs(diags_array(1 / scale) @ rest @ matrix.T))
-        worst_of = np.zeros(matrix.shape[0])
-        np.maximum.at(
-            worst_of, np.repeat(np.arange(matrix.shape[0]), np.diff(residual.indptr)), residual.data
-        )
-        beyond = worst_of > REAL_SHARE * self._least_levels()
-        if np.any(beyond):
-            raise VerificationError(f"A witness breaks a relation by {worst_of[beyond].max():g}.")
-        return float(worst_of.max(initial=0.0)), False
+        least, by_cell, worst = self._least_levels(), csc_array(matrix), 0.0
+        for cells, coefficients in _rows_of(rest):
+            terms = csr_array(csr_array(by_cell[:, cells]).multiply(coefficients))
+            moved = np.flatnonzero(np.diff(terms.indptr))
+            if not len(moved):
+                continue
+            smallest = np.minimum.reduceat(np.abs(terms.data), terms.indptr[moved])
+            residual = np.abs(np.add.reduceat(terms.data, terms.indptr[moved]))
+            scale = np.max(np.abs(coefficients[self.suppressed[cells]]), initial=0.0)
+            beyond = residual > REAL_SHARE * np.minimum(least[moved] * min(scale, 1.0), smallest)
+            if np.any(beyond):
+                raise VerificationError(
+                    f"A witness breaks a relation by {residual[beyond].max():g}."
+                )
+            worst = max(worst, float(residual.max()))
+        return worst, False
 
     def _least_levels(self) -> Floats:
         """Least level among the sensitive cells that rest on each witness."""
@@ -271,12 +281,13 @@ class ProtectionCertificate:
         cells = matrix.indices
         values = self.problem.table.values[cells]
         lower, upper = self.problem.lower_bound[cells], self.problem.upper_bound[cells]
-        above = matrix.data - (upper - values)
-        below = (lower - values) - matrix.data
+        low, high = lower - values, upper - values
         bad = np.flatnonzero(
-            (above > own_precision(values, upper)) | (below > own_precision(values, lower))
+            _outside(
+                matrix.data, low, high, (own_precision(values, lower), own_precision(values, upper))
+            )
         )
-        beyond = np.maximum(above, below)
+        beyond = np.maximum(matrix.data - high, low - matrix.data)
         if len(bad):
             raise VerificationError(
                 f"A witness breaks an external bound by {beyond[bad].max():g}.", cells=cells[bad]
@@ -408,9 +419,8 @@ class WitnessPool:
         matrix = self._matrix()
         moves = matrix[:, news].toarray()
         slack = system.slack[news] / 2
-        refuted = np.any(
-            (moves < system.low[news] - slack) | (moves > system.high[news] + slack), axis=1
-        )
+        outside = _outside(moves, system.low[news], system.high[news], (slack, slack))
+        refuted = np.any(outside, axis=1)
         pool = self._copied()
         pool.system, pool.needs = system, system.needs
         if not np.any(refuted):
@@ -620,10 +630,12 @@ class WitnessPool:
         return held
 
     def _beyond(self, cells: Integers, d: Floats) -> float:
-        """Share by which a deviation must shrink to keep its bounds, up to half of the slack."""
+        """Share by which a deviation must shrink to keep half of what bounds accept."""
         system = self.system
-        beyond = np.maximum(system.low[cells] - d, d - system.high[cells])
-        outside = beyond > system.slack[cells] / 2
+        low, high = system.low[cells], system.high[cells]
+        slack = system.slack[cells] / 2
+        outside = _outside(d, low, high, (slack, slack))
+        beyond = np.maximum(np.minimum(low, 0.0) - d, d - np.maximum(high, 0.0))
         return float(np.max(beyond[outside] / np.abs(d[outside]), initial=0.0))
 
     def _adds_up(self, cells: Integers, d: Floats) -> bool:
@@ -632,16 +644,17 @@ class WitnessPool:
         taken = entries_of(by_cell, cells)
         moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
         rows = by_cell.indices[taken]
-        real = np.flatnonzero(self.system.factor[rows] == 0)
-        rows, data = rows[real], by_cell.data[taken][real]
-        largest = np.zeros(by_cell.shape[1])
-        np.maximum.at(largest, rows, np.abs(data))
-        residual = np.abs(np.bincount(rows, weights=data * moved[real]))
-        worst = residual[rows] / np.minimum(largest[rows], 1.0)
+        real = self.system.factor[rows] == 0
+        terms = (by_cell.data[taken] * moved)[real]
+        real_rows, row = np.unique(rows[real], return_inverse=True)
+        residual = np.bincount(row, weights=terms)
+        smallest, scale = np.full(len(real_rows), np.inf), np.zeros(len(real_rows))
+        np.minimum.at(smallest, row, np.where(terms != 0, np.abs(terms), np.inf))
+        np.maximum.at(scale, row, np.abs(by_cell.data[taken][real]))
         index = self.need_of[cells]
         level = _least_asked(self.needs)[index[index >= 0]]
-        accepted = REAL_SHARE / 2 * float(np.min(level, initial=np.inf))
-        return float(np.max(worst, initial=0.0)) <= accepted
+        least = np.min(level, initial=np.inf) * np.minimum(scale, 1.0)
+        return bool(np.all(np.abs(residual) <= REAL_SHARE / 2 * np.minimum(least, smallest)))
 
 
 def _least_asked(needs: Needs) -> Floats:
@@ -649,6 +662,21 @@ def _least_asked(needs: Needs) -> Floats:
     asked = np.array([needs.upper, needs.lower, needs.width])
     least: Floats = np.where(asked > 0, asked, np.inf).min(axis=0)
     return least
+
+
+def _outside(moves: Floats, low: Floats, high: Floats, slack: tuple[Floats, Floats]) -> Flags:
+    """Which moves pass their room by more than slack, or a share of it; it holds the truth."""
+    below, above = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    least = below - np.minimum(slack[0], ROOM_SHARE * -below)
+    most = above + np.minimum(slack[1], ROOM_SHARE * above)
+    passed: Flags = (moves < least) | (moves > most)
+    return passed
+
+
+def _rows_of(matrix: csr_array) -> Iterator[tuple[Integers, Floats]]:
+    """The columns and entries of each row."""
+    for start, stop in pairwise(matrix.indptr.tolist()):
+        yield matrix.indices[start:stop], matrix.data[start:stop]
 
 
 def certificate_of(

@@ -53,7 +53,8 @@ SPARE = 1e-6
 """Share of a need that is asked for beyond it, where there is room."""
 
 NEARBY_SPARE = 0.05
-"""The same where that did not do: beside cells of another order, a witness must be shrunk."""
+"""Share asked for beyond a need in a second try, since a witness beside cells of another order of
+magnitude must be shrunk to keep their bounds."""
 
 RESTART_SHARE = 0.1
 """Share of the cells whose bounds change, from which on the last basis is forgotten."""

@@ -307,8 +307,9 @@ def _hits(rule: Rule, at: _Measured) -> Flags:
     hits: Flags = np.zeros(len(total), dtype=bool)
     match rule.name:
         case "NK" if numbers[0]:
-            share = 100 * at.sum_of_largest(int(numbers[0])) / np.where(total == 0, np.inf, total)
-            hits = (at.largest() > 0) & (share > numbers[1] * (1 + SLACK))
+            # As a product: a share of a total of 0 or less would say nothing.
+            largest = at.sum_of_largest(int(numbers[0]))
+            hits = (at.largest() > 0) & (100 * largest > numbers[1] * (total + noise))
         case "P" if numbers[0]:
             q = numbers[1] if len(numbers) == 3 else 100.0
             coalition = int(numbers[-1]) if len(numbers) > 1 else 1

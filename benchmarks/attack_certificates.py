@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.verify_certificate import main as verify
+from tablecloak.certificates.verifier import main as verify
 
 Arrays = dict[str, Any]
 Random = np.random.Generator

@@ -39,7 +39,7 @@ from scipy.sparse import csr_array
 
 import tablecloak as tc
 from tablecloak.cli.main import app
-from tablecloak.job import load_problem, read_job
+from tablecloak.jobs.job import load_problem, read_job
 
 Key = tuple[str, ...]
 Floats = npt.NDArray[np.float64]

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.verify_certificate import main as verify
+from tablecloak.certificates.verifier import main as verify
 
 Arrays = dict[str, Any]
 Terms = list[tuple[int, float]]

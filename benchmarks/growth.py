@@ -14,9 +14,9 @@ import numpy as np
 from enterprises import enterprises
 
 import tablecloak as tc
-from tablecloak.suppression.attack import with_finite_bounds
+from tablecloak.suppression.audit.attack import with_finite_bounds
 from tablecloak.suppression.requirement import needs_of
-from tablecloak.suppression.sequential import Strategy, protect_one_by_one
+from tablecloak.suppression.search.sequential import Strategy, protect_one_by_one
 from tablecloak.suppression.system import System
 
 SIZES = ((300, 2), (1_000, 3), (3_000, 4), (10_000, 5))

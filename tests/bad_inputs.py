@@ -26,9 +26,9 @@ import pandas as pd
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from tablecloak.certificates.file import write_certificate
 from tablecloak.cli.main import app
 from tablecloak.microdata.agencies import make_certificate
-from tablecloak.suppression.certificate_file import write_certificate
 
 MESSAGE = re.compile(r"^(Error|Impossible|REFUSED|NOT SAFE|Nothing was written)\b", re.MULTILINE)
 USAGE = re.compile(r"Usage: ")

@@ -21,10 +21,10 @@ import pandas as pd
 import tablecloak as tc
 from tablecloak.argus import read_metadata, run_batch
 from tablecloak.argus.metadata import read_cells
-from tablecloak.job import read_job
-from tablecloak.release import read_release
-from tablecloak.suppression.certificate_file import write_certificate
-from tablecloak.verify_certificate import main as verify
+from tablecloak.certificates.file import write_certificate
+from tablecloak.certificates.verifier import main as verify
+from tablecloak.jobs.job import read_job
+from tablecloak.publish.release import read_release
 
 SPECIAL = [
     b"nan", b"inf", b"-1", b"1e400", b"999999999999999999999", b"\0", b"\xff\xfe", b'"', b"'", b",",

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
-from tablecloak.suppression import exact
+from tablecloak.suppression.search import exact
 
 
 def random_problem(seed: int, n_codes: int = 0) -> tc.ProtectionProblem:

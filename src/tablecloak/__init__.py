@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Adjustment": "cta.adjustment",
     "AdjustmentRisk": "cta.risk",
-    "Audit": "suppression.audit",
+    "Audit": "suppression.audit.audit",
     "CellStatus": "tables.problem",
     "Comparison": "comparison",
     "Covariance": "cta.preserve",
@@ -35,36 +35,36 @@ _HOME = {
     "Request": "tables.sensitivity",
     "Requirement": "suppression.requirement",
     "Slope": "cta.preserve",
-    "SmallCountTable": "cta.small_counts",
+    "SmallCountTable": "cta.rounding.small_counts",
     "SolverError": "errors",
     "SuppressionPattern": "suppression.pattern",
     "Table": "tables.table",
     "TablecloakError": "errors",
     "TablecloakWarning": "errors",
     "Variance": "cta.preserve",
-    "Verdict": "suppression.audit",
+    "Verdict": "suppression.audit.audit",
     "VerificationError": "errors",
     "WeightRule": "tables.problem",
     "ZeroUnsafe": "tables.sensitivity",
-    "RoundedTable": "cta.rounding",
+    "RoundedTable": "cta.rounding.controlled",
     "adjust": "cta.adjust",
     "adjust_together": "cta.together",
     "attack_adjustment": "cta.risk",
     "compare": "comparison",
-    "controlled_rounding": "cta.rounding",
-    "audit": "release",
+    "controlled_rounding": "cta.rounding.controlled",
+    "audit": "publish.release",
     "each": "cta.preserve",
     "link": "tables.table",
     "covering_intervals": "cta.covering",
     "protect": "tables.sensitivity",
-    "protected_intervals": "release",
+    "protected_intervals": "publish.release",
     "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
-    "run_job": "job",
-    "small_count_rounding": "cta.small_counts",
+    "run_job": "jobs.job",
+    "small_count_rounding": "cta.rounding.small_counts",
     "suppress": "suppression.suppress",
-    "tabulate": "tables.tabulate",
+    "tabulate": "tables.tabulation.tabulate",
     "write_jj": "tables.formats",
     "write_problem": "tables.formats",
 }
@@ -86,10 +86,10 @@ if TYPE_CHECKING:
     from tablecloak.cta.preserve import each as each
     from tablecloak.cta.risk import AdjustmentRisk as AdjustmentRisk
     from tablecloak.cta.risk import attack_adjustment as attack_adjustment
-    from tablecloak.cta.rounding import RoundedTable as RoundedTable
-    from tablecloak.cta.rounding import controlled_rounding as controlled_rounding
-    from tablecloak.cta.small_counts import SmallCountTable as SmallCountTable
-    from tablecloak.cta.small_counts import small_count_rounding as small_count_rounding
+    from tablecloak.cta.rounding.controlled import RoundedTable as RoundedTable
+    from tablecloak.cta.rounding.controlled import controlled_rounding as controlled_rounding
+    from tablecloak.cta.rounding.small_counts import SmallCountTable as SmallCountTable
+    from tablecloak.cta.rounding.small_counts import small_count_rounding as small_count_rounding
     from tablecloak.cta.together import adjust_together as adjust_together
     from tablecloak.errors import InputError as InputError
     from tablecloak.errors import ModelError as ModelError
@@ -97,11 +97,11 @@ if TYPE_CHECKING:
     from tablecloak.errors import TablecloakError as TablecloakError
     from tablecloak.errors import TablecloakWarning as TablecloakWarning
     from tablecloak.errors import VerificationError as VerificationError
-    from tablecloak.job import run_job as run_job
-    from tablecloak.release import audit as audit
-    from tablecloak.release import protected_intervals as protected_intervals
-    from tablecloak.suppression.audit import Audit as Audit
-    from tablecloak.suppression.audit import Verdict as Verdict
+    from tablecloak.jobs.job import run_job as run_job
+    from tablecloak.publish.release import audit as audit
+    from tablecloak.publish.release import protected_intervals as protected_intervals
+    from tablecloak.suppression.audit.audit import Audit as Audit
+    from tablecloak.suppression.audit.audit import Verdict as Verdict
     from tablecloak.suppression.intervals import IntervalPattern as IntervalPattern
     from tablecloak.suppression.intervals import publish_intervals as publish_intervals
     from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern
@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     from tablecloak.tables.sensitivity import protect as protect
     from tablecloak.tables.table import Table as Table
     from tablecloak.tables.table import link as link
-    from tablecloak.tables.tabulate import tabulate as tabulate
+    from tablecloak.tables.tabulation.tabulate import tabulate as tabulate
 
 __all__ = sorted([*_HOME, "__version__", "examples"])  # noqa: PLE0605
 

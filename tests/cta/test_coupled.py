@@ -14,11 +14,11 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from random_tables import optimum_by_enumeration
 from tablecloak.cta.adjustment import DistanceBound
-from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.coupled import CoupledCells
-from tablecloak.cta.directions import DirectionSearch
 from tablecloak.cta.formulation import AdjustmentModel, Room
 from tablecloak.cta.question import Question
+from tablecloak.cta.search.balance import BalanceRows
+from tablecloak.cta.search.directions import DirectionSearch
 from test_brute_force import random_problem
 
 ENUMERATED = 6

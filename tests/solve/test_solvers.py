@@ -10,8 +10,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
+from tablecloak.solve.bounds import dual_bound, proves_infeasible, violation
 from tablecloak.solve.branch import branch_and_bound
-from tablecloak.solve.certify import dual_bound, proves_infeasible, violation
 from tablecloak.solve.highs import LinearSolver, SolveStatus, find_infeasibility, solve
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.pulp_bridge import solve_with_pulp

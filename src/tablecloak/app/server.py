@@ -22,8 +22,8 @@ from tablecloak.app.choices import Choices
 from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.examples import firms
-from tablecloak.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
-from tablecloak.page import STYLE, Page
+from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
+from tablecloak.render.page import STYLE, Page
 from tablecloak.tables.formats import column_names, existing, read_frame
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tablecloak.app.choices import Choices
 from tablecloak.errors import InputError, TablecloakError
-from tablecloak.job import Job, JobResult, load_problem, read_job, run_job
+from tablecloak.jobs.job import Job, JobResult, load_problem, read_job, run_job
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Session"]

@@ -44,16 +44,16 @@ from tablecloak.argus.rules import (
 from tablecloak.argus.singletons import with_virtual_cells
 from tablecloak.argus.tables import Cells, counts, from_cells, from_records, read_statuses
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.rounding import controlled_rounding
+from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError, TablecloakError, VerificationError
-from tablecloak.release import audit
+from tablecloak.publish.release import audit
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
 from tablecloak.tables.sensitivity import not_zero
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulate import tabulate
+from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["NOT_APPLIED", "BatchResult", "run_batch"]
 

@@ -17,7 +17,7 @@ from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulate import tabulate
+from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["Cells", "counts", "from_cells", "from_records", "read_statuses"]
 

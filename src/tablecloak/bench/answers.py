@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.release import AdjustedAudit, audit
-from tablecloak.solve.certify import violation
+from tablecloak.publish.release import AdjustedAudit, audit
+from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem

@@ -15,7 +15,7 @@ from tablecloak.errors import InputError
 from tablecloak.tables.formats import read_problem
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sensitivity import MinimumFrequency, PPercent
-from tablecloak.tables.tabulate import tabulate
+from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["generated", "instances", "linked"]
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.bench.runner import Bench
-from tablecloak.plotting import new_figure
+from tablecloak.render.plotting import new_figure
 from tablecloak.storage import replacing, write_text
 from tablecloak.tables.formats import write_frame
 

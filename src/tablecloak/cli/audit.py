@@ -89,11 +89,11 @@ def audit(
 
     Example: tablecloak audit job.toml table.csv --intruder contributors --groups
     """
-    from tablecloak.plotting import picture_format
-    from tablecloak.release import AdjustedAudit
-    from tablecloak.release import audit as run
+    from tablecloak.certificates.file import write_certificate
+    from tablecloak.publish.release import AdjustedAudit
+    from tablecloak.publish.release import audit as run
+    from tablecloak.render.plotting import picture_format
     from tablecloak.storage import require_writable
-    from tablecloak.suppression.certificate_file import write_certificate
     from tablecloak.tables.formats import write_frame
 
     with errors_as_messages(), reporting() as reporter:
@@ -128,7 +128,7 @@ def audit(
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
-    from tablecloak.job import group_rules, load_problem, read_job
+    from tablecloak.jobs.job import group_rules, load_problem, read_job
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":
@@ -147,13 +147,13 @@ def verify(
 
     Prints what is proved and what was not checked; read all of it. With ORIGINAL it is also checked
     that the certificate speaks of that problem. The same check runs without tablecloak:
-    python verify_certificate.py CERTIFICATE ORIGINAL.
+    python verifier.py CERTIFICATE ORIGINAL.
 
     Exit code 0: proved; 1: refused.
 
     Example: tablecloak verify results/internal/suppression_certificate.npz
     """
-    from tablecloak.verify_certificate import main
+    from tablecloak.certificates.verifier import main
 
     arguments = [str(path) for path in (certificate, original) if path is not None]
     raise typer.Exit(main(arguments))  # type: ignore[no-untyped-call]

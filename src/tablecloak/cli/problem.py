@@ -11,8 +11,8 @@ import typer
 from tablecloak.cli.display import errors_as_messages, reporting
 
 if TYPE_CHECKING:
-    from tablecloak.cta.rounding import RoundedTable
-    from tablecloak.cta.small_counts import SmallCountTable
+    from tablecloak.cta.rounding.controlled import RoundedTable
+    from tablecloak.cta.rounding.small_counts import SmallCountTable
 
 __all__ = ["register"]
 
@@ -122,7 +122,7 @@ def suppress(
 
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
     """
-    from tablecloak.release import read_previous
+    from tablecloak.publish.release import read_previous
     from tablecloak.suppression.suppress import suppress as run
     from tablecloak.tables.formats import read_problem, write_frame
 
@@ -300,9 +300,9 @@ def round_(
 
     Example: tablecloak round counts.jj -o rounded.csv --base 5
     """
-    from tablecloak.cta.rounding import controlled_rounding
-    from tablecloak.cta.small_counts import small_count_rounding
-    from tablecloak.release import audit
+    from tablecloak.cta.rounding.controlled import controlled_rounding
+    from tablecloak.cta.rounding.small_counts import small_count_rounding
+    from tablecloak.publish.release import audit
     from tablecloak.tables.formats import read_problem, write_frame
 
     with errors_as_messages(), reporting() as reporter:

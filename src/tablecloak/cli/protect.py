@@ -52,7 +52,7 @@ def protect(
 
     Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
-    from tablecloak.job import run_job
+    from tablecloak.jobs.job import run_job
 
     if every:
         _all(job, out, executor)
@@ -93,8 +93,8 @@ def protect(
 
 def _all(jobs: Path, out: Path, executor: str) -> None:
     """Do a campaign; each result is told when it is on disk."""
-    from tablecloak.campaign import Outcome, run_campaign
     from tablecloak.executors import executor_named
+    from tablecloak.jobs.campaign import Outcome, run_campaign
 
     def said(outcome: Outcome) -> None:
         state = "safe" if outcome.is_safe else "NOT SAFE"

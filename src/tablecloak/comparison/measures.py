@@ -19,10 +19,10 @@ import numpy.typing as npt
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.preserve import moments
 from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
-from tablecloak.cta.rounding import RoundedTable
+from tablecloak.cta.rounding.controlled import RoundedTable
 from tablecloak.errors import InputError
-from tablecloak.suppression.attack import Attack, with_finite_bounds
-from tablecloak.suppression.audit import audit_pattern
+from tablecloak.suppression.audit.attack import Attack, with_finite_bounds
+from tablecloak.suppression.audit.audit import audit_pattern
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement, needs_of
 from tablecloak.suppression.system import System

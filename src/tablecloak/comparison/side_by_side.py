@@ -28,7 +28,7 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.frontier import frontier
 from tablecloak.microdata.risk_utility import RiskUtilityMap
-from tablecloak.page import Page
+from tablecloak.render.page import Page
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 

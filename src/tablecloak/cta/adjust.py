@@ -11,9 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.cta.additive import additive_changes, is_near_whole, published_values, whole_changes
 from tablecloak.cta.adjustment import Adjustment, DistanceBound
-from tablecloak.cta.directions import DirectionSearch
-from tablecloak.cta.exact import additive_changes, is_near_whole, published_values, whole_changes
 from tablecloak.cta.formulation import AdjustmentModel, room_of
 from tablecloak.cta.parts import PartsBound, adjust_parts, parts_of
 from tablecloak.cta.precision import (
@@ -33,6 +32,7 @@ from tablecloak.cta.preserve import (
 )
 from tablecloak.cta.question import Distance, Question, finite_room
 from tablecloak.cta.repair import Repair, find_repair
+from tablecloak.cta.search.directions import DirectionSearch
 from tablecloak.cta.squares import SquaresBound, SquaresModel, minimise_squares
 from tablecloak.errors import (
     InputError,
@@ -42,7 +42,7 @@ from tablecloak.errors import (
     listed,
     suggestion,
 )
-from tablecloak.solve.certify import proves_infeasible
+from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.highs import LinearSolver, find_infeasibility
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 

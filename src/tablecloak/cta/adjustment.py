@@ -29,8 +29,8 @@ from tablecloak.cta.preserve import (
 from tablecloak.cta.question import Distance, Question
 from tablecloak.cta.squares import SquaresBound
 from tablecloak.errors import VerificationError, listed
+from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchTree
-from tablecloak.solve.certify import dual_bound
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_order
 
@@ -418,7 +418,7 @@ class Adjustment:
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from tablecloak.heat_map import ADJUSTMENT, adjustment_squares, for_notebook
+        from tablecloak.render.heat_map import ADJUSTMENT, adjustment_squares, for_notebook
 
         table, square = self.problem.table, adjustment_squares(self.problem, self.values)
         return for_notebook(self.summary(), table.keys, table.hierarchies, square, ADJUSTMENT)

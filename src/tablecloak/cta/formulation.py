@@ -35,10 +35,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
-from tablecloak.cta.balance import BalanceRows
 from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.precision import near_bound
 from tablecloak.cta.preserve import PreservedRow
+from tablecloak.cta.search.balance import BalanceRows
 from tablecloak.errors import ModelError, listed
 from tablecloak.solve.independent import independent_rows
 from tablecloak.solve.program import Program, Scaling

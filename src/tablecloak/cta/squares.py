@@ -27,7 +27,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 from tablecloak.cta.formulation import Room, coupled_room, sensitive_groups
 from tablecloak.cta.preserve import PreservedRow
 from tablecloak.cta.question import Question
-from tablecloak.cta.turning import turn_around
+from tablecloak.cta.search.turning import turn_around
 from tablecloak.errors import VerificationError
 from tablecloak.solve.highs import solve_quadratic
 from tablecloak.solve.independent import independent_rows

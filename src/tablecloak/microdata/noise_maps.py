@@ -22,7 +22,7 @@ from tablecloak.microdata.noise import (
     slope_utility,
     tolerated_noise,
 )
-from tablecloak.plotting import new_figure, save_secret
+from tablecloak.render.plotting import new_figure, save_secret
 
 __all__ = ["plot_mean_map", "plot_slope_map"]
 

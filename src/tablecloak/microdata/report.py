@@ -16,8 +16,8 @@ from tablecloak.microdata.measures import (
     key_risk,
     record_linkage,
 )
-from tablecloak.page import Page
-from tablecloak.plotting import new_figure
+from tablecloak.render.page import Page
+from tablecloak.render.plotting import new_figure
 
 __all__ = ["categories_compared", "numbers_compared", "write_report"]
 

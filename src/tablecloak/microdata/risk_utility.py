@@ -24,7 +24,7 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.order import OrderWarning
-from tablecloak.plotting import new_figure, save_secret
+from tablecloak.render.plotting import new_figure, save_secret
 from tablecloak.seeds import generator
 
 __all__ = ["RiskUtilityMap", "risk_utility_map"]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.errors import SolverError, VerificationError
-from tablecloak.solve.certify import dual_bound, proves_infeasible
+from tablecloak.solve.bounds import dual_bound, proves_infeasible
 from tablecloak.solve.highs import Interior, LinearSolver, Solution, SolveStatus, find_infeasibility
 from tablecloak.solve.program import Program
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.errors import SolverError
-from tablecloak.solve.certify import dual_bound, elastic, proves_infeasible, violation
+from tablecloak.solve.bounds import dual_bound, elastic, proves_infeasible, violation
 from tablecloak.solve.program import Program
 
 __all__ = [

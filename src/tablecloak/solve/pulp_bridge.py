@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.errors import InputError, SolverError, suggestion
-from tablecloak.solve.certify import violation
+from tablecloak.solve.bounds import violation
 from tablecloak.solve.highs import ACCEPTED_VIOLATION, Solution, SolveStatus
 from tablecloak.solve.program import Program
 

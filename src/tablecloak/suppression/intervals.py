@@ -34,12 +34,18 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.seeds import generator
-from tablecloak.solve.certify import dual_bound
+from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
-from tablecloak.suppression.attack import Attack, Extreme, prove, with_finite_bounds, with_intervals
-from tablecloak.suppression.master import CapacityRow
+from tablecloak.suppression.audit.attack import (
+    Attack,
+    Extreme,
+    prove,
+    with_finite_bounds,
+    with_intervals,
+)
 from tablecloak.suppression.requirement import Requirement, decimals_of, needs_of
+from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
 from tablecloak.tables.problem import ProtectionProblem, WeightRule

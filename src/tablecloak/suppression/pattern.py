@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.solve.certify import check_claim
-from tablecloak.suppression.master import BoundCertificate
+from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.witness import ProtectionCertificate, Verification
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_decimals, published_order
@@ -144,7 +144,7 @@ class SuppressionPattern:
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from tablecloak.heat_map import SUPPRESSION, for_notebook, suppression_squares
+        from tablecloak.render.heat_map import SUPPRESSION, for_notebook, suppression_squares
 
         table, square = self.problem.table, suppression_squares(self.problem, self.statuses())
         return for_notebook(self.summary(), table.keys, table.hierarchies, square, SUPPRESSION)

@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 from tablecloak.errors import InputError, SolverError, suggestion
 from tablecloak.seeds import generator
-from tablecloak.suppression.attack import with_finite_bounds
-from tablecloak.suppression.audit import Audit
-from tablecloak.suppression.exact import ROOT_SHARE, minimise_loss
-from tablecloak.suppression.insiders import hold_against
-from tablecloak.suppression.intruder import Intruder, parse_intruders, with_whole_numbers
-from tablecloak.suppression.master import BoundCertificate
+from tablecloak.suppression.audit.attack import with_finite_bounds
+from tablecloak.suppression.audit.audit import Audit
+from tablecloak.suppression.audit.intruders import Intruder, parse_intruders, with_whole_numbers
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement, needs_of
-from tablecloak.suppression.sequential import (
+from tablecloak.suppression.search.exact import ROOT_SHARE, minimise_loss
+from tablecloak.suppression.search.insiders import hold_against
+from tablecloak.suppression.search.master import BoundCertificate
+from tablecloak.suppression.search.sequential import (
     Candidate,
     Strategy,
     clean_up,
@@ -112,9 +112,9 @@ def suppress(
     protect_against : Intruder, str, or sequence of these, default=()
         Insiders against whom the pattern must hold as well: "contributors", "pairs",
         "all-pairs", "holdings", "zeros", "integers", or members of
-        `tablecloak.suppression.intruder`. The bound stays that of the external intruder: valid,
-        but less tight. A table of counts is never returned if somebody who knows that counts are
-        whole is known to attack it; whether that is proved as well says
+        `tablecloak.suppression.audit.intruders`. The bound stays that of the external intruder:
+        valid, but less tight. A table of counts is never returned if somebody who knows that
+        counts are whole is known to attack it; whether that is proved as well says
         `SuppressionPattern.is_proved_in_whole_numbers`.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its

@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_rows
-from tablecloak.suppression.intruder import Knowledge
+from tablecloak.suppression.audit.intruders import Knowledge
 from tablecloak.suppression.requirement import Needs, Requirement, asked_of, needs_of, own_precision
 from tablecloak.suppression.system import System, entries_of
 from tablecloak.tables.problem import ProtectionProblem

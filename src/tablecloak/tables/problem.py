@@ -232,7 +232,7 @@ class ProtectionProblem:
         return f"<ProtectionProblem: {self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from tablecloak.heat_map import SENSITIVITY, for_notebook, sensitivity_squares
+        from tablecloak.render.heat_map import SENSITIVITY, for_notebook, sensitivity_squares
 
         table, square = self.table, sensitivity_squares(self)
         return for_notebook(self.summary(), table.keys, table.hierarchies, square, SENSITIVITY)

@@ -1,0 +1,1 @@
+"""Controlled rounding and rounding of small counts."""

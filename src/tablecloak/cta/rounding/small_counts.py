@@ -1,0 +1,199 @@
+"""Small-count rounding: no published count lies between 0 and the base.
+
+Counts from 1 to base - 1 go to 0 or to the base; all others move as little as is needed for the
+table to stay additive, and none of them becomes a small count. In the terms of an adjustment:
+small counts are sensitive cells with exactly two values.
+
+References
+----------
+.. [1] Langsrud, Heldal: An algorithm for small count rounding of tabular data, Privacy in
+   Statistical Databases 2018.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.cta.adjust import Progress, adjust
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.rounding.controlled import check_whole, require_none
+from tablecloak.errors import InputError, listed
+from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
+from tablecloak.tables.published import published_order
+
+__all__ = ["SmallCountTable", "small_count_rounding"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SmallCountTable:
+    """A table of counts without small ones, with its certificate.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Of the true counts. Its sensitive cells are the small counts; its levels ask that a
+        reader cannot tell one small count from another.
+    base : int
+    adjustment : Adjustment
+    """
+
+    problem: ProtectionProblem
+    base: int
+    adjustment: Adjustment
+
+    @property
+    def values(self) -> Integers:
+        """Return the published counts, shape (n_cells,)."""
+        return np.rint(self.adjustment.values).astype(np.int64)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth knowing about the search."""
+        return self.adjustment.notes
+
+    @property
+    def most_moved(self) -> int:
+        """Largest change that any count may have had; to be published with the table."""
+        return max(int(np.max(np.abs(self.adjustment.changes), initial=0)), self.base - 1)
+
+    def verify(self) -> None:
+        """Check the table again; no solver is called.
+
+        Guarantee: if this returns, every relation holds exactly, no published count lies
+        between 0 and the base, small counts are 0 or the base, and zeros are unchanged.
+
+        Raises
+        ------
+        VerificationError
+            Names the condition that fails and the cells.
+        """
+        self.adjustment.verify()
+        x, a = self.values, np.rint(self.problem.table.values).astype(np.int64)
+        small = (a > 0) & (a < self.base)
+        for bad, what in (
+            ((x > 0) & (x < self.base), "are small counts"),
+            ((x < 0) | ((a == 0) & (x != 0)), "are negative, or zeros that changed"),
+            (small & (x != 0) & (x != self.base), "are neither 0 nor the base"),
+        ):
+            require_none(self.problem, bad, what)
+
+    def intervals(self) -> tuple[Floats, Floats]:
+        """Smallest and largest true count that a published one alone leaves possible.
+
+        Base and largest change are known to everybody; what the relations say besides is for
+        the audit: ``tablecloak.audit(rounded.problem, rounded)``.
+        """
+        x, most = self.values.astype(np.float64), float(self.most_moved)
+        moved = x >= self.base
+        lower = np.where(moved, np.maximum(x - most, 1.0), 0.0)
+        upper = np.where(moved, x + most, self.base - 1.0)
+        frozen = self.problem.frozen
+        return np.where(frozen, x, lower), np.where(frozen, x, upper)
+
+    def release(self) -> pd.DataFrame:
+        """Return what may be published: codes and counts."""
+        table = self.problem.table
+        order = published_order(table)
+        keys = table.keys.iloc[order].reset_index(drop=True)
+        return keys.assign(**{table.name: self.values[order]})
+
+    def summary(self) -> str:
+        """Say in one line what was rounded, and how good that is."""
+        found = self.adjustment
+        return (
+            f"small counts rounded to 0 or {self.base}: {self.problem.n_sensitive} small counts, "
+            f"changes up to {self.most_moved}, loss {found.loss:.9g}, bound {found.bound:.9g}, gap "
+            f"{100 * found.gap:.2f} %, {found.seconds:.1f} s"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def small_count_rounding(
+    problem: ProtectionProblem,
+    *,
+    base: int = 3,
+    weights: WeightRule | str | npt.ArrayLike = WeightRule.UNIT,
+    time_limit: float = 60.0,
+    progress: Progress | None = None,
+) -> SmallCountTable:
+    """Round small counts to 0 or to a base, so that the table stays additive.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Of a table of counts. Its statuses are not used, but frozen cells stay as they are.
+    base : int, default=3
+        At least 2; counts from 1 to base - 1 disappear.
+    weights : WeightRule, str or array, default="unit"
+        Cost of moving a count by one.
+    time_limit : float, default=60
+        Seconds.
+    progress : callable, optional
+        Called with stage, loss, bound and number of open nodes.
+
+    Returns
+    -------
+    SmallCountTable
+        Verified.
+
+    Raises
+    ------
+    InputError
+        If the table has fractions or negative values, the base is no whole number from 2, or a
+        frozen cell is a small count.
+    ModelError
+        If no such table exists; names cells in the way.
+    SolverError
+        If none was found in time.
+    """
+    table = problem.table
+    check_whole("base", base, 2)
+    if not table.integer or np.any(table.values < 0):
+        raise InputError("Small-count rounding needs a table of counts: whole numbers from 0.")
+    a = table.values
+    small = (a > 0) & (a < base)
+    held = np.flatnonzero(small & problem.frozen)
+    if len(held):
+        raise InputError(
+            f"{len(held)} small counts must be published as they are (status z): "
+            f"{listed(table.labels(held[:5]))}. Give them another status."
+        )
+    status = np.where(problem.frozen, CellStatus.FROZEN.value, CellStatus.SAFE.value)
+    status = np.where(small, CellStatus.SENSITIVE.value, status)
+    none = np.zeros(len(a))
+    counts = problem.with_changes(
+        status=status,
+        lower_protection=np.where(small, a - 1, 0.0),
+        upper_protection=np.where(small, base - 1 - a, 0.0),
+        sliding_protection=none,
+        lower_bound=none,
+        upper_bound=np.full(len(a), np.inf),
+        capacity_down=np.where(small, a, a - base * (a >= base)),
+        capacity_up=np.full(len(a), np.inf),
+    )
+    # That a published zero is a true one is nothing that a reader can see.
+    moved = counts.with_changes(
+        status=np.where(a == 0, CellStatus.FROZEN.value, status),
+        lower_protection=np.where(small, a, 0.0),
+        upper_protection=np.where(small, base - a, 0.0),
+    )
+    found = adjust(
+        moved,
+        weights=weights,
+        sensitive_limit=1.0,
+        integer=True,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    result = SmallCountTable(counts, int(base), found)
+    result.verify()
+    return result

@@ -1,0 +1,1 @@
+"""How directions and changes of an adjustment are found."""

@@ -1,0 +1,1 @@
+"""Whole jobs from one file, and folders of jobs."""

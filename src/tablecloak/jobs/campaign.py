@@ -1,0 +1,233 @@
+"""Many jobs, one after the other or at once, with results that stay when the rest is interrupted.
+
+Each job has a folder of results that appears whole, with a fingerprint of all that went into it.
+A job whose folder has the right fingerprint is not done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.errors import InputError, TablecloakError, listed
+from tablecloak.executors import Executor, SerialExecutor
+from tablecloak.jobs.job import RESULT, Job, read_job, run_job
+from tablecloak.tables.tabulation.engines import engine_errors, open_database, open_file
+
+__all__ = ["Outcome", "run_campaign"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job of a campaign went.
+
+    Parameters
+    ----------
+    name : str
+    is_safe : bool
+        Whether every release of the job is proved to be safe.
+    is_new : bool
+        Whether it was done now; False if its results were there already.
+    message : str
+        One line: losses and gaps, or what went wrong.
+    """
+
+    name: str
+    is_safe: bool
+    is_new: bool
+    message: str
+
+
+def run_campaign(
+    jobs: str | Path,
+    out: str | Path,
+    *,
+    executor: Executor | None = None,
+    said: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """Do all jobs in a folder.
+
+    Parameters
+    ----------
+    jobs : str or path
+        Folder with job files (``*.toml``).
+    out : str or path
+        Results go to ``out/NAME`` for ``NAME.toml``.
+    executor : Executor, optional
+        See `tablecloak.executors`; by default one job after the other.
+    said : callable, optional
+        Told each outcome as it comes.
+
+    Returns
+    -------
+    list of Outcome
+        In the order of the names. A job that fails does not keep others from being done.
+
+    Raises
+    ------
+    InputError
+        If there is no job, a job file is wrong, or two jobs are linked: they publish cells of
+        the same data, so that each of them could reveal what the other hides.
+    """
+    files = sorted(Path(jobs).glob("*.toml"))
+    if not files:
+        raise InputError(f"{jobs}: no job file (*.toml) was found.")
+    read = {path: read_job(path) for path in files}
+    _refuse_linked(read)
+    out = Path(out)
+    done: dict[Path, Outcome] = {}
+    waiting: list[tuple[str, str]] = []
+    for path, job in read.items():
+        # What lies in a database may have changed without a trace here.
+        known = _known(out / path.stem, job.fingerprint()) if job.data.file else None
+        if known is None:
+            waiting.append((str(path), str(out / path.stem)))
+        else:
+            done[path] = known
+            if said is not None:
+                said(known)
+    for number, outcome in (executor or SerialExecutor()).run(_do, waiting):
+        done[Path(waiting[number][0])] = outcome
+        if said is not None:
+            said(outcome)
+    return [done[path] for path in files]
+
+
+def _known(folder: Path, key: str) -> Outcome | None:
+    """Return the outcome that lies in a folder, if it is that of the same inputs."""
+    state = folder / "internal" / RESULT
+    if not state.exists():
+        return None
+    try:
+        found = json.loads(state.read_text(encoding="utf-8"))
+        same = found["fingerprint"] == key
+        return Outcome(folder.name, found["is_safe"], False, found["message"]) if same else None
+    except (ValueError, KeyError):
+        return None
+
+
+def _do(task: tuple[str, str]) -> Outcome:
+    """Do one job; runs in whatever process the executor chooses."""
+    path, folder = task
+    name = Path(folder).name
+    try:
+        result = run_job(path, folder)
+    except TablecloakError as error:
+        return Outcome(name, False, True, str(error))
+    return Outcome(name, result.is_safe, True, result.summary())
+
+
+FEW = 50
+"""Different contributions up to which two measures can be alike by chance."""
+
+DIGITS = 10
+"""Significant digits that are compared: the last ones may differ between Parquet and CSV."""
+
+
+def _refuse_linked(jobs: dict[Path, Job]) -> None:
+    """Refuse jobs that publish sums of the same contributions apart from each other.
+
+    Even without a common dimension they share the grand total. What is compared is what the data
+    hold, whatever the names of files and columns: a copy, a link, another format or order, an equal
+    or proportional column, or a weight that is the same for all, are the same measure.
+    """
+    measures = [_Measure(path.name, job) for path, job in jobs.items()]
+    for at, measure in enumerate(measures):
+        linked = [other.name for other in measures[at + 1 :] if measure.is_like(other)]
+        if linked:
+            raise InputError(
+                f"{listed([measure.name, *linked])} tabulate the same values: their tables are "
+                f"linked, and protected apart one could reveal what the other hides. Put them into "
+                f"one job with one [[tables]] entry each."
+            )
+
+
+class _Measure:
+    """What a job adds up: one contribution for each record."""
+
+    def __init__(self, name: str, job: Job) -> None:
+        self.name = name
+        self.data = data = job.data
+        self.source = str(data.file.resolve()) if data.file else f"{data.connection} {data.table}"
+        given = [column for column in (data.value, data.weight) if column]
+        try:
+            frame = self._read(given)
+        except InputError:
+            # The job itself says what is wrong.
+            self.columns: tuple[object, ...] | None = (self.source, *given)
+            self.sorted = self.ordered = b""
+            self.distinct = 0
+            return
+        self.columns = None
+        found = np.ones(len(frame))
+        for column in given:
+            found = found * pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
+        self.ordered = _digest(found)
+        # Zeros add nothing. Proportional contributions give proportional tables.
+        found = np.sort(found[np.isfinite(found) & (found != 0)])
+        scale = found[np.argmax(np.abs(found))] if len(found) else 1.0
+        self.sorted = _digest(np.sort(found / scale)) + str(data.kind).encode()
+        self.distinct = len(np.unique(found))
+
+    def _read(self, columns: list[str] | None) -> pd.DataFrame:
+        """Read columns of the data; the first one, if none is asked for; None: all of them."""
+        data = self.data
+        if data.file is not None:
+            table = open_file(data.file, [])
+        else:
+            assert data.connection is not None
+            assert data.table is not None
+            table = open_database(data.connection, data.table)
+        known = list(table.columns)
+        wanted = known if columns is None else columns or known[:1]
+        with engine_errors(self.source):
+            if not set(wanted) <= set(known):
+                raise InputError(f"{self.source}: there is no column {wanted}.")
+            frame: pd.DataFrame = table.select(*wanted).to_pandas()
+        return frame
+
+    def is_like(self, other: _Measure) -> bool:
+        """Whether both add up the same contributions."""
+        if self.columns is not None or other.columns is not None:
+            return self.columns is not None and self.columns == other.columns
+        if self.sorted != other.sorted:
+            return False
+        if max(self.distinct, other.distinct) > FEW:
+            return True
+        # Counts, or few values: the same by chance unless the records are.
+        if self.source == other.source:
+            return self.ordered == other.ordered
+        return bool(self.contents & other.contents)
+
+    @cached_property
+    def contents(self) -> set[bytes]:
+        """Digests of all columns that are not constant, in any order of the records."""
+        frame = self._read(None)
+        found = set()
+        for name in frame.columns:
+            column = frame[name]
+            numeric = pd.to_numeric(column, errors="coerce")
+            if numeric.notna().equals(column.notna()):
+                values: Any = np.sort(numeric.to_numpy(np.float64))
+            else:
+                values = np.sort(column.astype(str).to_numpy(dtype=str))
+            if len(np.unique(values)) > 1:
+                found.add(_digest(values))
+        return found
+
+
+def _digest(values: Any) -> bytes:
+    """Digest of numbers to their first digits, or of text."""
+    if values.dtype.kind == "f":
+        text = "\n".join(f"{value:.{DIGITS - 1}e}" for value in values.tolist())
+    else:
+        text = "\n".join(map(repr, values.tolist()))
+    return hashlib.sha256(text.encode()).digest()

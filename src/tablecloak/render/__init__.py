@@ -1,0 +1,1 @@
+"""What people look at: pages, heat maps, plots and reports."""

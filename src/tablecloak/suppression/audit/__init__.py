@@ -1,0 +1,1 @@
+"""Intruders, their attacks, and the audit that runs them."""

@@ -1,0 +1,45 @@
+"""The picture of an audit: what each sensitive cell needs, and what it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tablecloak.render.plotting import new_figure, save_secret
+
+if TYPE_CHECKING:
+    from tablecloak.suppression.audit.audit import Audit
+
+__all__ = ["plot_protection"]
+
+COLOURS = {"protected": "#2a9d8f", "attackable": "#d62828", "undecided": "#f4a261"}
+
+
+def plot_protection(found: Audit, path: str | Path | None) -> Any:
+    """Draw achieved against required protection on logarithmic axes; on the line is just enough."""
+    frame = found.to_frame()
+    figure, axes = new_figure(6, 5)
+    required = frame["required_width"].to_numpy(dtype=float)
+    achieved = (frame["reached_upper"] - frame["reached_lower"]).to_numpy(dtype=float)
+    floor = max(float(required[required > 0].min(initial=1.0)) / 100, 1e-12)
+    for verdict, colour in COLOURS.items():
+        chosen = (frame["verdict"] == verdict).to_numpy()
+        axes.scatter(
+            np.maximum(required[chosen], floor),
+            np.maximum(achieved[chosen], floor),
+            s=14,
+            color=colour,
+            label=f"{verdict} ({int(chosen.sum())})",
+            alpha=0.7,
+        )
+    ends = [floor, max(float(required.max(initial=1)), float(achieved.max(initial=1))) * 1.3]
+    axes.plot(ends, ends, color="black", linewidth=0.8)
+    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+    axes.set_xlabel("required width of the intruder's interval")
+    axes.set_ylabel("exact width" if found.exact else "width proved so far (at least)")
+    axes.set_title("Internal: audit of a suppression pattern")
+    axes.legend()
+    save_secret(figure, path)
+    return figure

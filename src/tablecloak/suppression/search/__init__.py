@@ -1,0 +1,1 @@
+"""How suppression patterns are found."""

@@ -1,0 +1,227 @@
+"""The master problem of cell suppression: which cells to hide, subject to rows with proofs.
+
+A pattern y protects cell p upwards exactly if for all multipliers gamma of the relations,
+with alpha - beta = e_p - A^T gamma and alpha, beta >= 0::
+
+    sum_i (alpha_i (ub_i - a_i) + beta_i (a_i - lb_i)) y_i >= UPL_p
+
+(and likewise downwards with -e_p; for a width, with the sum of both). Such a capacity row
+holds for *any* gamma, so gamma alone is its proof.
+
+A suppressed cell that no other suppressed cell can compensate protects nothing: it could be
+published. For every cell k that is free to be, and every gamma with (A^T gamma)_k != 0::
+
+    sum of y_i over all other cells i with (A^T gamma)_i != 0  >=  y_k
+
+holds for a protected pattern of least loss (a bridge row).
+
+References
+----------
+.. [1] Fischetti, Salazar: Solving the cell suppression problem on tabular data with linear
+   constraints, Management Science 47 (2001), equations (10) to (15), and section 4 for
+   bridges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, vstack
+
+from tablecloak.errors import VerificationError
+from tablecloak.solve.branch import BranchTree, Rows
+from tablecloak.solve.program import Program
+from tablecloak.suppression.requirement import Needs, Requirement, needs_of
+from tablecloak.suppression.search.bridges import BridgeRow
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["BoundCertificate", "CapacityRow", "Master", "Row", "joined", "side"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class CapacityRow:
+    """One capacity row, by its proof.
+
+    Parameters
+    ----------
+    index : int
+        Position of the sensitive cell among all sensitive cells.
+    up, down : tuple of (relations, multipliers), or None
+        Multipliers gamma of the relations for the upward and for the downward side. Both
+        are given for a width.
+    """
+
+    index: int
+    up: tuple[npt.NDArray[np.int64], Floats] | None
+    down: tuple[npt.NDArray[np.int64], Floats] | None
+
+
+Row = CapacityRow | BridgeRow
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCertificate:
+    """Proof that no protected pattern loses less than a bound.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    requirement : Requirement
+    rows : list of CapacityRow or BridgeRow
+    tree : BranchTree
+    step : float
+        Loss of every pattern is a multiple of it (1 for whole-number weights), or 0.
+    """
+
+    problem: ProtectionProblem
+    requirement: Requirement
+    rows: list[Row]
+    tree: BranchTree
+    step: float
+
+    def verify(self) -> float:
+        """Return the bound that the proof supports, by sparse products alone.
+
+        Guarantee: for every pattern that suppresses all sensitive and forced cells, no frozen
+        cell, and protects every sensitive cell as required, the sum of weights of its cells is
+        at least the returned number. Proof: docs/guarantees.md, section 2.
+
+        Raises
+        ------
+        VerificationError
+            If the search tree does not cover all patterns.
+        """
+        master = Master(self.problem, self.requirement)
+        needs = master.needs
+        built = [master.row(needs, row) for row in self.rows]
+        program = master.program
+        if built:
+            program = program.with_rows(*joined(built, self.rows))
+        bound = self.tree.verify(program)
+        if np.isnan(bound):
+            raise VerificationError("The bound is not a number.")
+        # No weight is negative: suppressing what must be suppressed is always a bound.
+        return master.total_loss(max(bound, 0.0), self.step)
+
+
+class Master:
+    """min w.y over the cells that are free to be suppressed or published."""
+
+    def __init__(self, problem: ProtectionProblem, requirement: Requirement) -> None:
+        self.problem = problem
+        self.needs = needs_of(problem, requirement)
+        self.fixed = problem.sensitive | problem.forced
+        self.free = np.flatnonzero(~self.fixed & ~problem.frozen)
+        self.fixed_loss = float(problem.weights[self.fixed].sum())
+        weights = problem.weights[self.free]
+        self.scale = float(np.median(weights[weights > 0])) if np.any(weights > 0) else 1.0
+        self.high = problem.upper_bound - problem.table.values
+        self.low = problem.table.values - problem.lower_bound
+        self.mobile = ~problem.frozen & (self.high + self.low > 0)
+        n = len(self.free)
+        self.position = np.full(problem.table.n_cells, -1)
+        self.position[self.free] = np.arange(n)
+        self.program = Program(
+            cost=weights / self.scale,
+            matrix=csr_array((0, n)),
+            row_lower=np.zeros(0),
+            row_upper=np.zeros(0),
+            lower=np.zeros(n),
+            upper=np.ones(n),
+            integral=np.ones(n, dtype=bool),
+        )
+
+    def row(self, needs: Needs, proof: Row) -> csr_array:
+        """Coefficients over the free cells; the right-hand side is 1, or 0 for a bridge.
+
+        A row without entries says nothing.
+        """
+        if isinstance(proof, BridgeRow):
+            return self._bridge_row(proof)
+        return self._capacity_row(needs, proof)
+
+    def _bridge_row(self, proof: BridgeRow) -> csr_array:
+        empty = csr_array((1, len(self.free)))
+        reduced = self._combined(proof.relations, proof.multipliers)
+        if reduced[proof.cell] == 0 or self.position[proof.cell] < 0:
+            return empty
+        # Every entry that is not exactly zero counts, also one that is only rounding.
+        others = np.flatnonzero((reduced != 0) & self.mobile)
+        others = others[others != proof.cell]
+        if np.any(self.fixed[others]):
+            return empty
+        columns = np.append(self.position[others], self.position[proof.cell])
+        values = np.append(np.ones(len(others)), -1.0)
+        return csr_array(
+            (values, (np.zeros(len(columns), dtype=np.int64), columns)), shape=empty.shape
+        )
+
+    def _capacity_row(self, needs: Needs, proof: CapacityRow) -> csr_array:
+        """Strengthened and scaled to a right-hand side of 1.
+
+        Cells that are suppressed anyway are counted; a coefficient larger than what is then
+        still needed is cut to it, which no 0/1 point notices.
+        """
+        p = int(needs.cells[proof.index])
+        capacity = np.zeros(self.problem.table.n_cells)
+        if proof.up is not None:
+            capacity += self._capacity(p, 1.0, *proof.up)
+        if proof.down is not None:
+            capacity += self._capacity(p, -1.0, *proof.down)
+        need = {
+            (True, False): needs.upper[proof.index],
+            (False, True): needs.lower[proof.index],
+            (True, True): needs.width[proof.index],
+            (False, False): 0.0,
+        }[proof.up is not None, proof.down is not None]
+        left = float(need - capacity[self.fixed].sum())
+        # Rounding must not turn a row that always holds into one that cuts something off.
+        left -= 1e-9 * float(need)
+        if left <= 0:
+            return csr_array((1, len(self.free)))
+        return csr_array(np.minimum(capacity[self.free] / left, 1.0)[None, :])
+
+    def objective(self, loss: float) -> float:
+        """Scaled objective of a pattern, from its loss."""
+        return (loss - self.fixed_loss) / self.scale
+
+    def total_loss(self, bound: float, step: float) -> float:
+        """Loss of the whole pattern from a bound on its scaled free part."""
+        total = bound * self.scale
+        if step and np.isfinite(total):
+            total = float(np.ceil(total / step - 1e-6) * step)
+        return self.fixed_loss + total
+
+    def _capacity(
+        self, p: int, sign: float, rows: npt.NDArray[np.int64], multipliers: Floats
+    ) -> Floats:
+        reduced = -self._combined(rows, multipliers)
+        reduced[p] += sign
+        capacity: Floats = np.where(reduced > 0, reduced * self.high, -reduced * self.low)
+        # A frozen cell cannot be suppressed: whatever room it has does not count.
+        capacity[self.problem.frozen] = 0.0
+        return capacity
+
+    def _combined(self, rows: npt.NDArray[np.int64], multipliers: Floats) -> Floats:
+        """Return A^T gamma."""
+        gamma = np.zeros(self.problem.table.n_relations)
+        gamma[rows] = multipliers
+        combined: Floats = self.problem.table.relations.T @ gamma
+        return combined
+
+
+def side(row: csr_array, proof: Row) -> float:
+    """Return the right-hand side of a row built from its proof."""
+    return float(row.nnz > 0 and isinstance(proof, CapacityRow))
+
+
+def joined(built: Sequence[csr_array], proofs: Sequence[Row]) -> Rows:
+    """Return matrix and sides of rows built from their proofs."""
+    sides = np.array([side(row, proof) for row, proof in zip(built, proofs, strict=True)])
+    return csr_array(vstack(built, format="csr")), sides, np.full(len(sides), np.inf)

@@ -1,0 +1,160 @@
+"""Searches near the best pattern: only a part of the table may change.
+
+The master problem with most of its cells fixed as in the best pattern is small. It is solved,
+its solution attacked, the rows found are added, and so on, until it has no better solution or
+one that is protected. The parts grow while that goes fast. Besides better patterns this finds
+rows where they matter, next to what is good.
+
+References
+----------
+.. [1] Fischetti, Lodi: Local branching, Mathematical Programming 98 (2003).
+.. [2] Danna, Rothberg, Le Pape: Exploring relaxation induced neighborhoods to improve MIP
+   solutions, Mathematical Programming 102 (2005).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.errors import SolverError
+from tablecloak.solve.branch import Rows
+from tablecloak.solve.highs import SolveStatus, solve
+from tablecloak.suppression.search.master import Master
+from tablecloak.suppression.search.sequential import Candidate
+
+__all__ = ["search_nearby"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+FIRST_SIZE = 60
+"""Cells that may change at first."""
+
+GROWTH, SHRINKAGE = 1.2, 0.8
+"""What becomes of the size after a search that ended, and after one that did not."""
+
+TURNS = 20
+"""Solutions that are attacked in one search."""
+
+SHARE_OF_ONE = 0.1
+"""Share of the time that is left for one program."""
+
+INDUCED_EVERY = 4
+"""How often the part is where relaxation and best pattern differ."""
+
+
+class Separator(Protocol):
+    """What is needed of the one of the exact method."""
+
+    best: Candidate
+    fractional: Floats
+
+    def __call__(self, y: Floats, integral: bool) -> Rows | None: ...
+
+    def every_row(self) -> Rows: ...
+
+
+def search_nearby(
+    master: Master,
+    separator: Separator,
+    *,
+    seed: int,
+    step: float,
+    deadline: float,
+    progress: Callable[[], None],
+) -> None:
+    """Improve the best pattern of a separator, and its pool of rows, until the deadline.
+
+    Ends early if nothing better was found with all cells free; nothing is claimed from that.
+
+    Parameters
+    ----------
+    master : Master
+    separator : Separator
+        Attacks solutions, keeps the best pattern and all rows.
+    seed : int
+        For the choice of parts.
+    step : float
+        Loss of every pattern is a multiple of it, or 0.
+    deadline : float
+        Moment of `time.monotonic`.
+    progress : callable
+        Called after each search.
+    """
+    random = np.random.default_rng(seed)
+    touched = abs(master.problem.table.relations).astype(bool).astype(np.float64)
+    n = len(master.free)
+    if not n:
+        return
+    size = min(FIRST_SIZE, n)
+    turn = 0
+    while time.monotonic() < deadline:
+        turn += 1
+        best = _pattern(master, separator.best)
+        induced = turn % INDUCED_EVERY == 0
+        part = (
+            np.abs(separator.fractional - best) > random.uniform(0.02, 0.5)
+            if induced
+            else _region(master, touched, size, random)
+        )
+        ended = _search(master, separator, best, part, step, deadline)
+        progress()
+        if induced:
+            continue
+        if ended and size == n:
+            return
+        size = min(int(size * GROWTH) + 1 if ended else max(int(size * SHRINKAGE), 10), n)
+
+
+def _search(
+    master: Master, separator: Separator, best: Floats, part: Flags, step: float, deadline: float
+) -> bool:
+    """Whether the part was searched to its end, or a better pattern found."""
+    known = separator.best.loss
+    most = master.objective(known - step) if step else master.objective(known * (1 - 1e-6))
+    lower, upper = np.where(part, 0.0, best), np.where(part, 1.0, best)
+    cost = csr_array(master.program.cost[None, :])
+    for _ in range(TURNS):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        program = master.program.with_bounds(lower, upper).with_rows(*separator.every_row())
+        program = program.with_rows(cost, np.array([-np.inf]), np.array([most]))
+        try:
+            solution = solve(program, time_limit=max(SHARE_OF_ONE * left, 0.5), gap=2e-3)
+        except SolverError:
+            return False
+        if not len(solution.x):
+            return solution.status is SolveStatus.INFEASIBLE
+        if separator(solution.x, True) is None:
+            return True
+    return False
+
+
+def _pattern(master: Master, candidate: Candidate) -> Floats:
+    """0/1 over the free cells."""
+    hidden = np.zeros(master.problem.table.n_cells)
+    hidden[candidate.pool.system.cells[candidate.hidden]] = 1.0
+    pattern: Floats = hidden[master.free]
+    return pattern
+
+
+def _region(master: Master, touched: csr_array, size: int, random: np.random.Generator) -> Flags:
+    """Return cells around a sensitive one, a random choice among those equally far from it."""
+    part = np.zeros(len(master.free), dtype=bool)
+    near = np.zeros(master.problem.table.n_cells)
+    near[random.choice(master.needs.cells)] = 1.0
+    while int(part.sum()) < size:
+        near = touched.T @ (touched @ near)
+        new = np.flatnonzero((near[master.free] > 0) & ~part)
+        if not len(new):
+            new = np.flatnonzero(~part)
+        left = size - int(part.sum())
+        part[random.permutation(new)[:left]] = True
+    return part

@@ -1,0 +1,1 @@
+"""From records to tables: queries, roll-up, engines."""

@@ -1,0 +1,339 @@
+"""Campaigns, executors and interruptions: what is finished stays, and nothing is ever half."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.main import app
+from tablecloak.executors import (
+    DaskExecutor,
+    ProcessExecutor,
+    SerialExecutor,
+    ThreadExecutor,
+    executor_named,
+)
+from tablecloak.jobs.campaign import run_campaign
+from tablecloak.storage import replacing_folder
+from tasks import die, die_once, square
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+JOB = """\
+title = "{title}"
+[data]
+file = "{file}"
+value = "{value}"
+decimals = 0
+[dimensions.activity]
+levels = ["A10"]
+[dimensions.region]
+levels = ["NUTS1", "NUTS2"]
+[dimensions.size]
+column = "SIZE"
+[[tables]]
+dimensions = ["activity", "region"]
+[[tables]]
+dimensions = ["activity", "size"]
+[[rules]]
+rule = "p-percent"
+p = 10
+[suppression]
+method = "{method}"
+time_limit = 60
+"""
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    """Three jobs with two linked tables each, on the example's enterprises."""
+    data = pd.read_csv(EXAMPLES / "enterprises/enterprises.csv.gz")
+    data["COST"] = data["TURNOVER"] - data["PRODUCTION"].clip(upper=data["TURNOVER"])
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    data.to_csv(tmp_path / "data.csv", index=False)
+    for value in ("TURNOVER", "PRODUCTION", "COST"):
+        text = JOB.format(title=value, file=tmp_path / "data.csv", value=value, method="sequential")
+        (folder / f"{value.lower()}.toml").write_text(text)
+    return folder
+
+
+def releases(folder: Path) -> dict[str, bytes]:
+    """Everything that may be published, and every internal status."""
+    found = {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ("release" in path.parts or path.name.endswith("statuses.csv"))
+    }
+    assert found
+    return found
+
+
+def campaign(jobs: Path, out: Path, *options: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "tablecloak.cli.main", "protect", "--all", str(jobs)]
+    return subprocess.Popen(
+        [*command, "--out", str(out), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_campaign_interrupted_twice_and_resumed_equals_the_uninterrupted_one(jobs, tmp_path):
+    run_campaign(jobs, tmp_path / "whole")
+    out = tmp_path / "out"
+    done_before: set[str] = set()
+    for _ in range(2):
+        running = campaign(jobs, out)
+        # Killed as soon as one more job is on disk.
+        while True:
+            done = {path.parent.parent.name for path in out.glob("[!.]*/internal/result.json")}
+            if len(done) > len(done_before) or running.poll() is not None:
+                break
+            time.sleep(0.05)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        assert done_before < done
+        done_before = done
+    again = run_campaign(jobs, out)
+    assert {outcome.name for outcome in again if not outcome.is_new} >= done_before
+    assert all(outcome.is_safe for outcome in again)
+    assert releases(out) == releases(tmp_path / "whole")
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.slow
+def test_the_outcome_is_the_same_for_any_executor_also_if_a_dask_worker_is_killed(jobs, tmp_path):
+    run_campaign(jobs, tmp_path / "serial")
+    expected = releases(tmp_path / "serial")
+    run_campaign(jobs, tmp_path / "processes", executor=ProcessExecutor(2))
+    assert releases(tmp_path / "processes") == expected
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+        killed = []
+
+        def kill_one(outcome):
+            if not killed:
+                with distributed.Client(cluster) as client:
+                    busy = [w for w, tasks in client.processing().items() if tasks]
+                    process = client.run(os.getpid, workers=busy[:1] or None)
+                killed.append(next(iter(process.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        out = tmp_path / "dask"
+        run_campaign(jobs, out, executor=DaskExecutor(cluster.scheduler_address), said=kill_one)
+    assert killed
+    assert releases(out) == expected
+
+
+def test_linked_jobs_are_refused_with_the_remedy(jobs, tmp_path):
+    shutil.copy(jobs / "cost.toml", jobs / "other.toml")
+    with pytest.raises(tc.InputError, match="tables are linked.*one job with one"):
+        run_campaign(jobs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(tc.InputError, match=r"no job file \(\*.toml\)"):
+        run_campaign(tmp_path / "nowhere", tmp_path / "out")
+
+
+def test_a_failed_job_keeps_no_other_from_being_done_and_changes_are_noticed(jobs, tmp_path):
+    (jobs / "cost.toml").unlink()
+    text = (jobs / "production.toml").read_text()
+    (jobs / "production.toml").write_text(text.replace('"PRODUCTION"', '"PRODUCTIN"'))
+    command = ["protect", "--all", str(jobs), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1
+    assert re.search(r"production: NOT SAFE: .*The data has no column 'PRODUCTIN'", done.output)
+    assert "turnover: safe: " in done.output
+    assert "1 of 2 jobs are done and safe" in done.output
+    (jobs / "production.toml").write_text(text)
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert "turnover: safe (was there already)" in done.output
+    with (tmp_path / "data.csv").open("a") as data:
+        data.write("FZ,F,43,1,tr1,LL,FR1,FR10,FR105,1.0,63.2,4.0,59.2\n")
+    again = run_campaign(jobs, tmp_path / "out")
+    assert all(outcome.is_new for outcome in again)
+
+
+@pytest.mark.parametrize("executor", [SerialExecutor(), ThreadExecutor(3), ProcessExecutor(2)])
+def test_executors_give_every_result_once(executor):
+    assert sorted(executor.run(square, range(7))) == [(n, n * n) for n in range(7)]
+    assert list(executor.run(square, [])) == []
+
+
+def test_a_killed_process_costs_time_and_no_result(tmp_path):
+    tasks = [str(tmp_path / f"task{n}") for n in range(4)]
+    found = dict(ProcessExecutor(2).run(die_once, tasks))
+    assert found == {n: f"task{n}" for n in range(4)}
+    with pytest.raises(tc.SolverError, match="died 3 times"):
+        list(ProcessExecutor(1).run(die, ["x"]))
+
+
+def test_executors_by_name():
+    assert isinstance(executor_named("serial"), SerialExecutor)
+    assert executor_named("processes:3").workers == 3
+    assert executor_named("dask:tcp://host:8786").address == "tcp://host:8786"
+    with pytest.raises(tc.InputError, match="no executor 'proceses'.*processes"):
+        executor_named("proceses")
+    with pytest.raises(tc.InputError, match="1 or more"):
+        executor_named("threads:0")
+
+
+def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
+    out = tmp_path / "out"
+    with replacing_folder(out) as folder:
+        (folder / "a").write_text("1")
+    (out / "mine.txt").write_text("kept")
+    with pytest.raises(RuntimeError), replacing_folder(out) as folder:
+        (folder / "a").write_text("2")
+        raise RuntimeError
+    assert (out / "a").read_text() == "1"
+    with replacing_folder(out) as folder:
+        (folder / "a").write_text("3")
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"a": "3", "mine.txt": "kept"}
+    assert out.stat().st_mode & 0o077 == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+RUN = "import sys; from tablecloak.jobs.job import run_job; run_job(sys.argv[1], sys.argv[2])"
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_moment_leaves_the_old_results_or_the_new_ones(jobs, tmp_path):
+    job, out = jobs / "turnover.toml", tmp_path / "out"
+    tc.run_job(job, tmp_path / "old")
+    more = 'p = 10\n[[rules]]\nrule = "minimum-frequency"\nminimum = 30'
+    job.write_text(job.read_text().replace("p = 10", more))
+    subprocess.run([sys.executable, "-c", RUN, str(job), str(tmp_path / "new")], check=True)
+    old, new = releases(tmp_path / "old"), releases(tmp_path / "new")
+    assert old != new
+    seen = set()
+    # By what lies on disk and not by the clock: the moments are the same on a busy machine.
+    for written in ("", ".out-*", ".out-*/internal/problem.jj", ".out-*/internal/report.html"):
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(tmp_path / "old", out)
+        running = subprocess.Popen([sys.executable, "-c", RUN, str(job), str(out)])
+        while written and running.poll() is None and not list(tmp_path.glob(written)):
+            time.sleep(0.002)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        found = releases(out)
+        assert found in (old, new), written
+        seen.add("old" if found == old else "new")
+    assert "old" in seen
+    for left in tmp_path.glob(".out-*"):
+        assert left.stat().st_mode & 0o077 == 0
+    # What killed runs left behind is gone after the next one.
+    tc.run_job(job, out)
+    assert not list(tmp_path.glob(".out-*"))
+    assert releases(out) == new
+
+
+SMALL = """\
+[data]
+file = "{file}"
+{more}
+[dimensions.{dimension}]
+[[rules]]
+rule = "minimum-frequency"
+minimum = 2
+[suppression]
+"""
+
+
+def small_jobs(folder: Path, *jobs: dict[str, str]) -> Path:
+    """Jobs on records of some firms, each with a file, a dimension and further keys of [data]."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "region": random.choice(["N", "S"], 80),
+            "branch": random.choice(["a", "b", "c"], 80),
+            "turnover": np.round(random.lognormal(5, 1, 80), 2),
+            "staff": random.integers(1, 9, 80),
+            "exports": random.permutation(np.repeat([0, 1], 40)),
+            "imports": random.permutation(np.repeat([0, 1], 40)),
+            "one": 1,
+            "two": 2,
+        }
+    )
+    frame["same"], frame["thousands"] = frame["turnover"], frame["turnover"] / 1000
+    frame["signs"] = frame["staff"]
+    frame.to_csv(folder / "data.csv", index=False)
+    (folder / "hard.csv").hardlink_to(folder / "data.csv")
+    (folder / "soft.csv").symlink_to(folder / "data.csv")
+    shuffled = frame.sample(frac=1, random_state=1)
+    shuffled.to_csv(folder / "copy.csv", index=False)
+    shuffled.to_parquet(folder / "data.parquet", index=False)
+    frame.assign(turnover=frame["turnover"] + 1).to_csv(folder / "other.csv", index=False)
+    fewer = shuffled.rename(columns={"turnover": "sales"})[["branch", "sales", "staff"]]
+    fewer.to_csv(folder / "fewer.csv", index=False)
+    other = pd.DataFrame({"branch": ["x", "y"] * 40, "region": ["k", "l", "m", "n"] * 20})
+    other.to_csv(folder / "unrelated.csv", index=False)
+    (folder / "jobs").mkdir()
+    for number, job in enumerate(jobs):
+        more = "\n".join(f'{key} = "{entry}"' for key, entry in job.items() if key in ROLES)
+        text = SMALL.format(file=folder / job["file"], more=more, dimension=job["dimension"])
+        (folder / "jobs" / f"job{number}.toml").write_text(text)
+    return folder / "jobs"
+
+
+ROLES = ("value", "weight")
+TURNOVER = {"file": "data.csv", "value": "turnover", "dimension": "region"}
+STAFF = {"file": "data.csv", "value": "staff", "dimension": "region"}
+COUNT = {"file": "data.csv", "dimension": "region"}
+
+
+@pytest.mark.parametrize(
+    ("first", "change"),
+    [
+        *[(TURNOVER, {"file": name}) for name in
+          ("data.csv", "hard.csv", "soft.csv", "copy.csv", "data.parquet")],
+        (TURNOVER, {"value": "same"}),
+        (TURNOVER, {"value": "thousands"}),
+        (TURNOVER, {"weight": "one"}),
+        (TURNOVER, {"weight": "two"}),
+        (TURNOVER, {"file": "fewer.csv", "value": "sales"}),
+        (STAFF, {"value": "signs"}),
+        (STAFF, {"file": "data.parquet"}),
+        (COUNT, {"value": "one"}),
+        (COUNT, {"file": "copy.csv"}),
+        (COUNT, {"file": "fewer.csv"}),
+    ],
+)  # fmt: skip
+def test_the_same_contributions_are_found_under_any_name(tmp_path, first, change):
+    folder = small_jobs(tmp_path, first, first | {"dimension": "branch"} | change)
+    with pytest.raises(tc.InputError, match="job0.toml, job1.toml tabulate the same values"):
+        run_campaign(folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (TURNOVER, STAFF),
+        (TURNOVER, {**TURNOVER, "file": "other.csv"}),
+        (TURNOVER, {**TURNOVER, "weight": "staff"}),
+        (TURNOVER, COUNT),
+        # As many ones in both, in other records; as many records, of other data.
+        ({**COUNT, "value": "exports"}, {**COUNT, "value": "imports"}),
+        (COUNT, {**COUNT, "file": "unrelated.csv"}),
+    ],
+)
+def test_other_contributions_are_not_taken_for_the_same(tmp_path, first, second):
+    found = run_campaign(small_jobs(tmp_path, first, second), tmp_path / "out")
+    assert len(found) == 2

@@ -1,0 +1,217 @@
+"""One job, several engines: the same table to the last digit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from tablecloak.jobs.job import load_problem, read_job
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]:
+    """A master and two workers of Spark on the loopback."""
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(pyspark),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+    def start(name: str, *arguments: str) -> tuple[subprocess.Popen, Path]:
+        log = folder / f"{name}.log"
+        with log.open("w") as file:
+            command = [str(pyspark / "bin" / "spark-class"), *arguments]
+            process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
+        return process, log
+
+    deploy = "org.apache.spark.deploy"
+    ports = ["--host", "127.0.0.1", "--webui-port", "0"]
+    master, log = start("master", f"{deploy}.master.Master", "--port", "0", *ports)
+    found = None
+    for _ in range(600):
+        found = re.search(r"spark://127\.0\.0\.1:\d+", log.read_text())
+        if found:
+            break
+        time.sleep(0.1)
+    assert found, log.read_text()
+    workers = []
+    for number in range(2):
+        work = ["--work-dir", str(folder / f"work{number}"), "--cores", "1", "--memory", "1g"]
+        command = (f"{deploy}.worker.Worker", *ports, *work, found.group())
+        workers.append(start(f"worker{number}", *command)[0])
+    return [master, *workers], found.group()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not shutil.which("java"), reason="no Java on this machine")
+def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
+    tmp_path, monkeypatch
+):
+    pyspark = pytest.importorskip("pyspark")
+    started, address = processes(tmp_path, Path(pyspark.__file__).parent)
+    try:
+        job = read_job(EXAMPLES / "enterprises" / "job.toml")
+        one = load_problem(job)
+        monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        few = "--conf spark.sql.shuffle.partitions=2 pyspark-shell"
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", few)
+        other = load_problem(job, address)
+        assert one.table.keys.equals(other.table.keys)
+        assert np.array_equal(one.table.values, other.table.values)
+        assert np.array_equal(one.status, other.status)
+        assert np.array_equal(one.upper_protection, other.upper_protection)
+        assert np.array_equal(one.table.contributions.count, other.table.contributions.count)
+        assert np.array_equal(one.table.contributions.largest, other.table.contributions.largest)
+        # The work was done by the cluster.
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        assert session.sparkContext.master == address
+        session.stop()
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait(20)
+
+
+def test_unknown_engines_and_databases_are_explained(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("r,v\na,1\nb,2\n")
+    with pytest.raises(tc.InputError, match="no engine 'sparc'.*spark"):
+        tc.tabulate(path, ["r"], "v", engine="sparc")
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(tc.InputError, match="extra `spark`"):
+        tc.tabulate(path, ["r"], "v", engine="spark")
+    text = '[data]\nconnection = "postgresql://nobody:secret@127.0.0.1:1/x"\n{}value = "v"\n'
+    text += '[dimensions.r]\n[[rules]]\nrule = "minimum-frequency"\nminimum = 3\n[suppression]\n'
+    (tmp_path / "job.toml").write_text(text.format(""))
+    with pytest.raises(tc.InputError, match="name of a table"):
+        read_job(tmp_path / "job.toml")
+    (tmp_path / "job.toml").write_text(text.format('table = "firms"\n'))
+    with pytest.raises(tc.InputError) as error:
+        load_problem(read_job(tmp_path / "job.toml"))
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("codes", [["01", "1"], ["x", "y"]])
+def test_a_database_table_is_aggregated_where_it_lies(tmp_path, codes):
+    """Any database that Ibis opens; DuckDB stands for a server here."""
+    import duckdb
+
+    path = tmp_path / "firms.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE firms (r VARCHAR, v DOUBLE)")
+        connection.executemany("INSERT INTO firms VALUES (?, ?)", [(codes[0], 5), (codes[1], 7)])
+    text = f'[data]\nconnection = "duckdb://{path}"\ntable = "firms"\nvalue = "v"\n[dimensions.r]\n'
+    text += '[[rules]]\nrule = "minimum-frequency"\nminimum = 2\n[suppression]\n'
+    (tmp_path / "job.toml").write_text(text)
+    problem = load_problem(read_job(tmp_path / "job.toml"))
+    assert problem.table.to_frame().set_index("r")["v"].to_dict() == {
+        "Total": 12, codes[0]: 5, codes[1]: 7,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def postgres():
+    """A server of PostgreSQL on the loopback, as a user without rights."""
+    pytest.importorskip("psycopg")
+    if not shutil.which("initdb") or not shutil.which("pg_ctl"):
+        pytest.skip("no PostgreSQL on this machine")
+    user = {"user": "postgres"} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory() as place, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        folder = Path(place)
+        folder.chmod(0o777)
+
+        def run(*command: str) -> None:
+            subprocess.run(command, check=True, capture_output=True, cwd=place, **user)
+
+        data = str(folder / "data")
+        try:
+            run("initdb", "-D", data, "-U", "tester", "--auth=trust")
+        except (subprocess.CalledProcessError, PermissionError, LookupError):
+            pytest.skip("PostgreSQL cannot be started here")
+        options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1"
+        run("pg_ctl", "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start")
+        try:
+            yield f"postgresql://tester@127.0.0.1:{port}/postgres"
+        finally:
+            run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_in_postgresql_is_aggregated_there(postgres):
+    import ibis
+
+    firms = tc.examples.firms(300).assign(turnover=lambda f: f["turnover"] / 7)
+    connection = ibis.connect(postgres)
+    connection.create_table("firms", firms)
+    dimensions = {"region": ["part", "region"], "industry": None}
+    options = {"value": "turnover", "contributor": "firm", "holding": "group"}
+    one = tc.tabulate(firms, dimensions, **options)
+    two = tc.tabulate(connection.table("firms"), dimensions, **options)
+    assert one.keys.equals(two.keys)
+    assert np.array_equal(one.values, two.values)
+    for level in ("contributions", "holdings"):
+        for name in ("count", "total", "largest"):
+            assert np.array_equal(
+                getattr(getattr(one, level), name), getattr(getattr(two, level), name)
+            )
+    connection.disconnect()
+
+
+@pytest.mark.parametrize("name", ["data[1].csv", "data[1].parquet", "d*ta?.csv", "v=7/data.csv"])
+def test_names_that_look_like_patterns_are_names(tmp_path, name):
+    """data[1].csv is not data1.csv, and the folder v=7 is no column v."""
+    right = pd.DataFrame({"a": ["x", "z"], "v": [10, 20]})
+    wrong = pd.DataFrame({"a": ["x", "y"], "v": [1, 2]})
+    for path, frame in ((tmp_path / "data1.csv", wrong), (tmp_path / "dataX.csv", wrong),
+                        (tmp_path / name, right)):  # fmt: skip
+        path.parent.mkdir(exist_ok=True)
+        frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path)
+    wrong.to_parquet(tmp_path / "data1.parquet")
+    found = tc.tabulate(tmp_path / name, ["a"], "v")
+    assert found.values.tolist() == [30, 10, 20]
+    assert found.keys.a.tolist() == ["Total", "x", "z"]
+
+
+@pytest.mark.parametrize("contributor", [None, "firm"])
+def test_an_error_far_down_names_the_line_and_keeps_the_record(tmp_path, contributor):
+    """Engines guess types from the first records; what comes later fails while they work."""
+    frame = pd.DataFrame({"a": ["x", "y"] * 20_000, "firm": "f", "v": "1.5"})
+    frame.loc[35_000] = ["x", "firm 77", "confidential"]
+    frame.to_csv(tmp_path / "late.csv", index=False)
+    with pytest.raises(tc.InputError, match="[Ll]ine 35002, column 'v'") as error:
+        tc.tabulate(tmp_path / "late.csv", ["a"], "v", contributor=contributor)
+    assert "confidential" not in str(error.value)
+    assert "firm 77" not in str(error.value)
+    ragged = (tmp_path / "late.csv").read_text().splitlines()
+    ragged[30_000] = "x,firm 77,3,confidential"
+    (tmp_path / "ragged.csv").write_text("\n".join(ragged[:33_000]))
+    with pytest.raises(tc.InputError) as error:
+        tc.tabulate(tmp_path / "ragged.csv", ["a"], "v", contributor=contributor)
+    assert "confidential" not in str(error.value)
+    assert "firm 77" not in str(error.value)
+
+
+def test_columns_that_differ_in_capitals_only_are_refused():
+    frame = pd.DataFrame({"a": ["x", "y"], "A": ["p", "q"], "v": [5.0, 7]})
+    with pytest.raises(tc.InputError, match="'a' and 'A' differ in capitals only"):
+        tc.tabulate(frame, ["a", "A"], "v")

@@ -26,11 +26,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial import KDTree
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.coding import columns_of, numbers_of
 from tablecloak.microdata.measures import regression_compared
 from tablecloak.microdata.order import warn_of_order
-from tablecloak.seeds import generator
 
 __all__ = ["LegacySampler", "NeighbourRelease", "NeighbourhoodSampling"]
 

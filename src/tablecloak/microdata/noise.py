@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import like, names_of, numbers_of
 from tablecloak.microdata.order import warn_of_order
-from tablecloak.seeds import generator
 
 __all__ = [
     "CovarianceNoise",

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError, TablecloakWarning
-from tablecloak.seeds import generator
 
 __all__ = ["OrderWarning", "in_random_order", "order_tells", "places", "refuse_sorted"]
 

@@ -27,10 +27,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
 from tablecloak.microdata.order import warn_of_order
-from tablecloak.seeds import generator
 
 __all__ = [
     "ClassicalPRAM",

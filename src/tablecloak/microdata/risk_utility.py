@@ -21,11 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.order import OrderWarning
 from tablecloak.render.plotting import new_figure, save_secret
-from tablecloak.seeds import generator
 
 __all__ = ["RiskUtilityMap", "risk_utility_map"]
 

@@ -24,10 +24,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords, numbers_of, taken_from
 from tablecloak.microdata.order import warn_of_order
-from tablecloak.seeds import generator
 
 __all__ = ["TargetedSwapRelease", "TargetedSwapping"]
 

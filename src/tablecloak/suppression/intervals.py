@@ -32,8 +32,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError, listed
-from tablecloak.seeds import generator
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import generator
 from tablecloak.errors import InputError, SolverError, suggestion
-from tablecloak.seeds import generator
 from tablecloak.suppression.audit.attack import with_finite_bounds
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.audit.intruders import Intruder, parse_intruders, with_whole_numbers

@@ -1,0 +1,221 @@
+"""What a search may use: time, threads, a seed; how it reports, and how it is stopped.
+
+This is the only clock in the package. A public function makes one `Budget` from its arguments and
+hands it down; a phase gets a part of it by `Budget.share`. Whoever wants to end a search calls
+`Budget.stop`, from any thread; the search looks at `Budget.is_over` between its steps.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tablecloak.errors import InputError
+
+__all__ = ["Budget", "Progress", "Stopwatch", "generator"]
+
+Progress = Callable[[str, float, float, int], None]
+"""Called with the stage, the loss, the lower bound, and the number of open cells or nodes."""
+
+
+class Stopwatch:
+    """Measures seconds from its creation."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """Shared by a budget and all its parts."""
+
+    event: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """Deadline, cancellation, progress, threads and seed of a search.
+
+    Parameters
+    ----------
+    deadline : float
+        On the clock of `time.monotonic`; make budgets by `Budget.of`.
+    started : float
+        When the whole search began.
+    threads : int
+    seed : int
+    progress : callable or None
+
+    Notes
+    -----
+    A budget never raises to end a search. What runs past the deadline on purpose, such as the
+    first pattern of a suppression, looks at `is_stopped` alone.
+    """
+
+    deadline: float
+    started: float
+    threads: int = 1
+    seed: int = 0
+    progress: Progress | None = None
+    _stop: _Stop = field(default_factory=_Stop, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        seconds: float = math.inf,
+        *,
+        threads: int | None = 1,
+        seed: Any = 0,
+        progress: Progress | None = None,
+    ) -> Budget:
+        """Start the clock.
+
+        Parameters
+        ----------
+        seconds : float, default=inf
+            Time limit.
+        threads : int, optional
+            None stands for all processors.
+        seed : int, default=0
+        progress : callable, optional
+
+        Raises
+        ------
+        InputError
+            If the time limit, the number of threads or the seed is out of range.
+        """
+        if not seconds >= 0:
+            raise InputError(f"`time_limit` must be 0 or more seconds. Got {seconds!r}.")
+        if threads is not None and threads < 1:
+            raise InputError(f"`threads` must be at least 1. Got {threads!r}.")
+        generator(seed)
+        now = time.monotonic()
+        return cls(
+            deadline=now + seconds,
+            started=now,
+            threads=threads or os.cpu_count() or 1,
+            seed=seed,
+            progress=progress,
+        )
+
+    @property
+    def left(self) -> float:
+        """Seconds left, 0 when the time is over or the search was stopped."""
+        return 0.0 if self.is_stopped else max(self.deadline - time.monotonic(), 0.0)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the whole search began."""
+        return time.monotonic() - self.started
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody called `stop`."""
+        return self._stop.event.is_set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no time is left, or the search was stopped."""
+        return self.is_stopped or time.monotonic() >= self.deadline
+
+    def share(self, part: float) -> Budget:
+        """Return a part of the time that is left; stopping either stops both."""
+        return self.within(part * self.left if math.isfinite(self.deadline) else math.inf)
+
+    def within(self, seconds: float) -> Budget:
+        """Return a part that ends after so many seconds, or with this budget if that is sooner."""
+        return replace(self, deadline=min(self.deadline, time.monotonic() + seconds))
+
+    def at_least(self, seconds: float) -> Budget:
+        """Return a budget with at least so many seconds, past the deadline if need be.
+
+        For what has to end before an answer can be given at all. Stopping still ends it.
+        """
+        return replace(self, deadline=max(self.deadline, time.monotonic() + seconds))
+
+    def quiet(self) -> Budget:
+        """Return the same budget without reports of progress."""
+        return replace(self, progress=None)
+
+    def stop(self) -> None:
+        """End the search, and all that has a part of this budget; from any thread."""
+        self._stop.event.set()
+
+    def report(self, stage: str, loss: float, bound: float = -math.inf, open_: int = 0) -> None:
+        """Report progress, one thread at a time.
+
+        A callback that raises KeyboardInterrupt stops the search. Any other error of a callback
+        stops it too, and is raised.
+        """
+        if self.progress is None:
+            return
+        with self._stop.lock:
+            if self.is_stopped:
+                return
+            try:
+                self.progress(stage, loss, bound, open_)
+            except KeyboardInterrupt:
+                self.stop()
+            except BaseException:
+                self.stop()
+                raise
+
+    @contextmanager
+    def interruptible(self) -> Iterator[Budget]:
+        """Turn the first Ctrl-C into `stop`; a second one interrupts as usual.
+
+        In other threads than the main one, signals cannot be received: there nothing changes.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        before = signal.getsignal(signal.SIGINT)
+        if not callable(before):
+            # Ctrl-C is ignored, or handled outside of Python: leave it so.
+            yield self
+            return
+
+        def handle(number: int, frame: Any) -> None:
+            if self.is_stopped:
+                before(number, frame)
+            self.stop()
+
+        signal.signal(signal.SIGINT, handle)
+        try:
+            yield self
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def generator(seed: Any = None) -> np.random.Generator:
+    """Return the source of random numbers that a seed stands for.
+
+    Parameters
+    ----------
+    seed : int, sequence of int, numpy.random.Generator or None
+        None draws a seed from the system.
+
+    Raises
+    ------
+    InputError
+        If it is negative or no whole number.
+    """
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(f"`seed` must be a whole number, 0 or more. Got {seed!r}.") from None

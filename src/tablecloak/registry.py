@@ -1,0 +1,240 @@
+"""Kinds of things and their siblings: rules, distances, formats, solvers, and so on.
+
+A sibling is one class in one file. Its name, its parameters with their types, ranges, defaults and
+help are read from the class itself, so that job files, the command line, the app, the docs and
+messages about misspelt names need no list of their own::
+
+    RULES: Registry[Rule] = Registry("rule", "tablecloak.tables.rules")
+
+    @RULES.register
+    @dataclass(frozen=True)
+    class PPercent(Rule):
+        "p% rule: unsafe if the second largest contributor comes within p % of the largest."
+
+        name: ClassVar[str] = "p-percent"
+        p: Annotated[float, Field(gt=0, le=100, description="Precision in per cent.")]
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from tablecloak.errors import InputError, suggestion
+
+__all__ = ["Named", "Parameter", "Registry"]
+
+
+class Named(Protocol):
+    """What can be registered: a class with a name."""
+
+    name: ClassVar[str]
+
+
+T = TypeVar("T")
+"""Base class of a kind; its members have a class variable `name`."""
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a sibling, as its constructor declares it.
+
+    Parameters
+    ----------
+    name : str
+    annotation : object
+        Type with its constraints, as in ``Annotated[float, Field(gt=0)]``.
+    default : object
+        `REQUIRED` if there is none.
+    help : str
+        One line.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+    help: str
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is REQUIRED
+
+    @property
+    def field(self) -> FieldInfo:
+        """Type, range, default and help as pydantic sees them."""
+        if self.is_required:
+            return FieldInfo.from_annotation(self.annotation)
+        return FieldInfo.from_annotated_attribute(self.annotation, self.default)
+
+
+class Registry(Generic[T]):
+    """All siblings of one kind, by name.
+
+    Parameters
+    ----------
+    noun : str
+        What one of them is called in messages: "rule", "distance".
+    home : str, optional
+        Package whose modules declare the siblings. They are imported when a name is first looked
+        up, so that a new file is found without being mentioned anywhere.
+    """
+
+    def __init__(self, noun: str, home: str | None = None) -> None:
+        self.noun = noun
+        self._home = home
+        self._is_loaded = home is None
+        self._loading = threading.RLock()
+        self._siblings: dict[str, type[T]] = {}
+
+    def register(self, sibling: type[T]) -> type[T]:
+        """Add a class; use it as a decorator.
+
+        Raises
+        ------
+        ValueError
+            If its name is taken by another class: a mistake of the programmer.
+        """
+        name = getattr(sibling, "name", None)
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"{sibling.__qualname__} needs a class variable `name`.")
+        taken = self._siblings.get(name)
+        if taken is not None and taken is not sibling:
+            raise ValueError(f"The {self.noun} {name!r} is registered twice.")
+        self._siblings[name] = sibling
+        return sibling
+
+    @contextmanager
+    def including(self, sibling: type[T]) -> Iterator[type[T]]:
+        """Add a class for a while, as tests and notebooks do."""
+        self._load()
+        self.register(sibling)
+        try:
+            yield sibling
+        finally:
+            del self._siblings[sibling.name]  # type: ignore[attr-defined]
+
+    @property
+    def names(self) -> list[str]:
+        """All names, in the order of registration."""
+        self._load()
+        return list(self._siblings)
+
+    def __iter__(self) -> Iterator[type[T]]:
+        self._load()
+        return iter(list(self._siblings.values()))
+
+    def __contains__(self, name: object) -> bool:
+        self._load()
+        return name in self._siblings
+
+    def __getitem__(self, name: str) -> type[T]:
+        """Return the class of a name.
+
+        Raises
+        ------
+        InputError
+            With the likely name, or all names.
+        """
+        self._load()
+        if name not in self._siblings:
+            near = suggestion(str(name), self._siblings)
+            raise InputError(f"There is no {self.noun} {name!r}.{near}")
+        return self._siblings[name]
+
+    def summary(self, name: str) -> str:
+        """Return the first line of the docstring: what a user reads about it."""
+        return (inspect.getdoc(self[name]) or "").partition("\n")[0]
+
+    def parameters(self, name: str) -> list[Parameter]:
+        """Return the parameters of a sibling, in the order of its constructor."""
+        sibling = self[name]
+        hints = get_type_hints(sibling.__init__, include_extras=True)
+        found = []
+        for each in inspect.signature(sibling).parameters.values():
+            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                continue
+            parameter = Parameter(each.name, hints.get(each.name, Any), each.default, "")
+            text = parameter.field.description or ""
+            found.append(Parameter(each.name, parameter.annotation, each.default, text))
+        return found
+
+    def model(self, name: str, key: str | None = None) -> type[BaseModel]:
+        """Return a schema of the parameters, for job files and forms.
+
+        Parameters
+        ----------
+        name : str
+        key : str, optional
+            Also ask for the name itself under this key, such as ``rule = "p-percent"``.
+        """
+        fields: dict[str, Any] = {
+            each.name: (each.annotation, ... if each.is_required else each.default)
+            for each in self.parameters(name)
+        }
+        if key is not None:
+            fields = {key: (Literal[name], name), **fields}
+        config = ConfigDict(
+            extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True, strict=False
+        )
+        return create_model(
+            self[name].__name__, __config__=config, __doc__=self.summary(name), **fields
+        )
+
+    def build(self, name: str, **given: Any) -> T:
+        """Check parameters against their types and ranges, and return the thing itself.
+
+        Raises
+        ------
+        InputError
+            Names the parameter, what was given, and what is allowed.
+        """
+        try:
+            checked = self.model(name)(**given)
+        except ValidationError as error:
+            raise InputError(self._readable(name, error)) from None
+        values = {each: getattr(checked, each) for each in type(checked).model_fields}
+        return self[name](**values)
+
+    def _readable(self, name: str, error: ValidationError) -> str:
+        first = error.errors()[0]
+        known = [each.name for each in self.parameters(name)]
+        at = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            return f"The {self.noun} {name!r} has no parameter {at!r}.{suggestion(at, known)}"
+        if first["type"] == "missing":
+            return f"The {self.noun} {name!r} needs the parameter {at!r}."
+        return f"{at} of the {self.noun} {name!r}: {first['msg']}. Got {first['input']!r}."
+
+    def table(self) -> str:
+        """Return all siblings with their parameters as a Markdown table, for the docs."""
+        lines = [f"| {self.noun} | parameters | |", "|---|---|---|"]
+        for name in self.names:
+            parts = [
+                f"`{each.name}`" + ("" if each.is_required else f" = {each.default!r}")
+                for each in self.parameters(name)
+            ]
+            lines.append(f"| `{name}` | {', '.join(parts)} | {self.summary(name)} |")
+        return "\n".join(lines)
+
+    def _load(self) -> None:
+        if self._is_loaded:
+            return
+        with self._loading:
+            if self._is_loaded or self._home is None:
+                return
+            package = importlib.import_module(self._home)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self._home}.{module.name}")
+            self._is_loaded = True

@@ -1,0 +1,81 @@
+"""A budget ends searches: by time, from other threads, by Ctrl-C, and by its reports."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+
+import pytest
+
+import tablecloak as tc
+from tablecloak.budget import Budget
+
+
+def test_a_share_is_part_of_the_time_that_is_left():
+    budget = Budget.of(1000.0)
+    assert 190 < budget.share(0.2).left <= 200
+    assert budget.within(5000.0).left <= 1000
+    assert Budget.of().share(0.2).left == math.inf
+
+
+def test_at_least_goes_past_the_deadline_but_not_past_a_stop():
+    budget = Budget.of(0.0)
+    assert budget.is_over and budget.left == 0
+    longer = budget.at_least(100.0)
+    assert not longer.is_over and longer.left > 90
+    budget.stop()
+    assert longer.is_over and longer.left == 0
+
+
+@pytest.mark.parametrize("stopped", ["whole", "part"])
+def test_stopping_a_part_stops_the_whole_and_the_other_way_round(stopped):
+    whole = Budget.of(100.0)
+    part = whole.share(0.5)
+    thread = threading.Thread(target=(whole if stopped == "whole" else part).stop)
+    thread.start()
+    thread.join()
+    assert whole.is_over and part.is_over
+
+
+def test_reports_reach_the_callback_until_the_search_is_stopped():
+    seen = []
+    budget = Budget.of(progress=lambda *said: seen.append(said))
+    budget.share(0.5).report("search", 3.0, 1.0, 2)
+    budget.stop()
+    budget.report("search", 2.0, 1.0, 1)
+    assert seen == [("search", 3.0, 1.0, 2)]
+
+
+def test_a_callback_that_is_interrupted_stops_the_search_and_one_that_fails_raises():
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    def broken(*_):
+        raise ValueError("broken")
+
+    budget = Budget.of(progress=interrupted)
+    budget.report("search", 1.0)
+    assert budget.is_stopped
+    budget = Budget.of(progress=broken)
+    with pytest.raises(ValueError, match="broken"):
+        budget.report("search", 1.0)
+    assert budget.is_stopped
+
+
+def test_the_first_interrupt_stops_and_the_second_one_raises():
+    budget = Budget.of(100.0)
+    with pytest.raises(KeyboardInterrupt), budget.interruptible():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert budget.is_stopped
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    "given", [{"seconds": -1.0}, {"seconds": math.nan}, {"threads": 0}, {"seed": -1}, {"seed": "x"}]
+)
+def test_limits_out_of_range_are_refused(given):
+    with pytest.raises(tc.InputError):
+        Budget.of(**given)

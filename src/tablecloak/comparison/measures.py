@@ -219,7 +219,7 @@ def method_of(release: object) -> str:
     InputError
         If it cannot be compared.
     """
-    names = {
+    names: dict[type, str] = {
         SuppressionPattern: "suppression",
         Adjustment: "adjustment",
         RoundedTable: "rounding",

@@ -29,6 +29,7 @@ from tablecloak.cta.preserve import (
 from tablecloak.cta.question import Distance, Question
 from tablecloak.cta.squares import SquaresBound
 from tablecloak.errors import VerificationError, listed
+from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
@@ -137,8 +138,8 @@ class DistanceBound:
             raise VerificationError("The proof does not fit the program of the problem.") from None
 
 
-@dataclass(frozen=True, eq=False)
-class Adjustment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Adjustment(Result):
     """An adjusted table: additive, safe, and as near to the truth as was found.
 
     Parameters
@@ -197,22 +198,23 @@ class Adjustment:
     @property
     def loss(self) -> float:
         """Return sum w_i |z_i|; for L2 sum w_i z_i^2, for Linf max w_i |z_i|."""
-        z = np.abs(self.changes)
+        return self._loss_of(np.abs(self.changes))
+
+    @property
+    def unavoidable(self) -> float:
+        """Loss if each sensitive cell moved by its smaller level and nothing else had to move."""
+        levels = [self.problem.lower_protection, self.problem.upper_protection]
+        # A side on which the level is 0 does not count.
+        least = np.min([np.where(level > 0, level, np.inf) for level in levels], axis=0)
+        moves = self.problem.sensitive & np.isfinite(least)
+        return self._loss_of(np.where(moves, least, 0.0))
+
+    def _loss_of(self, z: Floats) -> float:
         if self.distance == "L2":
             return float(np.dot(self.weights, z**2))
         if self.distance == "Linf":
             return float(np.max(self.weights * z, initial=0.0))
         return float(np.dot(self.weights, z))
-
-    @property
-    def gap(self) -> float:
-        """(loss - bound) / loss; 0 means proved optimal."""
-        return max((self.loss - self.bound) / self.loss, 0.0) if self.loss else 0.0
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether the adjustment is proved to be optimal, within 1e-6 of its loss."""
-        return self.gap <= 1e-6
 
     def moments(self, subset: object = "sensitive") -> Moments:
         """Compare adjusted with original values over a subset of cells."""
@@ -409,13 +411,10 @@ class Adjustment:
             else ""
         )
         return (
-            f"adjustment: loss {self.loss:.9g}, bound {self.bound:.9g}, gap {100 * self.gap:.2f} %"
+            f"adjustment: loss {self.loss:.9g}, bound {self.bound:.9g}, {self._gaps()}"
             f", {changed} cells changed, {self.problem.n_sensitive} sensitive cells safe"
             f"{statistics}, {self.seconds:.1f} s"
         )
-
-    def __repr__(self) -> str:
-        return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
         from tablecloak.render.heat_map import ADJUSTMENT, adjustment_squares, for_notebook

@@ -25,7 +25,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError, listed
+from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
@@ -44,7 +45,7 @@ from tablecloak.suppression.audit.attack import (
     with_finite_bounds,
     with_intervals,
 )
-from tablecloak.suppression.requirement import Requirement, decimals_of, needs_of
+from tablecloak.suppression.requirement import Requirement, asked_of, decimals_of, needs_of
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
@@ -107,8 +108,8 @@ class IntervalBound:
         return max(master.loss_of(dual_bound(master.with_rows(self.rows), self.duals)), 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class IntervalPattern:
+@dataclass(frozen=True, eq=False, repr=False)
+class IntervalPattern(Result):
     """Intervals to publish, with the proof that they protect.
 
     Parameters
@@ -126,6 +127,7 @@ class IntervalPattern:
     narrowest : float
         Loss of the best intervals found, before they were blurred and rounded.
     seconds : float
+    notes : tuple of str
     """
 
     problem: ProtectionProblem
@@ -137,6 +139,7 @@ class IntervalPattern:
     bound: float
     narrowest: float
     seconds: float
+    notes: tuple[str, ...] = field(default=())
 
     @property
     def hidden(self) -> Flags:
@@ -151,9 +154,16 @@ class IntervalPattern:
         return float((self.problem.weights * (self.upper - self.lower))[counted].sum())
 
     @property
-    def gap(self) -> float:
-        """(narrowest - bound) / narrowest; 0 means proved optimal before blurring."""
-        return (self.narrowest - self.bound) / self.narrowest if self.narrowest else 0.0
+    def searched_loss(self) -> float:
+        """Loss before blurring, which the gaps refer to."""
+        return self.narrowest
+
+    @property
+    def unavoidable(self) -> float:
+        """Widths that the levels of the sensitive cells ask for."""
+        needs = asked_of(self.problem, self.requirement)
+        width = np.maximum(needs.upper + needs.lower, needs.width)
+        return float(_costs(self.problem)[needs.cells] @ width)
 
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and both ends, equal where the value is exact."""
@@ -165,11 +175,8 @@ class IntervalPattern:
             f"partial suppression ({self.requirement.value}): {int(self.hidden.sum())} of "
             f"{self.problem.table.n_cells} cells as intervals, {self.problem.n_sensitive} "
             f"sensitive cells proved, loss {self.loss:.12g} ({self.narrowest:.12g} before "
-            f"blurring, bound {self.bound:.12g}, gap {100 * self.gap:.2f} %), {self.seconds:.1f} s"
+            f"blurring, bound {self.bound:.12g}, {self._gaps()}), {self.seconds:.1f} s"
         )
-
-    def __repr__(self) -> str:
-        return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import BoundCertificate
@@ -18,8 +19,8 @@ from tablecloak.tables.published import published_column, published_decimals, pu
 __all__ = ["SuppressionPattern"]
 
 
-@dataclass(frozen=True, eq=False)
-class SuppressionPattern:
+@dataclass(frozen=True, eq=False, repr=False)
+class SuppressionPattern(Result):
     """Which cells are hidden, with the proof that this is enough.
 
     Parameters
@@ -63,14 +64,9 @@ class SuppressionPattern:
         return flags
 
     @property
-    def gap(self) -> float:
-        """(loss - bound) / loss; 0 means proved optimal."""
-        return (self.loss - self.bound) / self.loss if self.loss else 0.0
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether the pattern is proved to be optimal."""
-        return self.bound_certificate is not None and self.gap <= 1e-9
+    def unavoidable(self) -> float:
+        """Weight of the sensitive and forced cells, which every pattern hides."""
+        return float(self.problem.weights[self.problem.sensitive | self.problem.forced].sum())
 
     @property
     def is_proved_in_whole_numbers(self) -> bool:
@@ -124,11 +120,11 @@ class SuppressionPattern:
 
     def summary(self) -> str:
         """Say in one line what was hidden, and how good that is."""
-        gap = f"{100 * self.gap:.2f} %" if self.bound_certificate else "no bound"
+        gap = self._gaps() if self.bound_certificate else "gap no bound"
         bound = f"{self.bound:.12g}" if self.bound_certificate else "none"
         return (
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
-            f"bound {bound}, gap {gap}, {int(self.suppressed.sum())} cells suppressed "
+            f"bound {bound}, {gap}, {int(self.suppressed.sum())} cells suppressed "
             f"({int(self.secondary.sum())} secondary), {self.problem.n_sensitive} sensitive cells "
             f"proved{self._in_whole_numbers()}, {self.seconds:.1f} s"
         )
@@ -139,9 +135,6 @@ class SuppressionPattern:
         if self.is_proved_in_whole_numbers:
             return " in whole numbers"
         return " against real-valued intervals, not against whole numbers"
-
-    def __repr__(self) -> str:
-        return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
         from tablecloak.render.heat_map import SUPPRESSION, for_notebook, suppression_squares

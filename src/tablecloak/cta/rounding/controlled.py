@@ -29,6 +29,7 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.cta.precision import exact_products
 from tablecloak.errors import InputError, ModelError, SolverError, VerificationError, listed
+from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchTree, branch_and_bound
 from tablecloak.solve.highs import LinearSolver, SolveStatus, find_infeasibility, solve
@@ -84,8 +85,8 @@ class RoundingBound:
         return self.model.proved(bound)
 
 
-@dataclass(frozen=True, eq=False)
-class RoundedTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class RoundedTable(Result):
     """A rounded table with its certificate.
 
     Parameters
@@ -120,14 +121,11 @@ class RoundedTable:
         return float(np.dot(self.weights, np.abs(self.values - self.problem.table.values)))
 
     @property
-    def gap(self) -> float:
-        """(loss - bound) / loss; 0 means proved optimal."""
-        return max((self.loss - self.bound) / self.loss, 0.0) if self.loss else 0.0
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether the rounding is proved to be the nearest one, within 1e-6 of its loss."""
-        return self.gap <= 1e-6
+    def unavoidable(self) -> float:
+        """Loss if every value went to its nearest multiple, whatever the relations say."""
+        over = np.mod(np.abs(self.problem.table.values), self.base)
+        nearest = np.where(self.problem.frozen, 0.0, np.minimum(over, self.base - over))
+        return float(np.dot(self.weights, nearest))
 
     def verify(self) -> None:
         """Check the table and its bound again, in whole numbers; no solver is called.
@@ -194,11 +192,8 @@ class RoundedTable:
         how = "zero-restricted" if self.steps == 1 else f"up to {self.steps} steps"
         return (
             f"rounding to base {self.base}, {how}: loss {self.loss:.9g}, bound {self.bound:.9g}, "
-            f"gap {100 * self.gap:.2f} %, {self.seconds:.1f} s"
+            f"{self._gaps()}, {self.seconds:.1f} s"
         )
-
-    def __repr__(self) -> str:
-        return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
         from tablecloak.render.heat_map import ADJUSTMENT, adjustment_squares, for_notebook

@@ -22,6 +22,7 @@ from tablecloak.cta.adjust import Progress, adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.rounding.controlled import check_whole, require_none
 from tablecloak.errors import InputError, listed
+from tablecloak.results import Result
 from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
 from tablecloak.tables.published import published_order
 
@@ -31,8 +32,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class SmallCountTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class SmallCountTable(Result):
     """A table of counts without small ones, with its certificate.
 
     Parameters
@@ -47,6 +48,26 @@ class SmallCountTable:
     problem: ProtectionProblem
     base: int
     adjustment: Adjustment
+
+    @property
+    def loss(self) -> float:
+        """Loss of the adjustment: weighted sum of all changes."""
+        return self.adjustment.loss
+
+    @property
+    def bound(self) -> float:  # type: ignore[override]
+        """Proved lower bound on the loss of any such table."""
+        return self.adjustment.bound
+
+    @property
+    def unavoidable(self) -> float:
+        """Loss that the small counts cost in any such table."""
+        return self.adjustment.unavoidable
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the search took."""
+        return self.adjustment.seconds
 
     @property
     def values(self) -> Integers:
@@ -109,12 +130,9 @@ class SmallCountTable:
         found = self.adjustment
         return (
             f"small counts rounded to 0 or {self.base}: {self.problem.n_sensitive} small counts, "
-            f"changes up to {self.most_moved}, loss {found.loss:.9g}, bound {found.bound:.9g}, gap "
-            f"{100 * found.gap:.2f} %, {found.seconds:.1f} s"
+            f"changes up to {self.most_moved}, loss {found.loss:.9g}, bound {found.bound:.9g}, "
+            f"{self._gaps()}, {found.seconds:.1f} s"
         )
-
-    def __repr__(self) -> str:
-        return f"<{self.summary()}>"
 
 
 def small_count_rounding(

@@ -1,0 +1,77 @@
+"""What all results share: a loss, a proved lower bound, and two honest gaps between them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+__all__ = ["OPTIMAL", "Result"]
+
+OPTIMAL = 1e-6
+"""Gap up to which a result counts as proved optimal. Bounds of linear programs lose about that
+much, since every number in them is loosened by its own rounding before it counts as proved."""
+
+
+class Result(ABC):
+    """A release that was searched for, with what is proved about its loss.
+
+    Siblings are frozen dataclasses with the fields `bound`, `seconds` and `notes`.
+    """
+
+    bound: float
+    """Proved lower bound on the loss of any release that meets the same requirements."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> float:
+        """What the release costs: the objective of the search, measured on the release itself."""
+
+    @property
+    def searched_loss(self) -> float:
+        """Loss that the search made small: `loss`, unless something was added to it on purpose."""
+        return self.loss
+
+    @property
+    def unavoidable(self) -> float:
+        """Part of the loss that is no choice: what every release must pay for sensitive cells."""
+        return 0.0
+
+    @property
+    def gap(self) -> float:
+        """(loss - bound) / loss; 0 means proved optimal."""
+        return _share(self.searched_loss - self.bound, self.searched_loss)
+
+    @property
+    def avoidable_gap(self) -> float:
+        """(loss - bound) / (loss - unavoidable): the gap on what the search had to decide.
+
+        A table whose sensitive cells make up most of the loss has a small `gap` whatever is done
+        with the others; this one does not flatter.
+        """
+        choice = self.searched_loss - self.unavoidable
+        return _share(min(self.searched_loss - self.bound, choice), choice)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the result is proved to be optimal, within `OPTIMAL` of its loss."""
+        return self.gap <= OPTIMAL
+
+    def _gaps(self) -> str:
+        """Both gaps, for a summary."""
+        if self.is_optimal:
+            return f"gap {100 * self.gap:.2f} %"
+        return (
+            f"gap {100 * self.gap:.2f} % ({100 * self.avoidable_gap:.2f} % of what could be "
+            f"avoided)"
+        )
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Say in one line what was done, and how good that is."""
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def _share(part: float, whole: float) -> float:
+    # A loss of exactly 0 cannot be improved, and rounding must not make a gap negative.
+    return max(part / whole, 0.0) if whole > 0 else 0.0

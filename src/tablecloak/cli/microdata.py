@@ -125,7 +125,7 @@ class _Files:
             keep_order=self.keep_order,
         )
         if self.report is not None:
-            from tablecloak.microdata.report import write_report
+            from tablecloak.render.microdata_report import write_report
 
             original = read_frame(self.source)
             new = {name: release[name].to_numpy() for name in changed}

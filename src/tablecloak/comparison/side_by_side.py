@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.comparison.measures import (
     Release,
     ends,
@@ -28,7 +28,6 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.frontier import frontier
 from tablecloak.microdata.risk_utility import RiskUtilityMap
-from tablecloak.render.page import Page
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -111,23 +110,13 @@ class Comparison:
 
     def to_html(self, path: str | Path) -> None:
         """Write one self-contained page for those who decide. Not for publication."""
-        page = Page(f"Methods compared: {self.problem.table.name}")
-        page.text(self.problem.summary())
-        page.heading("Verdict")
-        page.text(self.verdict())
-        page.heading("Risk and utility")
-        page.table(self.table.T)
-        page.figure(self.map.plot(), "Right guesses against the share of the value that is left")
-        page.heading("What the figures mean")
-        for line in NOTES:
-            page.text(line)
-        page.write(path)
+        showing.page(self).write(path)
 
     def __repr__(self) -> str:
         return f"<comparison of {', '.join(self.table.index)}: {self.verdict()}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.verdict())}</p>{self.table.T.to_html()}"
+        return showing.html(self)
 
 
 def compare(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.cta.formulation import AdjustmentModel, Room
 from tablecloak.cta.parts import PartsBound
 from tablecloak.cta.precision import (
@@ -417,7 +418,4 @@ class Adjustment(Result):
         )
 
     def _repr_html_(self) -> str:
-        from tablecloak.render.heat_map import ADJUSTMENT, adjustment_squares, for_notebook
-
-        table, square = self.problem.table, adjustment_squares(self.problem, self.values)
-        return for_notebook(self.summary(), table.keys, table.hierarchies, square, ADJUSTMENT)
+        return showing.html(self)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, suggestion
@@ -122,9 +123,7 @@ class AdjustmentRisk(Guesses):
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self.summary())}</p>{self.to_frame().head(20).to_html(index=False)}"
+        return showing.html(self)
 
 
 def attack_adjustment(

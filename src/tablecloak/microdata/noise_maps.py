@@ -9,12 +9,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak import showing
 from tablecloak.microdata.noise import (
     corrected_slope_utility,
     mean_utility,
@@ -22,13 +24,54 @@ from tablecloak.microdata.noise import (
     slope_utility,
     tolerated_noise,
 )
-from tablecloak.render.plotting import new_figure, save_secret
 
-__all__ = ["plot_mean_map", "plot_slope_map"]
+__all__ = ["Curve", "NoiseMap", "plot_mean_map", "plot_slope_map"]
 
 Floats = npt.NDArray[np.float64]
 
-COLOURS = ("#1d3557", "#d62828", "#2a9d8f", "#e9c46a", "#6d597a")
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Risk over utility of one analysis while the noise grows.
+
+    Parameters
+    ----------
+    label : str
+    utility, risk : ndarray of float64
+    family : int
+        Curves of one family share a colour.
+    emphasised : bool, default=False
+        Drawn as a thick line beside the thin ones.
+    limit : float, optional
+        Utility without noise.
+    """
+
+    label: str
+    utility: Floats
+    risk: Floats
+    family: int
+    emphasised: bool = False
+    limit: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseMap:
+    """Curves of several analyses, and a risk to compare them at.
+
+    Parameters
+    ----------
+    curves : tuple of Curve
+    largest_risk : float, optional
+        Risk that can be tolerated.
+    marked_risk : float, optional
+        Risk to read utilities at.
+    title : str, default=""
+    """
+
+    curves: tuple[Curve, ...]
+    largest_risk: float | None = None
+    marked_risk: float | None = None
+    title: str = ""
 
 
 def plot_mean_map(
@@ -62,17 +105,17 @@ def plot_mean_map(
     -------
     matplotlib.figure.Figure
     """
-    figure, axes = new_figure(7, 5)
     grid = np.geomspace(*noise, 200)
     height = risk(grid, masked_variance)
-    for (name, variance), colour in zip(variances.items(), _colours(len(variances)), strict=True):
-        axes.plot(mean_utility(grid, variance, n), height, color=colour, label=name)
-        axes.axvline(n / variance, color=colour, linestyle="--", linewidth=0.8)
-    if tolerated_error is not None:
-        axes.axhline(tolerated_error**-2, color="grey", linestyle="--", linewidth=0.8)
-        least = tolerated_noise(tolerated_error, masked_variance)
-        axes.set_title(f"an error of {tolerated_error:g} needs noise of at least {least:.4g}")
-    return _finished(figure, axes, path)
+    curves = tuple(
+        Curve(name, mean_utility(grid, variance, n), height, family, limit=n / variance)
+        for family, (name, variance) in enumerate(variances.items())
+    )
+    if tolerated_error is None:
+        return showing.plot(NoiseMap(curves), path)
+    least = tolerated_noise(tolerated_error, masked_variance)
+    title = f"an error of {tolerated_error:g} needs noise of at least {least:.4g}"
+    return showing.plot(NoiseMap(curves, tolerated_error**-2, title=title), path)
 
 
 def plot_slope_map(
@@ -106,27 +149,13 @@ def plot_slope_map(
     -------
     matplotlib.figure.Figure
     """
-    figure, axes = new_figure(7, 5)
     grid = np.geomspace(*noise, 200)
     height = risk(grid, variance)
-    for value, colour in zip(r2, _colours(len(r2)), strict=True):
-        label = f"R² = {value:g}"
+    curves: list[Curve] = []
+    for family, value in enumerate(r2):
         plain, corrected = slope_utility(grid, value, n), corrected_slope_utility(grid, value, n)
-        axes.plot(plain, height, color=colour, linewidth=0.9, label=f"{label}, as it is")
-        axes.plot(corrected, height, color=colour, linewidth=2.2, label=f"{label}, corrected")
-    if marked is not None:
-        axes.axhline(float(risk(marked, variance)), color="grey", linestyle=":", linewidth=1)
-    return _finished(figure, axes, path)
-
-
-def _colours(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
-
-
-def _finished(figure: Any, axes: Any, path: str | Path | None) -> Any:
-    axes.set_yscale("log")
-    axes.set_xlabel("utility: 1 / mean squared error of the estimate")
-    axes.set_ylabel("risk: 1 / mean squared error of the intruder")
-    axes.legend()
-    save_secret(figure, path)
-    return figure
+        label = f"R² = {value:g}"
+        curves.append(Curve(f"{label}, as it is", plain, height, family))
+        curves.append(Curve(f"{label}, corrected", corrected, height, family, emphasised=True))
+    level = None if marked is None else float(risk(marked, variance))
+    return showing.plot(NoiseMap(tuple(curves), marked_risk=level), path)

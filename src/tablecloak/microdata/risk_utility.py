@@ -21,11 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.order import OrderWarning
-from tablecloak.render.plotting import new_figure, save_secret
 
 __all__ = ["RiskUtilityMap", "risk_utility_map"]
 
@@ -76,32 +76,7 @@ class RiskUtilityMap:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the map, with two standard errors each way; the frontier is connected."""
-        figure, axes = new_figure(7, 5)
-        table = self.table
-        axes.errorbar(
-            table["risk"],
-            table["utility"],
-            xerr=2 * table["risk_error"].fillna(0),
-            yerr=2 * table["utility_error"].fillna(0),
-            fmt="o",
-            color="#457b9d",
-            elinewidth=0.8,
-        )
-        on = table[table["frontier"]].sort_values("risk")
-        axes.plot(on["risk"], on["utility"], color="#d62828", linewidth=1, label="frontier")
-        for name, row in table.iterrows():
-            axes.annotate(
-                str(name),
-                (row["risk"], row["utility"]),
-                textcoords="offset points",
-                xytext=(5, 4),
-                fontsize=8,
-            )
-        axes.set_xlabel("risk")
-        axes.set_ylabel("utility")
-        axes.legend()
-        save_secret(figure, path)
-        return figure
+        return showing.plot(self, path)
 
 
 def risk_utility_map(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.covering import CoveringIntervals, covering_intervals
 from tablecloak.cta.precision import deviation, near_bound, shortfall
@@ -123,9 +124,7 @@ class AdjustedAudit:
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self.summary())}</p>{self.to_frame().head(20).to_html(index=False)}"
+        return showing.html(self)
 
 
 def audit(

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,6 @@ from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
-if TYPE_CHECKING:
-    from tablecloak.publish.release import AdjustedAudit
-
 __all__ = ["Finding", "internal_report"]
 
 COMPARED_CELLS = 5000
@@ -42,6 +39,12 @@ MOST_INTERVALS = 60
 Release = SuppressionPattern | Adjustment
 
 
+class Judged(Protocol):
+    """An audit of any release."""
+
+    def summary(self) -> str: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Finding:
     """One release with its audit and the history of its search.
@@ -49,12 +52,12 @@ class Finding:
     Parameters
     ----------
     release : SuppressionPattern or Adjustment
-    audit : Audit or AdjustedAudit or None
+    audit : Audit or audit of another release or None
     history : History or None
     """
 
     release: Release
-    audit: Audit | AdjustedAudit | None = None
+    audit: Judged | None = None
     history: History | None = None
 
 

@@ -32,6 +32,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 
+from tablecloak import showing
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.results import Result
@@ -179,9 +180,7 @@ class IntervalPattern(Result):
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self.summary())}</p>"
+        return showing.html(self)
 
 
 def publish_intervals(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.requirement import Requirement
@@ -137,7 +138,4 @@ class SuppressionPattern(Result):
         return " against real-valued intervals, not against whole numbers"
 
     def _repr_html_(self) -> str:
-        from tablecloak.render.heat_map import SUPPRESSION, for_notebook, suppression_squares
-
-        table, square = self.problem.table, suppression_squares(self.problem, self.statuses())
-        return for_notebook(self.summary(), table.keys, table.hierarchies, square, SUPPRESSION)
+        return showing.html(self)

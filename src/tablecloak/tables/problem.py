@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.tables.table import Table
 
@@ -232,10 +233,7 @@ class ProtectionProblem:
         return f"<ProtectionProblem: {self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from tablecloak.render.heat_map import SENSITIVITY, for_notebook, sensitivity_squares
-
-        table, square = self.table, sensitivity_squares(self)
-        return for_notebook(self.summary(), table.keys, table.hierarchies, square, SENSITIVITY)
+        return showing.html(self)
 
     # -- checks ---------------------------------------------------------------------------
 

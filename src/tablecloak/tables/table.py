@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array, csr_array, vstack
 
+from tablecloak import showing
 from tablecloak.errors import InputError, listed, plain
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Hierarchy
@@ -283,10 +284,7 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        head = self.to_frame().head(10)
-        return f"<p>{escape(self.summary())}</p>{head.to_html(index=False)}"
+        return showing.html(self)
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"

@@ -27,6 +27,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack
 
+from tablecloak import showing
 from tablecloak.cta.precision import exact_products
 from tablecloak.errors import InputError, ModelError, SolverError, VerificationError, listed
 from tablecloak.results import Result
@@ -196,13 +197,7 @@ class RoundedTable(Result):
         )
 
     def _repr_html_(self) -> str:
-        from tablecloak.render.heat_map import ADJUSTMENT, adjustment_squares, for_notebook
-
-        table, square = (
-            self.problem.table,
-            adjustment_squares(self.problem, self.values.astype(np.float64)),
-        )
-        return for_notebook(self.summary(), table.keys, table.hierarchies, square, ADJUSTMENT)
+        return showing.html(self)
 
 
 def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: str) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.errors import InputError
 from tablecloak.suppression.audit.attack import (
     Attack,
@@ -287,17 +288,13 @@ class Audit:
         -------
         matplotlib.figure.Figure
         """
-        from tablecloak.suppression.audit.plot import plot_protection
-
-        return plot_protection(self, path)
+        return showing.plot(self, path)
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self.summary())}</p>{self.to_frame().head(20).to_html(index=False)}"
+        return showing.html(self)
 
 
 def audit_pattern(

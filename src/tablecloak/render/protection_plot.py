@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tablecloak import showing
 from tablecloak.render.plotting import new_figure, save_secret
-
-if TYPE_CHECKING:
-    from tablecloak.suppression.audit.audit import Audit
+from tablecloak.suppression.audit.audit import Audit
 
 __all__ = ["plot_protection"]
 
 COLOURS = {"protected": "#2a9d8f", "attackable": "#d62828", "undecided": "#f4a261"}
 
 
-def plot_protection(found: Audit, path: str | Path | None) -> Any:
-    """Draw achieved against required protection on logarithmic axes; on the line is just enough."""
-    frame = found.to_frame()
+@showing.plot.register
+def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
+    """Draw achieved against required protection on logarithmic axes.
+
+    Points on the diagonal meet the requirement exactly.
+    """
+    frame = audit.to_frame()
     figure, axes = new_figure(6, 5)
     required = frame["required_width"].to_numpy(dtype=float)
     achieved = (frame["reached_upper"] - frame["reached_lower"]).to_numpy(dtype=float)
@@ -38,7 +41,7 @@ def plot_protection(found: Audit, path: str | Path | None) -> Any:
     axes.plot(ends, ends, color="black", linewidth=0.8)
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     axes.set_xlabel("required width of the intruder's interval")
-    axes.set_ylabel("exact width" if found.exact else "width proved so far (at least)")
+    axes.set_ylabel("exact width" if audit.exact else "width proved so far (at least)")
     axes.set_title("Internal: audit of a suppression pattern")
     axes.legend()
     save_secret(figure, path)

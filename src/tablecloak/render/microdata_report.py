@@ -1,4 +1,4 @@
-"""A page on one release: what was done, what it costs the analyst, what an intruder can do."""
+"""A page on a release of microdata: what was done, and what analysts and intruders can do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,79 @@
+"""How things are shown: results ask here, and drawings register here.
+
+Results and tables know nothing of drawing. Their `_repr_html_` and `plot` call these functions;
+the modules of `tablecloak.render` register how each kind of thing is drawn::
+
+    @showing.html.register
+    def _(pattern: SuppressionPattern) -> str: ...
+
+The drawings are loaded when something is shown for the first time.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import singledispatch
+from html import escape
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from tablecloak.errors import InputError
+
+__all__ = ["Hook", "html", "page", "plot"]
+
+DRAWINGS = "tablecloak.render.drawings"
+"""Module that registers all drawings of the package. Named, not imported: it lies above."""
+
+FIRST_ROWS = 20
+"""Rows of a frame that a notebook shows of results without a drawing of their own."""
+
+T = TypeVar("T")
+
+
+class Hook(Generic[T]):
+    """A function that knows how to show things by their class.
+
+    Parameters
+    ----------
+    default : callable
+        Shows what nobody has registered for.
+    """
+
+    def __init__(self, default: Callable[..., T]) -> None:
+        self._by_class = singledispatch(default)
+
+    def register(self, drawing: Callable[..., T]) -> Callable[..., T]:
+        """Add a drawing for the class that its first parameter is annotated with."""
+        self._by_class.register(drawing)
+        return drawing
+
+    def __call__(self, shown: object, *arguments: Any) -> T:
+        """Show it."""
+        importlib.import_module(DRAWINGS)
+        return self._by_class(shown, *arguments)
+
+
+def _summary_and_first_rows(shown: Any) -> str:
+    text = f"<p>{escape(shown.summary())}</p>"
+    if hasattr(shown, "to_frame"):
+        text += shown.to_frame().head(FIRST_ROWS).to_html(index=False)
+    return text
+
+
+def _no_picture(shown: object, path: str | Path | None = None) -> Any:
+    raise InputError(f"There is no picture of {type(shown).__name__!r}.")
+
+
+def _no_page(shown: object) -> Any:
+    raise InputError(f"There is no page on {type(shown).__name__!r}.")
+
+
+html: Hook[str] = Hook(_summary_and_first_rows)
+"""Return how a notebook shows a thing. Secret, as the thing itself."""
+
+plot: Hook[Any] = Hook(_no_picture)
+"""Return a figure of matplotlib; with a path, also write it, readable by its owner alone."""
+
+page: Hook[Any] = Hook(_no_page)
+"""Return a page that can be written: one HTML file for those who decide."""

@@ -21,7 +21,7 @@ from tablecloak.microdata import (
     TargetedSwapping,
 )
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.swapping import _Table
+from tablecloak.microdata.methods.swapping import _Table
 
 SIZES = (3, 4, 5, 2, 2, 2, 3, 2)
 

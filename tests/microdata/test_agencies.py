@@ -22,7 +22,7 @@ from scipy.stats import f as f_distribution
 
 import tablecloak as tc
 from tablecloak.microdata.agencies import Study, make_certificate, read_study, take_part
-from tablecloak.microdata.secure_regression import Agency, records, secure_regression
+from tablecloak.microdata.agencies.secure_regression import Agency, records, secure_regression
 
 NAMES = ["north", "east", "south"]
 

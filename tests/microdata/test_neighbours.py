@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling
+from tablecloak.microdata.methods.neighbours import LegacySampler, NeighbourhoodSampling
 
 COLUMNS = ["age", "sex", "wkswrkd", "ms", "phd", "wageinc"]
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import tablecloak as tc
-from tablecloak.microdata import noise as nz
+from tablecloak.microdata.methods import noise as nz
 
 PRINTED, EXACT = 18.6**2, 17.5**2 + 13.3**2 - 2 * 8.3**2
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.microdata.pram import (
+from tablecloak.microdata.methods.pram import (
     ClassicalPRAM,
     GuaranteedPRAM,
     correct_match_probability,
@@ -19,7 +19,7 @@ from tablecloak.microdata.pram import (
     retention,
     unbiased_frequencies,
 )
-from tablecloak.microdata.swapping import DataSwapping
+from tablecloak.microdata.methods.swapping import DataSwapping
 
 
 @pytest.mark.parametrize(

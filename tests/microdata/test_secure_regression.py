@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 import tablecloak as tc
-from tablecloak.microdata.secure_regression import (
+from tablecloak.microdata.agencies.secure_regression import (
     Agency,
     FixedPoint,
     Ring,

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
-from tablecloak.microdata.swapping import DataSwapping, sweep
+from tablecloak.microdata.methods.swapping import DataSwapping, sweep
+from tablecloak.microdata.utility.frontier import best_below, frontier
 
 CODES = ["000", "000", "000", "010", "011", "100", "101", "111", "111", "200", "210", "211"]
 

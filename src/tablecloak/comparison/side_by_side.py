@@ -26,8 +26,8 @@ from tablecloak.cta.preserve import Mean, Regression
 from tablecloak.cta.risk import Guesses, Knowledge
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
-from tablecloak.microdata.frontier import frontier
-from tablecloak.microdata.risk_utility import RiskUtilityMap
+from tablecloak.microdata.utility.frontier import frontier
+from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 

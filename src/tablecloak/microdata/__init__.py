@@ -4,9 +4,35 @@ Each method is an object with its parameters; ``protect(frame, seed=...)`` retur
 the protected frame and a report.
 """
 
-from tablecloak.microdata.frontier import best_below, frontier
+from tablecloak.microdata.agencies.secure_regression import (
+    Agency,
+    FixedPoint,
+    Ring,
+    SecureRegression,
+    secure_regression,
+    secure_sum,
+)
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
-from tablecloak.microdata.measures import (
+from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
+from tablecloak.microdata.methods.neighbours import (
+    LegacySampler,
+    NeighbourhoodSampling,
+    NeighbourRelease,
+)
+from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
+from tablecloak.microdata.methods.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
+from tablecloak.microdata.methods.swapping import (
+    DataSwapping,
+    SwapCandidates,
+    SwapRelease,
+    SwapReport,
+    sweep,
+)
+from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
+from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
+from tablecloak.microdata.order import OrderWarning, in_random_order
+from tablecloak.microdata.utility.frontier import best_below, frontier
+from tablecloak.microdata.utility.measures import (
     KeyRisk,
     correlations_compared,
     information_loss,
@@ -17,30 +43,8 @@ from tablecloak.microdata.measures import (
     regression_compared,
     special_uniques,
 )
-from tablecloak.microdata.microaggregation import Microaggregation, MicroaggregationRelease
-from tablecloak.microdata.neighbours import LegacySampler, NeighbourhoodSampling, NeighbourRelease
-from tablecloak.microdata.noise import CovarianceNoise, NoiseRelease
-from tablecloak.microdata.noise_maps import plot_mean_map, plot_slope_map
-from tablecloak.microdata.order import OrderWarning, in_random_order
-from tablecloak.microdata.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
-from tablecloak.microdata.risk_utility import RiskUtilityMap, risk_utility_map
-from tablecloak.microdata.secure_regression import (
-    Agency,
-    FixedPoint,
-    Ring,
-    SecureRegression,
-    secure_regression,
-    secure_sum,
-)
-from tablecloak.microdata.swapping import (
-    DataSwapping,
-    SwapCandidates,
-    SwapRelease,
-    SwapReport,
-    sweep,
-)
-from tablecloak.microdata.targeted import TargetedSwapping, TargetedSwapRelease
-from tablecloak.microdata.topcoding import TopcodedRelease, Topcoding
+from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_map
+from tablecloak.microdata.utility.risk_utility import RiskUtilityMap, risk_utility_map
 
 __all__ = [
     "Agency",

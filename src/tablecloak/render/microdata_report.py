@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.measures import (
+from tablecloak.microdata.utility.measures import (
     correlations_compared,
     interval_disclosure,
     key_risk,

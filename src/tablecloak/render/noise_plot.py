@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak import showing
-from tablecloak.microdata.noise_maps import Curve, NoiseMap
+from tablecloak.microdata.utility.noise_maps import Curve, NoiseMap
 from tablecloak.render.plotting import new_figure, save_secret
 
 __all__ = ["plot_noise"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak import showing
-from tablecloak.microdata.risk_utility import RiskUtilityMap
+from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
 from tablecloak.render.plotting import new_figure, save_secret
 
 __all__ = ["plot_risk_utility"]

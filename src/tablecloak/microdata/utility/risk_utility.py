@@ -24,8 +24,8 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
-from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.order import OrderWarning
+from tablecloak.microdata.utility.frontier import best_below, frontier
 
 __all__ = ["RiskUtilityMap", "risk_utility_map"]
 

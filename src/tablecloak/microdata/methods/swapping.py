@@ -27,9 +27,9 @@ import pandas as pd
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import CodedRecords, columns_of, taken_from
-from tablecloak.microdata.frontier import best_below, frontier
 from tablecloak.microdata.loglinear import LogLinearModel
 from tablecloak.microdata.order import warn_of_order
+from tablecloak.microdata.utility.frontier import best_below, frontier
 
 __all__ = ["DataSwapping", "SwapCandidates", "SwapRelease", "SwapReport", "sweep"]
 

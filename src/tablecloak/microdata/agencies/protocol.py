@@ -38,7 +38,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from tablecloak.errors import InputError, SolverError
-from tablecloak.microdata.secure_regression import (
+from tablecloak.microdata.agencies.secure_regression import (
     LEAST_AGENCIES,
     Agency,
     FixedPoint,
@@ -118,7 +118,7 @@ class Study(BaseModel):
     shares : int, default=2
         Into how many shares each number is split. With two or more, and four agencies or more,
         no two agencies who collude learn the number of a third: see
-        `tablecloak.microdata.secure_regression.routes`.
+        `tablecloak.microdata.agencies.secure_regression.routes`.
     modulus_bits, fraction_bits : int, default=128, 32
     timeout : float, default=120
         Seconds after which a silent agency is given up.

@@ -1,0 +1,1 @@
+"""Methods that protect records: one class each, with its parameters and its release."""

@@ -1,0 +1,1 @@
+"""What a release of records is worth, and what it tells: measures and risk-utility maps."""

@@ -200,13 +200,7 @@ def attack_adjustment(
     low = np.where((low > published) & (low <= published + noise), published, low)
     high = np.where((high < published) & (high >= published - noise), published, high)
     backwards = ProtectionProblem(
-        table=replace(
-            problem.table,
-            values=published,
-            decimals=None,
-            right_hand_side=problem.table.right_hand_side,
-            integer=None,
-        ),
+        table=problem.table.with_values(published),
         # Of a cell without a level the intruder knows no distance that it must have moved.
         status=np.where(
             sensitive & (below <= 0) & (above <= 0), CellStatus.SAFE.value, problem.status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 
 from tablecloak import showing
 from tablecloak.errors import InputError, listed, plain
+from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, CANCELLATION, added_up, is_off
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -25,16 +26,11 @@ __all__ = ["Table", "link"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
 
-ADDITIVITY_TOLERANCE = 1e-9
-"""Largest accepted error of a relation, as a share of the sum of its absolute values.
-
-Sums of 10^6 binary numbers are off by some 1e-11 of that sum at most, while a figure that
-is really wrong in a published table is wrong by 1e-8 of it or more.
-"""
-
-
 MOST_DECLARED = 15
 """Digits that a double can hold."""
+
+DECLARED_DUST = 1e-6
+"""Distance from a declared decimal number, in units of its last digit, that is always dust."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +198,39 @@ class Table:
             decimals=decimals,
         )
 
+    def with_values(self, values: npt.ArrayLike) -> Table:
+        """Return the table with other values of its cells, such as adjusted ones.
+
+        Parameters
+        ----------
+        values : array_like of float, shape (n_cells,)
+            They keep the relations up to the dust of binary sums of either table.
+
+        Returns
+        -------
+        Table
+            Without contributions and declared decimals.
+
+        Raises
+        ------
+        InputError
+            If a relation does not hold, or a value is not finite.
+        """
+        new: Floats = np.asarray(values, dtype=np.float64)
+        side = self.right_hand_side
+        if new.shape == self.values.shape and np.all(np.isfinite(new)):
+            bad = is_off(self.relations, new, side, self.tolerance, reference=self.values)
+            side = np.where(bad, side, self.relations @ new)
+        return replace(
+            self,
+            values=new,
+            right_hand_side=side,
+            integer=None,
+            contributions=None,
+            holdings=None,
+            decimals=None,
+        )
+
     # -- what it says ---------------------------------------------------------------------
 
     @property
@@ -315,7 +344,8 @@ def link(*tables: Table) -> Table:
     stacked = pd.concat([_completed_keys(table, names, hierarchies) for table in tables])
     first, cell_of_row = _number_rows(stacked)
     values = np.concatenate([table.values for table in tables])
-    _check_same_values(stacked, values, first, cell_of_row)
+    added = np.concatenate([added_up(table.relations, table.values) for table in tables])
+    _check_same_values(stacked, values, first, cell_of_row, CANCELLATION * added)
     offsets = np.cumsum([0, *(table.n_cells for table in tables)])
     relations, right_hand_side = _stack_relations(tables, cell_of_row, offsets, len(first))
     merged: dict[str, Contributions | None] = {}
@@ -475,7 +505,8 @@ def _in_decimals(table: Table) -> Floats:
             f"{decimals!r}."
         )
     values: Floats = np.round(table.values, decimals)
-    accepted = np.maximum(ADDITIVITY_TOLERANCE * np.abs(values), table.tolerance)
+    dust = np.maximum(ADDITIVITY_TOLERANCE * np.abs(values), DECLARED_DUST * 10.0**-decimals)
+    accepted = np.maximum(dust, table.tolerance)
     off = np.flatnonzero(np.abs(values - table.values) > np.minimum(accepted, 10.0**-decimals / 4))
     if len(off):
         raise InputError(
@@ -511,13 +542,12 @@ def _check_unique(table: Table) -> None:
 
 
 def _check_additive(table: Table) -> None:
-    residual = table.relations @ table.values - table.right_hand_side
-    scale = abs(table.relations) @ np.abs(table.values) + np.abs(table.right_hand_side)
-    accepted = np.maximum(ADDITIVITY_TOLERANCE * scale, table.tolerance)
-    bad = np.flatnonzero(np.abs(residual) > accepted)
+    given = table.relations, table.values, table.right_hand_side
+    bad = np.flatnonzero(is_off(*given, table.tolerance))
     if not len(bad):
         return
-    worst = int(bad[np.argmax(np.abs(residual[bad]) - accepted[bad])])
+    residual = table.relations @ table.values - table.right_hand_side
+    worst = int(bad[np.argmax(np.abs(residual[bad]))])
     raise InputError(
         f"The table is not additive: relation {worst}, {table.describe_relation(worst)}, is off "
         f"by {residual[worst]:g} (parts minus total; {len(bad)} of {table.n_relations} relations "
@@ -567,14 +597,18 @@ def _number_rows(keys: pd.DataFrame) -> tuple[Integers, Integers]:
 
 
 def _check_same_values(
-    keys: pd.DataFrame, values: Floats, first: Integers, number: Integers
+    keys: pd.DataFrame,
+    values: Floats,
+    first: Integers,
+    number: Integers,
+    dust: Floats | float = 0.0,
 ) -> None:
     expected = values[first][number]
     scale = np.maximum(np.abs(values), np.abs(expected))
     # Values that are no numbers are reported elsewhere, with a message of their own.
     known = np.isfinite(values) & np.isfinite(expected)
     difference = np.abs(np.subtract(values, expected, where=known, out=np.zeros_like(values)))
-    conflict = np.flatnonzero(difference > ADDITIVITY_TOLERANCE * scale)
+    conflict = np.flatnonzero(difference > np.maximum(ADDITIVITY_TOLERANCE * scale, dust))
     if len(conflict):
         row = int(conflict[0])
         raise InputError(

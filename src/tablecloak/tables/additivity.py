@@ -1,0 +1,92 @@
+"""By how much a relation may be off: what binary numbers leave of sums of decimal ones.
+
+A sum is off by some share of the terms that were added up, not of what they come to: 0.1 + 0.2 -
+0.3 is 5.55e-17. Where contributions cancel, the terms of a relation may all be such dust.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+__all__ = ["ADDITIVITY_TOLERANCE", "CANCELLATION", "added_up", "is_off"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+ADDITIVITY_TOLERANCE = 1e-9
+"""Largest accepted error of a relation, as a share of the sum of its absolute values.
+
+Sums of 10^6 binary numbers are off by some 1e-11 of that sum at most, while a figure that
+is really wrong in a published table is wrong by 1e-8 of it or more.
+"""
+
+CANCELLATION = 1e-13
+"""Largest accepted error of a relation, as a share of all that was added up for its terms.
+
+The roundings of 10^6 additions come to about a thousand units in the last place. A wrong last digit
+is more than that, where the terms that cancel have no more than 12 digits.
+"""
+
+MOST_LEVELS = 50
+"""Levels of totals above one another that are followed at most."""
+
+
+def is_off(
+    relations: csr_array,
+    values: Floats,
+    right_hand_side: Floats,
+    tolerance: float = 0.0,
+    reference: Floats | None = None,
+) -> Flags:
+    """Find the relations that do not hold.
+
+    Parameters
+    ----------
+    relations : scipy.sparse.csr_array of shape (n_relations, n_cells)
+        A, with -1 for totals and +1 for their parts.
+    values : numpy.ndarray of float, shape (n_cells,)
+        a
+    right_hand_side : numpy.ndarray of float, shape (n_relations,)
+        b
+    tolerance : float, default=0
+        Absolute error that is accepted anyway.
+    reference : numpy.ndarray of float, shape (n_cells,), optional
+        Values of the table whose sums left the dust in the right-hand side; by default `values`.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n_relations,)
+        Whether |A a - b| is more than the dust of what was added up.
+    """
+    size = abs(relations)
+    off = np.abs(relations @ values - right_hand_side)
+    scale = size @ np.abs(values) + np.abs(right_hand_side)
+    bad: Flags = off > np.maximum(ADDITIVITY_TOLERANCE * scale, tolerance)
+    if np.any(bad):
+        added = added_up(relations, values if reference is None else reference)
+        bad &= off > CANCELLATION * (size @ added)
+    return bad
+
+
+def added_up(relations: csr_array, values: Floats) -> Floats:
+    """Sum of the absolute values of all that was added up for each cell, shape (n_cells,).
+
+    That of the parts of a total, of their parts, and so on; never more than all cells together, so
+    that relations in a circle cannot make it grow.
+    """
+    size = np.abs(values)
+    most = float(size.sum())
+    totals = relations.indices[relations.data < 0]
+    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))[relations.data < 0]
+    per_total = -relations.data[relations.data < 0]
+    parts = relations.maximum(csr_array(relations.shape))
+    for _ in range(MOST_LEVELS):
+        grown = size.copy()
+        np.maximum.at(grown, totals, (parts @ size)[row] / per_total)
+        grown = np.minimum(grown, most)
+        if np.array_equal(grown, size):
+            break
+        size = grown
+    return size

@@ -17,7 +17,7 @@ _HOME = {
     "Audit": "suppression.audit.audit",
     "CellStatus": "tables.problem",
     "Comparison": "comparison",
-    "Covariance": "cta.preserve",
+    "Covariance": "cta.statistics.covariance",
     "CoveringIntervals": "cta.covering",
     "Dimension": "tables.dimensions",
     "Dominance": "tables.sensitivity",
@@ -25,23 +25,23 @@ _HOME = {
     "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
     "Manual": "tables.sensitivity",
-    "Mean": "cta.preserve",
+    "Mean": "cta.statistics.mean",
     "MinimumFrequency": "tables.sensitivity",
     "ModelError": "errors",
     "PPercent": "tables.sensitivity",
     "PriorPosterior": "tables.sensitivity",
     "ProtectionProblem": "tables.problem",
-    "Regression": "cta.preserve",
+    "Regression": "cta.statistics.regression",
     "Request": "tables.sensitivity",
     "Requirement": "suppression.requirement",
-    "Slope": "cta.preserve",
+    "Slope": "cta.statistics.slope",
     "SmallCountTable": "cta.rounding.small_counts",
     "SolverError": "errors",
     "SuppressionPattern": "suppression.pattern",
     "Table": "tables.table",
     "TablecloakError": "errors",
     "TablecloakWarning": "errors",
-    "Variance": "cta.preserve",
+    "Variance": "cta.statistics.variance",
     "Verdict": "suppression.audit.audit",
     "VerificationError": "errors",
     "WeightRule": "tables.problem",
@@ -78,11 +78,6 @@ if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment as Adjustment
     from tablecloak.cta.covering import CoveringIntervals as CoveringIntervals
     from tablecloak.cta.covering import covering_intervals as covering_intervals
-    from tablecloak.cta.preserve import Covariance as Covariance
-    from tablecloak.cta.preserve import Mean as Mean
-    from tablecloak.cta.preserve import Regression as Regression
-    from tablecloak.cta.preserve import Slope as Slope
-    from tablecloak.cta.preserve import Variance as Variance
     from tablecloak.cta.preserve import each as each
     from tablecloak.cta.risk import AdjustmentRisk as AdjustmentRisk
     from tablecloak.cta.risk import attack_adjustment as attack_adjustment
@@ -90,6 +85,11 @@ if TYPE_CHECKING:
     from tablecloak.cta.rounding.controlled import controlled_rounding as controlled_rounding
     from tablecloak.cta.rounding.small_counts import SmallCountTable as SmallCountTable
     from tablecloak.cta.rounding.small_counts import small_count_rounding as small_count_rounding
+    from tablecloak.cta.statistics.covariance import Covariance as Covariance
+    from tablecloak.cta.statistics.mean import Mean as Mean
+    from tablecloak.cta.statistics.regression import Regression as Regression
+    from tablecloak.cta.statistics.slope import Slope as Slope
+    from tablecloak.cta.statistics.variance import Variance as Variance
     from tablecloak.cta.together import adjust_together as adjust_together
     from tablecloak.errors import InputError as InputError
     from tablecloak.errors import ModelError as ModelError

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.preserve import moments
+from tablecloak.cta.moments import moments
 from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
 from tablecloak.cta.rounding.controlled import RoundedTable
 from tablecloak.errors import InputError

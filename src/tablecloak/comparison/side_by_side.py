@@ -22,8 +22,9 @@ from tablecloak.comparison.measures import (
     utility,
 )
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.preserve import Mean, Regression
 from tablecloak.cta.risk import Guesses, Knowledge
+from tablecloak.cta.statistics.mean import Mean
+from tablecloak.cta.statistics.regression import Regression
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.utility.frontier import frontier

@@ -6,14 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.additive import additive_changes, is_near_whole, published_values, whole_changes
 from tablecloak.cta.adjustment import Adjustment, DistanceBound
+from tablecloak.cta.distances.distance import DISTANCES, names_with
 from tablecloak.cta.formulation import AdjustmentModel, room_of
+from tablecloak.cta.moments import moments
 from tablecloak.cta.parts import PartsBound, adjust_parts, parts_of
 from tablecloak.cta.precision import (
     check_required,
@@ -22,25 +24,19 @@ from tablecloak.cta.precision import (
     last_digit,
     last_unit,
 )
-from tablecloak.cta.preserve import (
-    Preserve,
-    PreservedRow,
-    PreservedVariance,
-    Variance,
-    moments,
-    parse,
-)
-from tablecloak.cta.question import Distance, Question, finite_room
+from tablecloak.cta.preserve import parse
+from tablecloak.cta.question import Question, finite_room
 from tablecloak.cta.repair import Repair, find_repair
 from tablecloak.cta.search.directions import DirectionSearch
 from tablecloak.cta.squares import SquaresBound, SquaresModel, minimise_squares
+from tablecloak.cta.statistics.statistic import Condition, PreservedRow, Statistic
+from tablecloak.cta.statistics.variance import PreservedVariance, Variance
 from tablecloak.errors import (
     InputError,
     ModelError,
     SolverError,
     TablecloakError,
     listed,
-    suggestion,
 )
 from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.highs import LinearSolver, find_infeasibility
@@ -84,8 +80,8 @@ def adjust(
     problem: ProtectionProblem,
     *,
     weights: WeightRule | str | npt.ArrayLike = WeightRule.RELATIVE,
-    distance: Distance = "L1",
-    preserve: Sequence[Preserve | str] = (),
+    distance: str = "L1",
+    preserve: Sequence[Statistic | str] = (),
     sensitive_limit: float | None = None,
     directions: Directions = "search",
     integer: bool | None = None,
@@ -112,7 +108,7 @@ def adjust(
           w_i |z_i|, on which the bound says nothing.
 
         The last two give fractional values.
-    preserve : sequence of Preserve or str, default=()
+    preserve : sequence of Statistic or str, default=()
         Statistics to keep, such as ``[Mean("all"), Regression("sensitive")]`` or
         ``["mean:all", "regression"]``.
     sensitive_limit : float, optional
@@ -192,8 +188,8 @@ class _Choices:
     """What the caller of `adjust` asked for."""
 
     weights: WeightRule | str | npt.ArrayLike
-    distance: Distance
-    preserve: Sequence[Preserve | str]
+    distance: str
+    preserve: Sequence[Statistic | str]
     sensitive_limit: float | None
     directions: Directions
     integer: bool | None
@@ -252,7 +248,9 @@ def _decimals(problem: ProtectionProblem, chosen: _Choices, has_variance: bool) 
     """Last digit of the adjusted values; None for real numbers."""
     if chosen.integer:
         return 0
-    if chosen.integer is False or chosen.distance != "L1" or has_variance:
+    if chosen.integer is False or has_variance:
+        return None
+    if not DISTANCES[chosen.distance].has_whole_numbers:
         return None
     return last_digit(problem.table)
 
@@ -280,7 +278,7 @@ def _is_in_last_digits(problem: ProtectionProblem, chosen: _Choices, decimals: i
 def _adjust_in(
     problem: ProtectionProblem,
     chosen: _Choices,
-    statistics: list[Preserve],
+    statistics: list[Statistic],
     decimals: int | None,
     deadline: float,
 ) -> Adjustment:
@@ -289,9 +287,9 @@ def _adjust_in(
     work = problem if decimals is None else in_last_digits(problem, decimals)
     whole = decimals is not None
     rows = [row for statistic in statistics for row in statistic.rows(work, integer=whole)]
-    kept: list[PreservedRow | PreservedVariance] = [
+    kept: list[PreservedRow | Condition] = [
         *rows,
-        *(entry.kept(problem) for entry in statistics if isinstance(entry, Variance)),
+        *(condition for entry in statistics for condition in entry.conditions(problem)),
     ]
     question = Question.of(
         problem,
@@ -333,14 +331,14 @@ def _adjust_in(
 
 
 def _answered(
-    question: Question, chosen: _Choices, statistics: list[Preserve], deadline: float
+    question: Question, chosen: _Choices, statistics: list[Statistic], deadline: float
 ) -> Answer | None:
     """Answer a question, in parts if there are any; None if nothing has to change."""
     problem = question.problem
     kept = all(abs(row.target) <= row.slack for row in question.preserved)
     if not problem.n_sensitive and kept:
         return None
-    if _are_free(chosen.directions) and question.distance != "Linf" and not statistics:
+    if _are_free(chosen.directions) and DISTANCES[question.distance].adds_up and not statistics:
         part = parts_of(problem, question.room)
         if len(np.unique(part[problem.sensitive & (part >= 0)])) > 1:
             return _answered_in_parts(question, chosen, part, deadline)
@@ -348,7 +346,7 @@ def _answered(
 
 
 def _answer(
-    question: Question, chosen: _Choices, statistics: Sequence[Preserve], deadline: float
+    question: Question, chosen: _Choices, statistics: Sequence[Statistic], deadline: float
 ) -> Answer:
     started = time.monotonic()
     distance, directions = question.distance, chosen.directions
@@ -447,11 +445,11 @@ def _check(problem: ProtectionProblem, chosen: _Choices, variance: list[Variance
     """Refuse what does not go together."""
     distance, integer = chosen.distance, chosen.integer
     sensitive_limit = chosen.sensitive_limit
-    known = get_args(Distance)
-    if distance not in known:
-        raise InputError(f"`distance` is {distance!r}.{suggestion(str(distance), known)}")
-    if distance != "L1" and integer:
-        raise InputError("Whole numbers are offered for the distance L1 only.")
+    kind = DISTANCES[distance]
+    if integer and not kind.has_whole_numbers:
+        raise InputError(
+            f"Whole numbers are offered for the {names_with('has_whole_numbers')} only."
+        )
     if integer and not problem.table.integer:
         raise InputError("`integer` asks for whole numbers, but the true values are not whole.")
     if sensitive_limit is not None and not sensitive_limit >= 1:
@@ -463,9 +461,10 @@ def _check(problem: ProtectionProblem, chosen: _Choices, variance: list[Variance
             "A variance cannot be preserved in whole numbers. Leave out `integer`, or preserve "
             "the slope instead."
         )
-    if variance and distance != "L1":
+    if variance and not kind.keeps_conditions:
         raise InputError(
-            "A variance is preserved with the distance L1 only; the slope with all of them."
+            f"A variance is preserved with the {names_with('keeps_conditions')} only; the slope "
+            f"with all of them."
         )
 
 

@@ -9,7 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.formulation import AdjustmentModel, Room
+from tablecloak.cta.moments import Moments, moments
 from tablecloak.cta.parts import PartsBound
 from tablecloak.cta.precision import (
     LEVEL_SHARE,
@@ -20,15 +22,10 @@ from tablecloak.cta.precision import (
     near_bound,
     shortfall,
 )
-from tablecloak.cta.preserve import (
-    Moments,
-    PreservedRow,
-    PreservedVariance,
-    moments,
-    select,
-)
-from tablecloak.cta.question import Distance, Question
+from tablecloak.cta.question import Question
 from tablecloak.cta.squares import SquaresBound
+from tablecloak.cta.statistics.statistic import Condition, PreservedRow
+from tablecloak.cta.subsets import select
 from tablecloak.errors import VerificationError, listed
 from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
@@ -123,7 +120,7 @@ class DistanceBound:
             question.room,
             question.preserved,
             free=self.directions is None,
-            maximum=question.distance == "Linf",
+            maximum=DISTANCES[question.distance].is_maximum,
             independent=self.independent,
         )
         if len(self.balance):
@@ -152,7 +149,7 @@ class Adjustment(Result):
         Cost of changing each cell by one unit.
     sensitive_limit : float or None
         Largest change of a sensitive cell, as a multiple of its level.
-    preserved : tuple of PreservedRow or PreservedVariance
+    preserved : tuple of PreservedRow or Condition
         Rows on changes in units of the last digit.
     bound_certificate : DistanceBound, SquaresBound, PartsBound or None
         None if the bound is 0, which holds since no weight is negative.
@@ -164,22 +161,22 @@ class Adjustment(Result):
     integer : bool
         Whether all values had to be such multiples: for decimals = 0, whole numbers.
     notes : tuple of str
-    distance : {"L1", "L2", "Linf"}, default="L1"
-        What was made as small as possible, after the protection levels.
+    distance : str, default="L1"
+        Name of the distance: what was made as small as possible, after the protection levels.
     """
 
     problem: ProtectionProblem
     values: Floats
     weights: Floats
     sensitive_limit: float | None
-    preserved: tuple[PreservedRow | PreservedVariance, ...]
+    preserved: tuple[PreservedRow | Condition, ...]
     bound_certificate: DistanceBound | SquaresBound | PartsBound | None
     bound: float
     seconds: float
     decimals: int | None
     integer: bool
     notes: tuple[str, ...] = field(default=())
-    distance: Distance = "L1"
+    distance: str = "L1"
 
     @property
     def changes(self) -> Floats:
@@ -198,7 +195,7 @@ class Adjustment(Result):
 
     @property
     def loss(self) -> float:
-        """Return sum w_i |z_i|; for L2 sum w_i z_i^2, for Linf max w_i |z_i|."""
+        """Return what the distance makes of the changes, such as sum w_i |z_i|."""
         return self._loss_of(np.abs(self.changes))
 
     @property
@@ -211,11 +208,7 @@ class Adjustment(Result):
         return self._loss_of(np.where(moves, least, 0.0))
 
     def _loss_of(self, z: Floats) -> float:
-        if self.distance == "L2":
-            return float(np.dot(self.weights, z**2))
-        if self.distance == "Linf":
-            return float(np.max(self.weights * z, initial=0.0))
-        return float(np.dot(self.weights, z))
+        return DISTANCES[self.distance]().loss(self.weights, z)
 
     def moments(self, subset: object = "sensitive") -> Moments:
         """Compare adjusted with original values over a subset of cells."""
@@ -267,7 +260,7 @@ class Adjustment(Result):
         changes = np.asarray(self._deviation.changes / self.unit, dtype=np.float64)
         proved = self.bound_certificate.verify(self.question, changes)
         # No weight is negative.
-        return max(proved * self.unit ** (2 if self.distance == "L2" else 1), 0.0)
+        return max(proved * self.unit ** DISTANCES[self.distance].power, 0.0)
 
     def verify(self) -> Measured:
         """Check table, levels, statistics and bound again; no solver is called.

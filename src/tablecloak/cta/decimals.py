@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.preserve import PreservedRow, PreservedVariance
+from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.errors import SolverError, VerificationError
 from tablecloak.solve.highs import LinearSolver, solve
 from tablecloak.solve.program import Program
@@ -116,9 +116,7 @@ def _without_dust(found: Adjustment) -> Adjustment:
     return rounded
 
 
-def _within(
-    kept: PreservedRow | PreservedVariance, half: float
-) -> PreservedRow | PreservedVariance:
+def _within(kept: PreservedRow | Condition, half: float) -> PreservedRow | Condition:
     return replace(kept, slack=max(kept.slack, half)) if isinstance(kept, PreservedRow) else kept
 
 

@@ -37,8 +37,8 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.precision import near_bound
-from tablecloak.cta.preserve import PreservedRow
 from tablecloak.cta.search.balance import BalanceRows
+from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import ModelError, listed
 from tablecloak.solve.independent import independent_rows
 from tablecloak.solve.program import Program, Scaling

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.formulation import Room, room_of
 from tablecloak.cta.precision import in_last_digits
-from tablecloak.cta.preserve import PreservedRow
+from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
-__all__ = ["Distance", "Question", "finite_room"]
+__all__ = ["Question", "finite_room"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Distance = Literal["L1", "L2", "Linf"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +32,15 @@ class Question:
     room : Room
         How far each cell may move, and how far sensitive ones must; finite.
     preserved : tuple of PreservedRow
-    distance : {"L1", "L2", "Linf"}
+    distance : str
+        Name of a distance.
     """
 
     problem: ProtectionProblem
     weights: Floats
     room: Room
     preserved: tuple[PreservedRow, ...]
-    distance: Distance
+    distance: str
 
     @classmethod
     def of(
@@ -52,7 +51,7 @@ class Question:
         weights: Floats,
         limit: float | None,
         preserved: Sequence[PreservedRow] = (),
-        distance: Distance = "L1",
+        distance: str = "L1",
     ) -> Question:
         """Ask in units of the last digit, or as it is if there is none.
 
@@ -66,7 +65,8 @@ class Question:
             Largest change of a sensitive cell as a multiple of its level.
         preserved : sequence of PreservedRow
             In units of the last digit.
-        distance : {"L1", "L2", "Linf"}
+        distance : str
+        Name of a distance.
 
         Raises
         ------

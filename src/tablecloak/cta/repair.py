@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.cta.formulation import Room
-from tablecloak.cta.preserve import PreservedRow
+from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.highs import solve

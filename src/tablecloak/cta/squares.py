@@ -25,9 +25,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.cta.formulation import Room, coupled_room, sensitive_groups
-from tablecloak.cta.preserve import PreservedRow
 from tablecloak.cta.question import Question
 from tablecloak.cta.search.turning import turn_around
+from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import VerificationError
 from tablecloak.solve.highs import solve_quadratic
 from tablecloak.solve.independent import independent_rows

@@ -14,7 +14,9 @@ from typing import Any
 
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.preserve import Covariance, Preserve, Subset
+from tablecloak.cta.statistics.covariance import Covariance
+from tablecloak.cta.statistics.statistic import Statistic
+from tablecloak.cta.subsets import Subset
 from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -25,7 +27,7 @@ def adjust_together(
     problems: Sequence[ProtectionProblem],
     *,
     covariance: Subset = "all",
-    preserve: Sequence[Preserve | str] = (),
+    preserve: Sequence[Statistic | str] = (),
     tolerance: float = 0.0,
     time_limit: float = 60.0,
     **options: Any,
@@ -38,7 +40,7 @@ def adjust_together(
         With the same cells in the same order, such as turnover and wages by region x industry.
     covariance : str, mapping, or array, default="all"
         Cells over which the covariance of each pair stays.
-    preserve : sequence of Preserve or str, default=()
+    preserve : sequence of Statistic or str, default=()
         Statistics to keep in each table. With "variance" or "slope" besides, the regression of
         one variable on another keeps its slope too.
     tolerance : float, default=0

@@ -1,0 +1,1 @@
+"""Distances between a true and an adjusted table, one class in one file each."""

@@ -1,0 +1,53 @@
+"""Moments of a set of values before and after an adjustment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Moments", "moments"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """How an adjusted set of values compares with the original.
+
+    Parameters
+    ----------
+    mean_shift : float
+        Mean of the changes.
+    slope : float
+        Slope of adjusted on original values, 1 + L(z).
+    correlation : float
+        Between original and adjusted values.
+    variance_ratio : float
+        Variance of the adjusted values over that of the original ones.
+    distribution_distance : float
+        Kolmogorov-Smirnov distance between the two empirical distributions.
+    """
+
+    mean_shift: float
+    slope: float
+    correlation: float
+    variance_ratio: float
+    distribution_distance: float
+
+
+def moments(original: Floats, adjusted: Floats) -> Moments:
+    """Compare two sets of values; NaN where the original values are all equal."""
+    if len(original) == 0:
+        return Moments(0.0, np.nan, np.nan, np.nan, np.nan)
+    a, x = original - original.mean(), adjusted - adjusted.mean()
+    var_a, var_x, cov = float(np.mean(a * a)), float(np.mean(x * x)), float(np.mean(a * x))
+    shift = float(np.mean(adjusted - original))
+    both = np.sort(np.concatenate([original, adjusted]))
+    below = [np.searchsorted(np.sort(part), both, side="right") for part in (original, adjusted)]
+    distance = float(np.max(np.abs(below[0] - below[1]))) / len(original)
+    if var_a == 0:
+        return Moments(shift, np.nan, np.nan, np.nan, distance)
+    correlation = cov / np.sqrt(var_a * var_x) if var_x > 0 else np.nan
+    return Moments(shift, cov / var_a, float(correlation), var_x / var_a, distance)

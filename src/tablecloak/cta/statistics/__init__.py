@@ -1,0 +1,1 @@
+"""Statistics that an adjustment preserves, one class in one file each."""

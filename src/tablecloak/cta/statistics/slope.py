@@ -1,0 +1,44 @@
+"""The slope of the adjusted on the original values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
+from tablecloak.cta.subsets import select
+from tablecloak.errors import ModelError
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Slope"]
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class Slope(Statistic):
+    """The slope of the adjusted on the original values is 1: L(z) = Cov(a, z) / Var(a) = 0."""
+
+    name: ClassVar[str] = "slope"
+
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        """Return one row with coefficients a_i - mean(a), scaled to at most 1.
+
+        Raises
+        ------
+        ModelError
+            If all values of the subset are equal, so that no slope is defined.
+        """
+        cells = select(problem, self.subset)
+        values = problem.table.values
+        centred = np.where(cells, values - values[cells].mean(), 0.0)
+        largest = float(np.abs(centred).max())
+        if largest == 0:
+            raise ModelError("Slope: all values of the subset are equal, so no slope is defined.")
+        spread = float(np.sum(centred**2)) / largest
+        # Changes in whole numbers cannot meet a row with fractional coefficients exactly; half
+        # a unit of one cell is what the published precision can express.
+        whole = 0.5 if integer else 0.0
+        slack = max(self.tolerance * spread, whole)
+        return [PreservedRow("slope", centred / largest, slack)]

@@ -1,0 +1,120 @@
+"""What a statistic is that an adjustment preserves: linear rows on the changes z = x - a.
+
+Each statistic is a sibling of the same shape: a subset of cells, a tolerance, and
+`rows(problem)`. All moments are taken over the cells of the subset.
+
+References
+----------
+.. [1] Cox, Kelly, Patil: Balancing quality and confidentiality for multivariate tabular data,
+   Privacy in Statistical Databases 2004.
+.. [2] Cox: Preserving confidentiality and quality of tabular data, 2003: L(y) = Cov(a, y) / Var(a),
+   Var(a + y) / Var(a) = 1 + 2 L(y) + Var(y) / Var(a).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from tablecloak.errors import InputError
+from tablecloak.registry import Registry
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["STATISTICS", "Condition", "PreservedRow", "Statistic"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Condition(ABC):
+    """A condition on an adjusted table that is no row of a program, such as on its variance."""
+
+    @abstractmethod
+    def error(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return how far the adjusted table lies beyond what is accepted, as a share."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreservedRow:
+    """|coefficients . z - target| <= slack.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    coefficients : numpy.ndarray of float, shape (n_cells,)
+        The largest absolute value is 1.
+    slack : float
+        Accepted distance of the sum from its target.
+    target : float, default=0
+    """
+
+    name: str
+    coefficients: Floats
+    slack: float
+    target: float = 0.0
+
+    def error(self, changes: npt.ArrayLike, values: Floats | None = None) -> float:
+        """Return by how much given changes break the row, as a share of the sum of its terms.
+
+        Parameters
+        ----------
+        changes : array of float, shape (n_cells,)
+        values : numpy.ndarray of float, shape (n_cells,), optional
+            Values whose rounding to doubles is excused.
+        """
+        terms = self.coefficients * np.asarray(changes, dtype=np.longdouble)
+        off = float(abs(terms.sum() - self.target) - self.slack)
+        if values is not None:
+            off -= float(np.dot(np.abs(self.coefficients), np.spacing(np.abs(values))))
+        size = float(np.abs(terms).sum()) + abs(self.target)
+        return off / size if off > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """Base class of all statistics.
+
+    Parameters
+    ----------
+    subset : str, mapping, or array, default="sensitive"
+        Cells over which the statistic is taken: ``"sensitive"``, ``"all"``, codes such as
+        ``{"region": "North"}`` (a list of codes is also accepted), a mask, or cell indices.
+    tolerance : float, default=0
+        Accepted change: of the mean as a share of it, of the slope as it is.
+    """
+
+    name: ClassVar[str]
+    is_named: ClassVar[bool] = True
+    """Whether a name and a subset say all that it needs, as in "mean:all"."""
+
+    subset: Annotated[Any, Field(description="Cells over which it is taken.")] = "sensitive"
+    tolerance: Annotated[float, Field(ge=0, description="Accepted change, as a share.")] = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.tolerance >= 0:
+            raise InputError(f"`tolerance` must be a number >= 0. Got {self.tolerance!r}.")
+
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        """Return the rows that preserve the statistic.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        integer : bool, default=False
+            Whether changes are whole numbers.
+        """
+        raise NotImplementedError
+
+    def conditions(self, problem: ProtectionProblem) -> list[Condition]:
+        """Return what rows cannot express and a search has to meet; by default nothing."""
+        del problem
+        return []
+
+
+STATISTICS: Registry[Statistic] = Registry("statistic", "tablecloak.cta.statistics")
+"""All statistics that an adjustment can preserve, by name."""

@@ -1,0 +1,97 @@
+"""The variance, which a search over slopes preserves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from tablecloak.cta.moments import moments
+from tablecloak.cta.statistics.slope import Slope
+from tablecloak.cta.statistics.statistic import STATISTICS, Condition, PreservedRow, Statistic
+from tablecloak.cta.subsets import select
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["PreservedVariance", "Variance"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class PreservedVariance(Condition):
+    """The variance over some cells stays, within a tolerance; checked as it is.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray of bool, shape (n_cells,)
+    tolerance : float
+        Accepted distance of the ratio of variances from 1.
+    """
+
+    cells: Flags
+    tolerance: float
+
+    def error(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return how far the ratio of variances lies beyond what is accepted, as a share."""
+        return max(abs(self.excess(problem, changes)) - self.tolerance, 0.0)
+
+    def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return Var(a + z) / Var(a) - 1."""
+        values = problem.table.values[self.cells]
+        return moments(values, values + changes[self.cells]).variance_ratio - 1
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class Variance(Statistic):
+    """The variance stays: 2 Cov(a, z) + Var(z) = 0.
+
+    The condition is quadratic in z, so that it is met by a search over L(z) = t: each t is a
+    linear row, and between one with too large and one with too small a variance lies the one
+    that is looked for.
+
+    Parameters
+    ----------
+    subset
+        As for the others.
+    tolerance : float, default=1e-4
+        Accepted distance of the ratio of variances from 1.
+    """
+
+    name: ClassVar[str] = "variance"
+
+    tolerance: Annotated[
+        float, Field(ge=0, description="Accepted distance of the ratio of variances from 1.")
+    ] = 1e-4
+
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        """Return no row: the condition is not linear."""
+        del problem, integer
+        return []
+
+    def conditions(self, problem: ProtectionProblem) -> list[Condition]:
+        """Return the condition itself."""
+        return [self.kept(problem)]
+
+    def kept(self, problem: ProtectionProblem) -> PreservedVariance:
+        """Return the condition itself, for checks."""
+        return PreservedVariance(select(problem, self.subset), self.tolerance)
+
+    def slope_row(self, problem: ProtectionProblem, shift: float) -> PreservedRow:
+        """Return the row L(z) = shift.
+
+        Raises
+        ------
+        ModelError
+            If all values of the subset are equal.
+        """
+        row = Slope(self.subset).rows(problem)[0]
+        cells = select(problem, self.subset)
+        values = problem.table.values[cells]
+        centred = values - values.mean()
+        target = shift * float(np.sum(centred**2)) / float(np.abs(centred).max())
+        return PreservedRow("variance", row.coefficients, 0.0, target)

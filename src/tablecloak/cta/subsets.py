@@ -1,0 +1,50 @@
+"""Subsets of the cells of a table, as callers name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Subset", "select"]
+
+Flags = npt.NDArray[np.bool_]
+
+Subset = str | Mapping[str, Any] | npt.ArrayLike
+"""``"sensitive"``, ``"all"``, codes such as ``{"region": "North"}``, a mask, or cell indices."""
+
+
+def select(problem: ProtectionProblem, subset: Subset) -> Flags:
+    """Return the mask of a subset.
+
+    Raises
+    ------
+    InputError
+        If the subset is empty or not understood.
+    """
+    n = problem.table.n_cells
+    if isinstance(subset, str):
+        named = {"sensitive": problem.sensitive, "all": np.ones(n, dtype=bool)}
+        if subset not in named:
+            raise InputError(f"`subset` is {subset!r}.{suggestion(subset, named)}")
+        mask = named[subset]
+    elif isinstance(subset, Mapping):
+        mask = np.ones(n, dtype=bool)
+        for name, codes in subset.items():
+            if name not in problem.table.keys.columns:
+                columns = map(str, problem.table.keys.columns)
+                raise InputError(f"`subset` names {name!r}.{suggestion(str(name), columns)}")
+            wanted = [codes] if isinstance(codes, str) else list(codes)
+            mask &= problem.table.keys[name].isin(wanted).to_numpy()
+    else:
+        array = np.asarray(subset)
+        mask = np.zeros(n, dtype=bool)
+        mask[array] = True
+    if not np.any(mask):
+        raise InputError(f"The subset {subset!r} has no cell.")
+    return mask

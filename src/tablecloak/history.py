@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
 
-__all__ = ["History"]
+from tablecloak.budget import Progress, Stopwatch
 
-Progress = Callable[[str, float, float, int], None]
+__all__ = ["History"]
 
 UNFINISHED = ("protecting",)
 """Stages whose loss is that of a part of the table so far."""
@@ -36,14 +34,14 @@ class History:
 
     def __init__(self, progress: Progress | None = None) -> None:
         self.progress = progress
-        self.started = time.monotonic()
+        self.watch = Stopwatch()
         self.steps: list[_Step] = []
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
         """Take note; a report that changes nothing takes no room."""
         last = self.steps[-1] if self.steps else None
         if last is None or (last.stage, last.loss, last.bound) != (stage, loss, bound):
-            self.steps.append(_Step(time.monotonic() - self.started, stage, loss, bound))
+            self.steps.append(_Step(self.watch.seconds, stage, loss, bound))
         if self.progress is not None:
             self.progress(stage, loss, bound, left)
 

@@ -11,6 +11,7 @@ from scipy.linalg import null_space
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
+import random_tables
 import tablecloak as tc
 from random_tables import optimum_by_enumeration
 from tablecloak.cta.adjustment import DistanceBound
@@ -200,3 +201,20 @@ def test_a_search_that_is_stopped_again_and_again_still_proves_what_it_claims(in
     )
     proved = proof.verify(question)
     assert proved >= model.loss(search.bound) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", [2, 11, 26])
+def test_a_proof_that_is_taken_up_node_by_node_fits_its_program_at_every_stop(seed):
+    """Also where rows were added but the bound stayed: the tree goes on growing."""
+    model = model_of(random_tables.random_problem(seed, shape=(3, 4, 4), n_sensitive=8))
+    search = DirectionSearch(model, time.monotonic() + 60)
+    search.start()
+    branching = search._branching = search._branch()
+    run, question = branching.run, Question(model.problem, model.weights, model.room, (), "L1")
+    branching.run = lambda _: run(60, node_limit=branching.processed + 1)
+    while branching.open:
+        search._prove(1.0)
+        if search.tree is not None:
+            proof = DistanceBound.from_model(search.proved, search.tree, np.empty(0))
+            assert proof.verify(question) >= model.loss(search.bound) * (1 - 1e-9)
+    assert search._added

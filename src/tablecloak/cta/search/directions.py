@@ -426,8 +426,10 @@ class DirectionSearch:
         result = self._branching.result()
         if len(result.x):
             self.fixed(self.model.directions(result.x))
-        if result.bound > self.bound and result.nodes:
-            self.bound, self.tree = result.bound, result.tree
+        # The tree goes on growing with the search: its rows must keep in step also where the bound
+        # has not risen.
+        if result.nodes and (result.bound > self.bound or self.tree is result.tree):
+            self.bound, self.tree = max(self.bound, result.bound), result.tree
             self.proved = self.tight.with_balance(np.concatenate([_NO_ROWS, *self._added]))
 
     def _branch(self) -> BranchSearch:

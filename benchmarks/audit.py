@@ -18,7 +18,7 @@ import numpy as np
 
 import tablecloak as tc
 from tablecloak.suppression.audit.attack import Attack, with_finite_bounds
-from tablecloak.suppression.requirement import needs_of
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.system import System
 from tables import TABLES
 

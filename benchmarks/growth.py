@@ -15,7 +15,7 @@ from enterprises import enterprises
 
 import tablecloak as tc
 from tablecloak.suppression.audit.attack import with_finite_bounds
-from tablecloak.suppression.requirement import needs_of
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.search.sequential import Strategy, protect_one_by_one
 from tablecloak.suppression.system import System
 

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 import tablecloak as tc
 from tablecloak.registry import Registry
+from tablecloak.suppression.audit.intruder import INTRUDERS
 
 
 class Spice:
@@ -101,3 +102,10 @@ def test_a_name_is_registered_once_and_a_guest_leaves_again(spices):
 
 def test_the_table_of_the_docs_lists_all(spices):
     assert "| `pepper` | `grains`, `colour` = 'black' | Hot. |" in spices.table()
+
+
+def test_fields_inherited_from_another_module_are_parameters():
+    kinds = {each.name: each for each in INTRUDERS.parameters("pairs")}
+    assert list(kinds) == ["together", "level", "everywhere"]
+    assert kinds["together"].default == 2
+    assert kinds["level"].help == "Who is meant."

@@ -23,7 +23,7 @@ import pkgutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -160,7 +160,9 @@ class Registry(Generic[T]):
     def parameters(self, name: str) -> list[Parameter]:
         """Return the parameters of a sibling, in the order of its constructor."""
         sibling = self[name]
-        hints = get_type_hints(sibling.__init__, include_extras=True)
+        # Annotations of inherited fields are to be read where the parent stands.
+        annotated = sibling if is_dataclass(sibling) else sibling.__init__
+        hints = get_type_hints(annotated, include_extras=True)
         found = []
         for each in inspect.signature(sibling).parameters.values():
             if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):

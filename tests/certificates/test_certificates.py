@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from tablecloak.certificates.file import write_certificate
 from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.requirement import needs_of
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool
 

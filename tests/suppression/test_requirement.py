@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.suppression.requirement import needs_of
+from tablecloak.suppression.needs import needs_of
 
 
 def two_by_two(values, **changes) -> tc.ProtectionProblem:

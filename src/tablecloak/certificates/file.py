@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from tablecloak.certificates.verifier import RefusedError, Relations, check_additive, read, verify
 from tablecloak.errors import VerificationError
 from tablecloak.storage import replacing
-from tablecloak.suppression.audit.intruders import Knowledge
+from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.witness import ProtectionCertificate
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table

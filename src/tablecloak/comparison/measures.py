@@ -23,8 +23,9 @@ from tablecloak.cta.rounding.controlled import RoundedTable
 from tablecloak.errors import InputError
 from tablecloak.suppression.audit.attack import Attack, with_finite_bounds
 from tablecloak.suppression.audit.audit import audit_pattern
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.system import System
 from tablecloak.tables.problem import ProtectionProblem
 

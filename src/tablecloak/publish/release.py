@@ -21,7 +21,7 @@ from tablecloak.cta.rounding.controlled import RoundedTable
 from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError, SolverError, listed, suggestion
 from tablecloak.suppression.audit.audit import Audit, Verdict, audit_pattern
-from tablecloak.suppression.audit.intruders import Intruder
+from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.intervals import IntervalPattern, protecting_room
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement

@@ -46,7 +46,8 @@ from tablecloak.suppression.audit.attack import (
     with_finite_bounds,
     with_intervals,
 )
-from tablecloak.suppression.requirement import Requirement, asked_of, decimals_of, needs_of
+from tablecloak.suppression.needs import asked_of, decimals_of, needs_of
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of

@@ -16,9 +16,11 @@ from tablecloak.budget import generator
 from tablecloak.errors import InputError, SolverError, suggestion
 from tablecloak.suppression.audit.attack import with_finite_bounds
 from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.audit.intruders import Intruder, parse_intruders, with_whole_numbers
+from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
+from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.exact import ROOT_SHARE, minimise_loss
 from tablecloak.suppression.search.insiders import hold_against
 from tablecloak.suppression.search.master import BoundCertificate

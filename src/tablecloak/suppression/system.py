@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.solve.exact import NullSpace, whole_factors
-from tablecloak.suppression.requirement import Needs, own_precision
+from tablecloak.suppression.needs import Needs, own_precision
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["System", "distinct_rows", "entries_of"]

@@ -17,8 +17,9 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_rows
-from tablecloak.suppression.audit.intruders import Knowledge
-from tablecloak.suppression.requirement import Needs, Requirement, asked_of, needs_of, own_precision
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.needs import Needs, asked_of, needs_of, own_precision
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.system import System, entries_of
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 import tablecloak as tc
-from tablecloak.suppression.audit.intruders import Contributors
+from tablecloak.suppression.audit.intruders.contributors import Contributors
 
 KINDS = ["external", "zeros", "contributors", "pairs", "all-pairs", "holdings"]
 

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 import tablecloak as tc
 from tablecloak.suppression.audit import audit as audit_module
-from tablecloak.suppression.audit.intruders import Contributors
+from tablecloak.suppression.audit.intruders.contributors import Contributors
 
 KINDS = ["contributors", "pairs", "all-pairs", "holdings"]
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
-from tablecloak.suppression.requirement import needs_of
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.search.bridges import BridgeFinder, BridgeRow
 from tablecloak.suppression.search.master import Master
 from tablecloak.suppression.system import System

@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import tablecloak as tc
-from tablecloak.suppression.requirement import Requirement, needs_of
+from tablecloak.suppression.needs import needs_of
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.paths import Paths
 from tablecloak.suppression.system import System
 

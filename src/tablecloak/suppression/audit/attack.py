@@ -13,7 +13,7 @@ from tablecloak.errors import InputError
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.highs import LinearSolver
 from tablecloak.solve.program import Program
-from tablecloak.suppression.requirement import Needs
+from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem

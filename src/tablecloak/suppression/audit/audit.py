@@ -34,15 +34,12 @@ from tablecloak.suppression.audit.attack import (
     with_intervals,
 )
 from tablecloak.suppression.audit.groups import SensitiveGroup, sensitive_groups
-from tablecloak.suppression.audit.intruders import (
-    Intruder,
-    Knowledge,
-    WholeNumbers,
-    parse_intruders,
-    with_whole_numbers,
-)
+from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
+from tablecloak.suppression.audit.intruders.integers import WholeNumbers, with_whole_numbers
 from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
-from tablecloak.suppression.requirement import Needs, Requirement, needs_of
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.needs import Needs, needs_of
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
 from tablecloak.tables.problem import ProtectionProblem
@@ -385,7 +382,7 @@ def audit_pattern(
         seed=seed,
         intervals=detail == "intervals",
         members=_Members(members, problem),
-        whole=any(isinstance(kind, WholeNumbers) for kind in kinds),
+        whole=any(kind.knows_whole_numbers for kind in kinds),
         deadline=started + time_limit,
     )
     parts, interrupted = _attack_all(system.bundles(), task, threads, progress, len(needs.cells))
@@ -394,9 +391,9 @@ def audit_pattern(
     assembled = _Assembled(problem, hidden, needs, parts)
     counts = {
         kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in members)
-        + isinstance(kind, WholeNumbers)
+        + kind.knows_whole_numbers
         for kind in kinds
-        if kind.name_of_kind != "external"
+        if not kind.is_everybody
     }
     found = Audit(
         problem=problem,

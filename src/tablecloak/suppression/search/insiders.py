@@ -22,8 +22,9 @@ import numpy.typing as npt
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.suppression.audit.attack import Attack, prove
 from tablecloak.suppression.audit.audit import Audit, Finding, audit_pattern
-from tablecloak.suppression.audit.intruders import Intruder, Knowledge
+from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
+from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.sequential import (
     HIDDEN_COST,

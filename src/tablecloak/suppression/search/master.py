@@ -34,7 +34,8 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.errors import VerificationError
 from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.program import Program
-from tablecloak.suppression.requirement import Needs, Requirement, needs_of
+from tablecloak.suppression.needs import Needs, needs_of
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.bridges import BridgeRow
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -1,0 +1,180 @@
+"""What contributors know of suppressed cells, from the contributions that a table holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["knowledge", "lacking"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+NOISE = 1e-9
+"""Share of a sum by which two ways of adding it up may differ; it is not counted as known."""
+
+
+def lacking(problem: ProtectionProblem, level: str) -> str:
+    """Say that a table does not tell who contributed what; empty if it does.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    level : {"contributor", "holding"}
+    """
+    if _of_level(problem, level) is not None:
+        return ""
+    return (
+        f"Intruders on the level of {level}s need to know who contributed what, but the table "
+        f"does not tell. Tabulate it from microdata with `{level}=`."
+    )
+
+
+def knowledge(
+    problem: ProtectionProblem, suppressed: Flags, level: str, *, pairs: bool, everywhere: bool
+) -> list[Knowledge]:
+    """Return what each contributor, or each pair of them, knows of suppressed cells.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    level : {"contributor", "holding"}
+    pairs : bool
+    everywhere : bool
+        Also pairs that do not meet.
+    """
+    known = _of_level(problem, level)
+    if known is None:
+        return []
+    shares = _shares(problem, known, suppressed)
+    if not pairs:
+        return _one_by_one(problem, shares, known)
+    if everywhere:
+        who = pd.DataFrame({"one": shares["who"].unique()})
+        both = who.merge(who.rename(columns={"one": "other"}), how="cross")
+        both = both[both["one"] < both["other"]]
+    else:
+        both = _meeting(problem, shares, suppressed)
+    return _in_pairs(problem, shares, both, known)
+
+
+def _of_level(problem: ProtectionProblem, level: str) -> Contributions | None:
+    table = problem.table
+    known = table.holdings if level == "holding" else table.contributions
+    return known if known is not None and np.any(known.largest_contributor >= 0) else None
+
+
+def _shares(problem: ProtectionProblem, found: Contributions, suppressed: Flags) -> pd.DataFrame:
+    """One row for each known contribution to a suppressed cell: who, cell, size, how many."""
+    cells = np.flatnonzero(suppressed)
+    who = found.largest_contributor[cells]
+    row, column = np.nonzero(who >= 0)
+    cell = cells[row]
+    size = (found.largest * found.largest_weight)[cell, column]
+    return pd.DataFrame(
+        {"who": who[row, column], "cell": cell, "size": size, "count": found.count[cell]}
+    ).sort_values(["who", "cell"], kind="stable")
+
+
+def _one_by_one(
+    problem: ProtectionProblem, shares: pd.DataFrame, found: Contributions
+) -> list[Knowledge]:
+    known = shares.assign(one=shares["who"], alone=shares["count"] == 1)
+    return _knowledge(problem, found, known, lambda row: found.name_of(row.one))
+
+
+def _in_pairs(
+    problem: ProtectionProblem, shares: pd.DataFrame, pairs: pd.DataFrame, found: Contributions
+) -> list[Knowledge]:
+    each = [pairs.assign(who=pairs[name]) for name in ("one", "other")]
+    both = pd.concat(each).merge(shares, on="who").groupby(["one", "other", "cell"], sort=True)
+    known = both.agg(size=("size", "sum"), count=("count", "first"), of=("who", "size"))
+    known = known.reset_index().assign(alone=lambda frame: frame["count"] == frame["of"])
+    return _knowledge(
+        problem,
+        found,
+        known,
+        lambda row: f"{found.name_of(row.one)} with {found.name_of(row.other)}",
+    )
+
+
+def _knowledge(
+    problem: ProtectionProblem,
+    found: Contributions,
+    known: pd.DataFrame,
+    name: Callable[[Any], str],
+) -> list[Knowledge]:
+    """Split what intruders know, one row for each of them and each cell, sorted, by intruder."""
+    cell = known["cell"].to_numpy(dtype=np.int64)
+    at_least = known["size"].to_numpy() - _shortfall(problem, found)[cell]
+    lower, upper = _bounds(problem, cell, at_least, known["alone"].to_numpy())
+    useful = np.flatnonzero(_is_news(problem, cell, lower, upper))
+    if not len(useful):
+        return []
+    who = known[[column for column in ("one", "other") if column in known]]
+    first = (who != who.shift()).any(axis=1).cumsum().to_numpy()[useful]
+    groups = np.split(useful, np.flatnonzero(np.diff(first)) + 1)
+    names = [name(row) for row in who.iloc[[group[0] for group in groups]].itertuples()]
+    return [
+        Knowledge(text, cell[group], lower[group], upper[group])
+        for text, group in zip(names, groups, strict=True)
+    ]
+
+
+def _meeting(problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags) -> pd.DataFrame:
+    """Pairs in the same suppressed cell, or alone in two suppressed cells of one relation."""
+    meetings = [shares[["who", "cell"]].rename(columns={"cell": "place"})]
+    alone = shares[shares["count"] == 1]
+    relations = problem.table.relations
+    if len(alone):
+        only = np.full(problem.table.n_cells, -1, dtype=np.int64)
+        only[alone["cell"]] = alone["who"]
+        row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+        who = only[relations.indices]
+        kept = (who >= 0) & suppressed[relations.indices]
+        place = row[kept] + problem.table.n_cells
+        meetings.append(pd.DataFrame({"who": who[kept], "place": place}).drop_duplicates())
+    places = pd.concat(meetings)
+    pairs = places.merge(places, on="place")[["who_x", "who_y"]].set_axis(["one", "other"], axis=1)
+    return pairs[pairs["one"] < pairs["other"]].drop_duplicates()
+
+
+def _shortfall(problem: ProtectionProblem, found: Contributions) -> Floats:
+    """By how much less than its own contributions an intruder must reckon each cell.
+
+    Infinite everywhere if what others contribute may be negative, for then a contribution says
+    nothing of the value: this shows in the data, or external bounds admit it for everybody.
+    """
+    values = problem.table.values
+    gap = np.abs(found.total - values)
+    same = gap <= found.shortfall + NOISE * np.abs(values)
+    if np.any(problem.lower_bound < 0) or not np.all(same):
+        return np.full(len(values), np.inf)
+    shortfall: Floats = np.maximum(found.shortfall, gap)
+    return shortfall
+
+
+def _bounds(
+    problem: ProtectionProblem, cell: Integers, at_least: Floats, exact: Flags
+) -> tuple[Floats, Floats]:
+    values = problem.table.values[cell]
+    # Beyond the value there is only the rounding of sums.
+    known = np.minimum(np.maximum(at_least, problem.lower_bound[cell]), values)
+    lower = np.where(exact, values, known)
+    upper = np.where(exact, values, problem.upper_bound[cell])
+    return lower, upper
+
+
+def _is_news(problem: ProtectionProblem, cell: Integers, lower: Floats, upper: Floats) -> Flags:
+    news: Flags = (lower > problem.lower_bound[cell]) | (upper < problem.upper_bound[cell])
+    return news

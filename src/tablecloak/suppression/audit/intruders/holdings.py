@@ -1,0 +1,25 @@
+"""Intruders who own contributors, each on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from tablecloak.suppression.audit.intruder import INTRUDERS
+from tablecloak.suppression.audit.intruders.contributors import Contributors
+
+__all__ = ["Holdings"]
+
+
+@INTRUDERS.register
+@dataclass(frozen=True)
+class Holdings(Contributors):
+    """Every holding: each knows the contributions of all its members."""
+
+    name: ClassVar[str] = "holdings"
+
+    level: Annotated[Literal["contributor", "holding"], Field(description="Who is meant.")] = (
+        "holding"
+    )

@@ -1,0 +1,42 @@
+"""The intruder who knows that all values are whole numbers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["WholeNumbers", "with_whole_numbers"]
+
+
+@INTRUDERS.register
+class WholeNumbers(Intruder):
+    """Knows that all values are whole numbers; attacks with integer programs."""
+
+    name: ClassVar[str] = "integers"
+    knows_whole_numbers: ClassVar[bool] = True
+
+    def lacking(self, problem: ProtectionProblem) -> str:
+        """Say that the table is not one of whole numbers, if so."""
+        if problem.table.integer:
+            return ""
+        return "The intruder 'integers' needs a table of whole numbers."
+
+    def knowledge(
+        self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
+    ) -> list[Knowledge]:
+        """Return nothing: what it knows is no bound."""
+        del problem, suppressed
+        return []
+
+
+def with_whole_numbers(kinds: list[Intruder], problem: ProtectionProblem) -> list[Intruder]:
+    """Return the intruders, with 'integers' among them if everybody knows that values are whole."""
+    if not problem.table.is_count or any(kind.knows_whole_numbers for kind in kinds):
+        return kinds
+    return [*kinds, WholeNumbers()]

@@ -1,0 +1,23 @@
+"""Intruders who contributed to the table, two at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from tablecloak.suppression.audit.intruder import INTRUDERS
+from tablecloak.suppression.audit.intruders.contributors import Contributors
+
+__all__ = ["Pairs"]
+
+
+@INTRUDERS.register
+@dataclass(frozen=True)
+class Pairs(Contributors):
+    """Every pair of contributors that meet in a suppressed cell or a relation."""
+
+    name: ClassVar[str] = "pairs"
+
+    together: Annotated[int, Field(ge=2, le=2, description="Always pairs.")] = 2

@@ -1,0 +1,29 @@
+"""The intruder who knows which cells are zero."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["KnownZeros"]
+
+
+@INTRUDERS.register
+class KnownZeros(Intruder):
+    """Knows which suppressed cells are zero."""
+
+    name: ClassVar[str] = "zeros"
+
+    def knowledge(
+        self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
+    ) -> list[Knowledge]:
+        """Return one intruder who knows all zeros."""
+        cells = np.flatnonzero(suppressed & (problem.table.values == 0))
+        zero = np.zeros(len(cells))
+        return [Knowledge("knows zeros", cells, zero, zero)] if len(cells) else []

@@ -1,0 +1,33 @@
+"""What an intruder knows of suppressed cells beyond what is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Knowledge"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What one intruder knows beyond what is published.
+
+    Parameters
+    ----------
+    name : str
+        Who it is, for the internal report.
+    cells : numpy.ndarray of int
+        Suppressed cells of which it knows more than the external bounds.
+    lower, upper : numpy.ndarray of float
+        Its bounds on their values.
+    """
+
+    name: str
+    cells: Integers
+    lower: Floats
+    upper: Floats

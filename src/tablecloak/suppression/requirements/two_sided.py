@@ -1,0 +1,32 @@
+"""Both ends of the interval are asked for: the safe default."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.requirement import REQUIREMENTS, Requirement
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["TwoSided"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@REQUIREMENTS.register
+class TwoSided(Requirement):
+    """Far enough above and below the true value, and wide enough: the default."""
+
+    name: ClassVar[str] = "two-sided"
+
+    def distances(
+        self, problem: ProtectionProblem, cells: npt.NDArray[np.int64]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return upper, lower and sliding protection level."""
+        return (
+            problem.upper_protection[cells],
+            problem.lower_protection[cells],
+            problem.sliding_protection[cells],
+        )

@@ -12,9 +12,12 @@ from scipy.sparse import csr_array
 from tablecloak.errors import InputError
 from tablecloak.solve.bounds import dual_bound, proves_infeasible, violation
 from tablecloak.solve.branch import branch_and_bound
-from tablecloak.solve.highs import LinearSolver, SolveStatus, find_infeasibility, solve
+from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.pulp_bridge import solve_with_pulp
+from tablecloak.solve.solver import SolveStatus
 
 
 def small(upper: float = 2.0) -> Program:

@@ -17,9 +17,10 @@ from tablecloak.cta.adjust import adjust
 from tablecloak.errors import InputError, suggestion
 from tablecloak.history import History
 from tablecloak.solve.branch import branch_and_bound
-from tablecloak.solve.highs import LinearSolver, SolveStatus, new_highs, pass_program
+from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.pulp_bridge import pulp_model
+from tablecloak.solve.solver import Request, SolveStatus, installed_solver
 from tablecloak.suppression.suppress import suppress
 
 __all__ = ["Solver", "available_solvers", "solver_named", "takes"]
@@ -131,44 +132,13 @@ def _with_history(answer: Answer, history: History) -> Answer:
 
 def _highs(algorithm: str, program: Program, kind: str, seconds: float) -> Answer:
     """HiGHS with its own settings, and what it says."""
-    import highspy
-
-    highs = new_highs()
-    highs.resetOptions()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("solver", algorithm),
-        ("time_limit", seconds),
-        ("mip_rel_gap", 1e-6),
-    ):
-        highs.setOptionValue(option, value)
-    history: list[tuple[float, float, float]] = []
-    if program.is_mixed_integer:
-        highs.cbMipImprovingSolution.subscribe(partial(_note, history))
-    pass_program(highs, program)
-    highs.run()
-    status, info = highs.getModelStatus(), highs.getInfo()
-    solution = highs.getSolution()
-    x = np.array(solution.col_value) if solution.value_valid else np.empty(0)
-    words = {
-        highspy.HighsModelStatus.kOptimal: "optimal",
-        highspy.HighsModelStatus.kInfeasible: "infeasible",
-        highspy.HighsModelStatus.kUnbounded: "unbounded",
-        highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
-    }
-    said = words.get(status, "feasible" if program.is_mixed_integer and len(x) else "limit")
-    bound = info.mip_dual_bound if program.is_mixed_integer else np.nan
-    value = info.objective_function_value if said in ("optimal", "feasible") else np.nan
-    keep = x if said in ("optimal", "feasible") else np.empty(0)
-    if abs(bound) > 1e20:
-        bound = np.nan
-    return Answer(said, keep, value, bound, history=history, message=str(status))
-
-
-def _note(history: list[tuple[float, float, float]], event: Any) -> None:
-    out = event.data_out
-    history.append((out.running_time, out.mip_primal_bound, out.mip_dual_bound))
+    request = Request(seconds=seconds, algorithm=algorithm, as_shipped=True)
+    claim = installed_solver("highs").run(program, request)
+    status = _STATUS[claim.status]
+    x = claim.x if claim.x is not None and status in ("optimal", "feasible") else np.empty(0)
+    value = float(program.cost @ x) if len(x) else np.nan
+    bound = claim.bound if np.isfinite(claim.bound) else np.nan
+    return Answer(status, x, value, bound, history=claim.history, message=claim.message)
 
 
 def _pulp(theirs: str, program: Program, kind: str, seconds: float) -> Answer:

@@ -23,7 +23,8 @@ from scipy.sparse import csr_array, hstack, vstack
 from tablecloak.cta.formulation import AdjustmentModel
 from tablecloak.cta.precision import LEVEL_SHARE, RELATION_ULPS, exact_products
 from tablecloak.errors import SolverError
-from tablecloak.solve.highs import LinearSolver, solve
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -39,7 +39,8 @@ from tablecloak.errors import (
     listed,
 )
 from tablecloak.solve.bounds import proves_infeasible
-from tablecloak.solve.highs import LinearSolver, find_infeasibility
+from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.linear import LinearSolver
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 
 __all__ = ["adjust"]

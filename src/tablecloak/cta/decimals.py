@@ -19,7 +19,8 @@ from scipy.sparse import csr_array, hstack, vstack
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.errors import SolverError, VerificationError
-from tablecloak.solve.highs import LinearSolver, solve
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.published import common_decimals, published_decimals
 

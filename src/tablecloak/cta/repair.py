@@ -24,7 +24,7 @@ from tablecloak.cta.formulation import Room
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.branch import branch_and_bound
-from tablecloak.solve.highs import solve
+from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 

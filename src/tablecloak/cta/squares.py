@@ -29,9 +29,9 @@ from tablecloak.cta.question import Question
 from tablecloak.cta.search.turning import turn_around
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import VerificationError
-from tablecloak.solve.highs import solve_quadratic
 from tablecloak.solve.independent import independent_rows
 from tablecloak.solve.program import Program, power_of_two
+from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SquaresBound", "SquaresModel", "minimise_squares"]

@@ -11,9 +11,24 @@ from scipy.sparse import csr_array, eye_array, hstack
 from tablecloak.errors import VerificationError
 from tablecloak.solve.program import Program
 
-__all__ = ["Violation", "check_claim", "dual_bound", "elastic", "proves_infeasible", "violation"]
+__all__ = [
+    "ACCEPTED_VIOLATION",
+    "Violation",
+    "check_claim",
+    "dual_bound",
+    "elastic",
+    "is_proved",
+    "proves_infeasible",
+    "violation",
+]
 
 Floats = npt.NDArray[np.float64]
+
+ACCEPTED_VIOLATION = 1e-7
+"""Largest violation of a scaled program that an accepted point may have."""
+
+ACCEPTED_GAP = 1e-6
+"""Largest relative difference between value and weak-duality bound that counts as optimal."""
 
 _LONG = np.longdouble
 _EPSILON = float(np.finfo(_LONG).eps)
@@ -126,6 +141,36 @@ def proves_infeasible(
     nothing = np.zeros(program.n_columns)
     without_cost = program.with_columns(nothing, program.lower, program.upper)
     return dual_bound(without_cost, duals, lower=lower, upper=upper) > 0
+
+
+def is_proved(program: Program, x: Floats, duals: Floats, value: float, bound: float) -> bool:
+    """Whether value and bound of a point meet.
+
+    On an infinite bound the safe bound is -inf as soon as one reduced cost is off by a
+    rounding error; there we ask for the reduced costs to have the right sign within the
+    tolerance, which tells a false answer from a true one but proves nothing.
+
+    Parameters
+    ----------
+    program : Program
+    x : numpy.ndarray of float
+        A feasible point.
+    duals : numpy.ndarray of float, shape (n_rows,)
+    value, bound : float
+        Objective of `x`, and what `dual_bound` gives for the multipliers.
+    """
+    if value - bound <= ACCEPTED_GAP * max(1.0, abs(value)):
+        return True
+    if np.isfinite(bound):
+        return False
+    reduced = program.cost - program.matrix.T @ duals
+    lower = np.where(np.isinf(program.lower), np.minimum(x, 0.0) - 1.0, program.lower)
+    upper = np.where(np.isinf(program.upper), np.maximum(x, 0.0) + 1.0, program.upper)
+    boxed = dual_bound(program, duals, lower=lower, upper=upper)
+    harmless = np.all(reduced[np.isinf(program.upper)] >= -1e-7) and np.all(
+        reduced[np.isinf(program.lower)] <= 1e-7
+    )
+    return bool(harmless) and value - boxed <= ACCEPTED_GAP * max(1.0, abs(value))
 
 
 def elastic(program: Program) -> Program:

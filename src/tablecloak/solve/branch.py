@@ -20,8 +20,10 @@ from scipy.sparse import csr_array
 
 from tablecloak.errors import SolverError, VerificationError
 from tablecloak.solve.bounds import dual_bound, proves_infeasible
-from tablecloak.solve.highs import Interior, LinearSolver, Solution, SolveStatus, find_infeasibility
+from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.linear import Interior, LinearSolver
 from tablecloak.solve.program import Program
+from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["BranchResult", "BranchSearch", "BranchTree", "Rows", "branch_and_bound"]
 

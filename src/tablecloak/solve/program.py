@@ -86,6 +86,16 @@ class Program:
         changed.__dict__["extended"] = self.extended
         return changed
 
+    def with_sides(
+        self, rows: npt.NDArray[np.int64], row_lower: Floats, row_upper: Floats
+    ) -> Program:
+        """Return the program with other sides of some rows, sharing what checks need."""
+        low, high = self.row_lower.copy(), self.row_upper.copy()
+        low[rows], high[rows] = row_lower, row_upper
+        changed = replace(self, row_lower=low, row_upper=high)
+        changed.__dict__["extended"] = self.extended
+        return changed
+
     def with_rows(self, matrix: Any, row_lower: Floats, row_upper: Floats) -> Program:
         """Return the program with further rows at the end."""
         return replace(

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tablecloak.errors import InputError, SolverError, suggestion
-from tablecloak.solve.bounds import violation
-from tablecloak.solve.highs import ACCEPTED_VIOLATION, Solution, SolveStatus
+from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
 from tablecloak.solve.program import Program
+from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["pulp_model", "solve_with_pulp"]
 

@@ -37,7 +37,7 @@ from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
-from tablecloak.solve.highs import LinearSolver
+from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.audit.attack import (
     Attack,

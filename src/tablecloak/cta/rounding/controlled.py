@@ -33,8 +33,11 @@ from tablecloak.errors import InputError, ModelError, SolverError, VerificationE
 from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchTree, branch_and_bound
-from tablecloak.solve.highs import LinearSolver, SolveStatus, find_infeasibility, solve
+from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
+from tablecloak.solve.solver import SolveStatus
 from tablecloak.tables.problem import ProtectionProblem, WeightRule
 from tablecloak.tables.published import published_order
 

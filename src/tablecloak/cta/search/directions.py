@@ -23,7 +23,9 @@ from tablecloak.cta.search.turning import LocalSearch, Neighbourhoods, turn_arou
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchSearch, BranchTree, Rows
-from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus, solve
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["DirectionSearch", "Found"]
 

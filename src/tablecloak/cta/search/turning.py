@@ -23,7 +23,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.cta.formulation import AdjustmentModel
-from tablecloak.solve.highs import LinearSolver, Solution, SolveStatus
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["LocalSearch", "turn_around"]
 

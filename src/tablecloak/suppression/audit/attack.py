@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tablecloak.errors import InputError
 from tablecloak.solve.bounds import dual_bound
-from tablecloak.solve.highs import LinearSolver
+from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.system import System

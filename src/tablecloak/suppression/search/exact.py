@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from tablecloak.solve.branch import BranchResult, BranchTree, Rows, branch_and_bound
-from tablecloak.solve.highs import LinearSolver
+from tablecloak.solve.linear import LinearSolver
 from tablecloak.suppression.audit.attack import Attack, Extreme, prove
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.bridges import BridgeFinder

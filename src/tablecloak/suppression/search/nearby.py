@@ -24,7 +24,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch import Rows
-from tablecloak.solve.highs import SolveStatus, solve
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.solver import SolveStatus
 from tablecloak.suppression.search.master import Master
 from tablecloak.suppression.search.sequential import Candidate
 

@@ -28,8 +28,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.errors import ModelError, listed
-from tablecloak.solve.highs import LinearSolver, SolveStatus
+from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
+from tablecloak.solve.solver import SolveStatus
 from tablecloak.suppression.audit.attack import FARTHEST, Attack, nearest_unit, prove
 from tablecloak.suppression.search.neighbourhood import Neighbourhoods
 from tablecloak.suppression.search.paths import Paths

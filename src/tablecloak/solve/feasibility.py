@@ -1,0 +1,58 @@
+"""Infeasibility that is confirmed by multipliers, and where it lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import SolverError
+from tablecloak.solve.bounds import elastic, proves_infeasible
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.program import Program
+
+__all__ = ["Infeasibility", "find_infeasibility"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Infeasibility:
+    """Outcome of the elastic program: how much the rows must give way.
+
+    Parameters
+    ----------
+    confirmed : bool
+        Whether the multipliers prove that no point exists.
+    shortfall : numpy.ndarray of float, shape (n_rows,)
+        How much each row gives way in the cheapest compromise.
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Multipliers of the proof.
+    x : numpy.ndarray of float, shape (n_columns,)
+        The compromise; feasible if nothing had to give way.
+    """
+
+    confirmed: bool
+    shortfall: Floats
+    duals: Floats
+    x: Floats
+
+
+def find_infeasibility(program: Program, *, time_limit: float = np.inf) -> Infeasibility:
+    """Confirm or refute "infeasible" by an elastic linear program.
+
+    Whole-number conditions are left out: a confirmed result holds with them as well, an
+    unconfirmed one says nothing about them.
+    """
+    relaxed = elastic(program.relaxed())
+    solution = LinearSolver(relaxed).solve(time_limit)
+    if not len(solution.x):
+        raise SolverError(
+            "The elastic program, which always has a solution, was not solved: status "
+            f"{solution.status.value}. Raise the time limit, or check the scale of the data."
+        )
+    n, m = program.n_columns, program.n_rows
+    slack = solution.x[n : n + m] + solution.x[n + m :]
+    confirmed = proves_infeasible(program, solution.duals)
+    return Infeasibility(confirmed, slack, solution.duals, solution.x[:n])

@@ -1,0 +1,105 @@
+"""An instance of HiGHS: our settings, a program handed over, one run, its status translated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tablecloak.budget import Stopwatch
+from tablecloak.errors import SolverError
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import FEASIBILITY_TOLERANCE, SolveStatus
+
+__all__ = ["NAMES", "highspy", "new_instance", "pass_program", "run", "status_of"]
+
+THREADS = 1
+"""Threads of every instance: HiGHS refuses to run when instances in one process differ."""
+
+NAMES = {
+    "kOptimal": SolveStatus.OPTIMAL,
+    "kInfeasible": SolveStatus.INFEASIBLE,
+    "kUnboundedOrInfeasible": SolveStatus.INFEASIBLE,
+    "kUnbounded": SolveStatus.UNBOUNDED,
+}
+"""What the statuses of HiGHS claim; all others claim nothing."""
+
+
+def highspy() -> Any:
+    """Return the module, imported when it is first needed."""
+    import highspy as module
+
+    return module
+
+
+def new_instance(*, as_shipped: bool = False) -> Any:
+    """Return an instance: quiet, one thread; with tight tolerances unless taken as shipped."""
+    highs = highspy().Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("threads", THREADS)
+    highs.setOptionValue("random_seed", 0)
+    if not as_shipped:
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            highs.setOptionValue(name, FEASIBILITY_TOLERANCE)
+    return highs
+
+
+def pass_program(highs: Any, program: Program) -> None:
+    """Hand a program over to HiGHS."""
+    module = highspy()
+    lp = module.HighsLp()
+    lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows
+    lp.col_cost_ = program.cost
+    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = module.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = program.matrix.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = program.matrix.indices.astype(np.int32)
+    lp.a_matrix_.value_ = program.matrix.data.astype(np.float64)
+    if program.is_mixed_integer:
+        kinds = (module.HighsVarType.kContinuous, module.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(flag)] for flag in program.integral]
+    if highs.passModel(lp) == module.HighsStatus.kError:
+        raise SolverError("HiGHS refused the program; its arrays hold something unusable.")
+
+
+def run(highs: Any, seconds: float) -> SolveStatus:
+    """Run once; an error of the thread scheduler is cured by resetting it.
+
+    Raises
+    ------
+    SolverError
+        If HiGHS breaks off twice.
+    """
+    watch = Stopwatch()
+    _limit(highs, seconds)
+    if not _ends(highs):
+        highspy().Highs.resetGlobalScheduler(True)
+        highs.clearSolver()
+        _limit(highs, seconds - watch.seconds)
+        if not _ends(highs):
+            raise SolverError(
+                "HiGHS broke off twice, with status "
+                f"{highs.modelStatusToString(highs.getModelStatus())}. The scale of the data may "
+                f"be out of its range."
+            )
+    return status_of(highs)
+
+
+def status_of(highs: Any) -> SolveStatus:
+    """What HiGHS claims about its program."""
+    return NAMES.get(highs.getModelStatus().name, SolveStatus.UNKNOWN)
+
+
+def _limit(highs: Any, seconds: float) -> None:
+    # The limit counts from the creation of the instance, not from this run.
+    limit = highs.getRunTime() + max(seconds, 0.0) if np.isfinite(seconds) else np.inf
+    highs.setOptionValue("time_limit", limit)
+
+
+def _ends(highs: Any) -> bool:
+    """Run, and say whether HiGHS came to an end; it also throws errors of its own memory."""
+    try:
+        return bool(highs.run() != highspy().HighsStatus.kError)
+    except ValueError:
+        return False

@@ -1,0 +1,247 @@
+"""A linear program that is changed and solved again and again, with every answer checked.
+
+What a solver claims is not believed: a point is accepted only if it satisfies the program, and
+"optimal" only if the row multipliers prove it by weak duality. Otherwise the program is solved
+again from scratch, by other algorithms, before we give up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.budget import Stopwatch
+from tablecloak.errors import SolverError
+from tablecloak.solve.bounds import ACCEPTED_VIOLATION, dual_bound, is_proved, violation
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import (
+    Capability,
+    Claim,
+    Method,
+    Solution,
+    Solver,
+    SolveStatus,
+    chosen_solver,
+)
+
+__all__ = ["Interior", "LinearSolver"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+Interior = Literal["never", "first", "always"]
+"""When to solve from scratch by an interior point method."""
+
+
+class LinearSolver:
+    """One linear program, kept in memory and solved again after changes.
+
+    Parameters
+    ----------
+    program : Program
+        Scaled: see `Scaling`. Whole-number conditions are left out.
+    primal : bool, default=False
+        Start with the primal simplex method, for sequences in which only costs change.
+    interior : {"never", "first", "always"}, default="never"
+        When to solve from scratch by the interior point method with crossover: on large
+        degenerate programs the simplex method takes ten times as long without a good basis.
+        "first" means the first solve and each one after `restart`. Solvers without such a method
+        take no notice.
+    crossover : bool, default=True
+        Whether the interior point method ends in a vertex. Without, the answer is as accurate
+        and comes several times sooner, but is no start for the simplex method.
+    once : bool, default=False
+        Take the first answer as it comes, without a check and without multipliers: for heuristics
+        whose results are checked where they are used.
+    solver : Solver, optional
+        By default the one that `using_solver` has chosen.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        primal: bool = False,
+        interior: Interior = "never",
+        crossover: bool = True,
+        once: bool = False,
+        solver: Solver | None = None,
+    ) -> None:
+        self.program = program.relaxed()
+        self.cost = program.cost.copy()
+        self.lower = program.lower.copy()
+        self.upper = program.upper.copy()
+        self.runs = 0
+        self._solver = solver or chosen_solver()
+        self._once = once
+        self._interior = interior if self._solver.can(Capability.INTERIOR_POINT) else "never"
+        self._from_scratch = Method.INTERIOR if crossover else Method.CENTRAL
+        self._cold = self._interior != "never"
+        self._loaded = self._solver.load(self.program, primal=primal)
+
+    def restart(self) -> None:
+        """Say that the last basis is of no use for the next solve."""
+        self._cold = self._interior != "never"
+
+    def change_costs(self, columns: Integers, costs: Floats) -> None:
+        """Replace the costs of some columns; the last basis stays primal feasible."""
+        self.cost[columns] = costs
+        self._loaded.change_costs(columns, costs)
+
+    def change_bounds(self, columns: Integers, lower: Floats, upper: Floats) -> None:
+        """Replace the bounds of some columns; the last basis stays dual feasible."""
+        self.lower[columns], self.upper[columns] = lower, upper
+        self._loaded.change_bounds(columns, lower, upper)
+
+    def change_sides(self, rows: Integers, lower: Floats, upper: Floats) -> None:
+        """Replace the sides of some rows; the last basis stays dual feasible."""
+        self.program = self.program.with_sides(rows, lower, upper)
+        self._loaded.change_sides(rows, lower, upper)
+
+    def add_rows(self, matrix: csr_array, row_lower: Floats, row_upper: Floats) -> None:
+        """Append rows."""
+        self.program = self.program.with_rows(matrix, row_lower, row_upper)
+        self._loaded.add_rows(matrix, row_lower, row_upper)
+
+    def keep_rows(self, kept: Integers) -> None:
+        """Drop all rows but some; the last basis stays usable if the others were slack."""
+        dropped = np.delete(np.arange(self.program.n_rows), kept)
+        if len(dropped):
+            self._loaded.drop_rows(dropped)
+            self.program = self.program.only_rows(kept)
+
+    @property
+    def current(self) -> Program:
+        """The program as it stands after all changes."""
+        return self.program.with_columns(self.cost, self.lower, self.upper)
+
+    def solve(self, time_limit: float = np.inf, *, confirm: bool = True) -> Solution:
+        """Solve from the last basis; if the answer fails its check, from scratch.
+
+        Parameters
+        ----------
+        time_limit : float, default=inf
+            Seconds of wall time.
+        confirm : bool, default=True
+            Whether other algorithms must find it infeasible as well; a search in which nothing
+            depends on it need not wait for them.
+
+        Returns
+        -------
+        Solution
+            UNKNOWN if the solver breaks off however it is called.
+        """
+        watch = Stopwatch()
+        method = Method.WARM
+        if self._cold:
+            method, self._cold = self._from_scratch, self._interior == "always"
+        solution = self._attempt(time_limit, method)
+        if self._once or (self._from_scratch is Method.CENTRAL and len(solution.x)):
+            return solution
+        if solution.status is SolveStatus.INFEASIBLE and not confirm:
+            return solution
+        # Warm starts are known to end in points that are not what they claim to be.
+        for other in self._loaded.fallbacks:
+            left = time_limit - watch.seconds
+            if solution.status is SolveStatus.OPTIMAL or left <= 0:
+                break
+            solution = self._attempt(left, other)
+        return solution
+
+    @property
+    def basis(self) -> Any:
+        """Where the simplex method stands, to go back to by `solve_from`; opaque."""
+        return self._loaded.basis
+
+    def solve_from(self, basis: Any, cutoff: float, time_limit: float = np.inf) -> Solution:
+        """Solve from a basis that is optimal for other bounds, unless it gets worse than a cutoff.
+
+        Parameters
+        ----------
+        basis : object
+            What `basis` was after the solve to start from.
+        cutoff : float
+            Objective at which the dual simplex method gives up.
+        time_limit : float, default=inf
+            Seconds of wall time.
+
+        Returns
+        -------
+        Solution
+            Of a value at or above the cutoff, or one that fails its check, only that it is UNKNOWN;
+            INFEASIBLE is not confirmed.
+        """
+        self._loaded.basis = basis
+        solution = self._attempt(time_limit, Method.WARM, cutoff)
+        if solution.value >= cutoff and len(solution.x):
+            return Solution.without_point(SolveStatus.UNKNOWN)
+        return solution
+
+    def probe(self, column: int, lower: float, upper: float, iterations: int) -> float:
+        """Lower bound after a few iterations with other bounds of one column; for choices only.
+
+        The program and its basis stay as they were.
+
+        Parameters
+        ----------
+        column : int
+        lower, upper : float
+        iterations : int
+
+        Returns
+        -------
+        float
+            inf if the solver finds that no point is left, -inf if it cannot be stopped so.
+        """
+        one, basis = np.array([column]), self._loaded.basis
+        old = self.lower[one].copy(), self.upper[one].copy()
+        self.change_bounds(one, np.array([lower]), np.array([upper]))
+        try:
+            claim = self._loaded.run(np.inf, iterations=iterations)
+        except SolverError:
+            claim = Claim(SolveStatus.UNKNOWN)
+        known = len(claim.duals) == self.program.n_rows
+        bound = dual_bound(self.current, claim.duals) if known else -np.inf
+        self.change_bounds(one, *old)
+        self._loaded.basis = basis
+        return np.inf if claim.status is SolveStatus.INFEASIBLE else bound
+
+    def _attempt(self, seconds: float, method: Method, cutoff: float = np.inf) -> Solution:
+        """Run once and check what is claimed."""
+        self.runs += 1
+        try:
+            claim = self._loaded.run(seconds, method, cutoff=cutoff, duals=not self._once)
+        except SolverError:
+            # Other algorithms may still succeed; without a point nothing is claimed.
+            return Solution.without_point(SolveStatus.UNKNOWN)
+        is_certain = claim.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
+        if is_certain or claim.is_beyond or claim.x is None:
+            status = (
+                claim.status if claim.status is not SolveStatus.OPTIMAL else SolveStatus.UNKNOWN
+            )
+            return Solution.without_point(status)
+        if self._once:
+            return self._unchecked(claim.status, claim.x)
+        return self._checked(claim.x, claim.duals)
+
+    def _unchecked(self, status: SolveStatus, x: Floats) -> Solution:
+        if status is not SolveStatus.OPTIMAL:
+            return Solution.without_point(SolveStatus.UNKNOWN)
+        clipped = np.clip(x, self.lower, self.upper)
+        return Solution(SolveStatus.FEASIBLE, clipped, np.empty(0), np.inf, -np.inf)
+
+    def _checked(self, x: Floats, duals: Floats) -> Solution:
+        program = self.current
+        if len(duals) != program.n_rows:
+            duals = np.zeros(program.n_rows)
+        value = program.objective(x)
+        bound = dual_bound(program, duals)
+        if violation(program, x).worst > ACCEPTED_VIOLATION:
+            return Solution(SolveStatus.UNKNOWN, np.empty(0), duals, np.inf, bound)
+        x = np.clip(x, program.lower, program.upper)
+        proved = is_proved(program, x, duals, value, bound)
+        status = SolveStatus.OPTIMAL if proved else SolveStatus.FEASIBLE
+        return Solution(status, x, duals, value, bound)

@@ -1,0 +1,457 @@
+"""What a solver must do, what it may be able to do, and which ones there are.
+
+A solver is one class: it solves a `Program` once, and says what it claims (`Claim`). One that
+keeps a program in memory and starts again from its last basis also implements `Solver.load`; for
+all others `ColdProgram` stands in, which solves from scratch each time. What a solver cannot do is
+written into its capabilities, and whoever calls it gets around that: see `tablecloak.solve.linear`
+and `tablecloak.solve.mixed`. No claim is believed there.
+
+Which solver does the work is chosen once, around a whole computation, by `using_solver`::
+
+    with using_solver("cbc"):
+        pattern = suppress(problem)
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import Enum
+from importlib.util import find_spec
+from typing import Any, ClassVar, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.errors import InputError
+from tablecloak.registry import Registry
+from tablecloak.solve.program import Program
+
+__all__ = [
+    "FEASIBILITY_TOLERANCE",
+    "SOLVERS",
+    "Capability",
+    "Claim",
+    "ColdProgram",
+    "LoadedProgram",
+    "Method",
+    "Request",
+    "Solution",
+    "SolveStatus",
+    "Solver",
+    "chosen_solver",
+    "installed_solver",
+    "on_chosen_solver",
+    "using_solver",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+FEASIBILITY_TOLERANCE = 1e-9
+"""Violation of a row, a bound or a sign of a reduced cost that solvers are asked to keep to."""
+
+DEFAULT = "highs"
+"""Name of the solver that is used where none is chosen."""
+
+
+class Capability(Enum):
+    """What a solver may be able to do beyond solving a linear program once."""
+
+    HOT_START = "start again from its last basis after changes"
+    INTEGERS = "solve programs with whole-number columns"
+    QUADRATIC = "minimise convex quadratic functions"
+    DUALS = "return the multipliers of the rows"
+    INTERIOR_POINT = "use an interior point method"
+
+
+class Method(Enum):
+    """How one run solves a linear program."""
+
+    WARM = "from the last basis"
+    COLD = "from scratch, by the simplex method"
+    PRESOLVED = "from scratch, by the simplex method after presolving"
+    INTERIOR = "by an interior point method that ends in a vertex"
+    CENTRAL = "by an interior point method that does not end in a vertex"
+
+
+class SolveStatus(Enum):
+    """What is known after a run. In a `Solution` it was checked, in a `Claim` it was not."""
+
+    OPTIMAL = "optimal"
+    """Feasible; for a linear program also proved optimal by its multipliers."""
+    FEASIBLE = "feasible"
+    """Feasible, not proved optimal: the limit was reached or the proof failed."""
+    INFEASIBLE = "infeasible"
+    """The solver says so; `find_infeasibility` confirms it."""
+    UNBOUNDED = "unbounded"
+    """The solver says that the objective has no finite minimum."""
+    UNKNOWN = "unknown"
+    """No point was found within the limits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What a solver says; nothing of it was checked.
+
+    Parameters
+    ----------
+    status : SolveStatus
+    x : numpy.ndarray of float, shape (n_columns,), optional
+        None if there is no point.
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Row multipliers, positive where the lower side of a row costs something; empty if there
+        are none.
+    bound : float, default=-inf
+        Lower bound on the objective of a mixed-integer program.
+    is_beyond : bool, default=False
+        Whether the run ended because the objective reached the cutoff.
+    message : str
+        The solver's own word for its status.
+    history : list of tuple
+        Seconds, value and bound during a mixed-integer search, where the solver tells them.
+    """
+
+    status: SolveStatus
+    x: Floats | None = None
+    duals: Floats = field(default_factory=lambda: np.empty(0))
+    bound: float = -np.inf
+    is_beyond: bool = False
+    message: str = ""
+    history: list[tuple[float, float, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The answer to one run, with what we measured.
+
+    Parameters
+    ----------
+    status : SolveStatus
+    x : numpy.ndarray of float, shape (n_columns,)
+        Empty if no point was found.
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Row multipliers; empty for a mixed-integer program.
+    value : float
+        Objective of `x`, computed by us.
+    bound : float
+        Lower bound. For a linear program proved by `duals`, for a mixed-integer program only
+        claimed by the solver.
+    """
+
+    status: SolveStatus
+    x: Floats
+    duals: Floats
+    value: float
+    bound: float
+
+    @classmethod
+    def without_point(cls, status: SolveStatus, bound: float = -np.inf) -> Solution:
+        """Return an answer that holds no point."""
+        return cls(status, np.empty(0), np.empty(0), np.inf, bound)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Request:
+    """How a program is to be solved once.
+
+    Parameters
+    ----------
+    seconds : float, default=inf
+        Time limit.
+    method : Method, default=Method.COLD
+        Only for linear programs.
+    start : numpy.ndarray of float, optional
+        A feasible point to start a mixed-integer search from; a solver may ignore it.
+    gap : float, default=1e-6
+        Relative gap at which a mixed-integer search may stop.
+    target : float, default=-inf
+        Objective at which a mixed-integer search may stop; a solver may ignore it.
+    curvature : numpy.ndarray of float, optional
+        q of the objective c.x + 1/2 sum q_i x_i^2, all >= 0; only with `Capability.QUADRATIC`.
+    algorithm : str, default=""
+        One of the solver's `algorithms`.
+    as_shipped : bool, default=False
+        With the solver's own tolerances instead of ours, to compare solvers.
+    """
+
+    seconds: float = np.inf
+    method: Method = Method.COLD
+    start: Floats | None = None
+    gap: float = 1e-6
+    target: float = -np.inf
+    curvature: Floats | None = None
+    algorithm: str = ""
+    as_shipped: bool = False
+
+
+class LoadedProgram(ABC):
+    """A linear program in the memory of a solver, to be changed and solved again.
+
+    `tablecloak.solve.linear.LinearSolver` keeps the program itself and checks what is claimed.
+    """
+
+    fallbacks: ClassVar[tuple[Method, ...]] = ()
+    """What else to try, in this order, if an answer fails its check."""
+
+    @abstractmethod
+    def change_costs(self, columns: Integers, costs: Floats) -> None:
+        """Replace the costs of some columns."""
+
+    @abstractmethod
+    def change_bounds(self, columns: Integers, lower: Floats, upper: Floats) -> None:
+        """Replace the bounds of some columns."""
+
+    @abstractmethod
+    def change_sides(self, rows: Integers, lower: Floats, upper: Floats) -> None:
+        """Replace the sides of some rows."""
+
+    @abstractmethod
+    def add_rows(self, matrix: csr_array, lower: Floats, upper: Floats) -> None:
+        """Append rows."""
+
+    @abstractmethod
+    def drop_rows(self, rows: Integers) -> None:
+        """Remove some rows."""
+
+    @abstractmethod
+    def run(
+        self,
+        seconds: float,
+        method: Method = Method.WARM,
+        *,
+        cutoff: float = np.inf,
+        iterations: int | None = None,
+        duals: bool = True,
+    ) -> Claim:
+        """Solve the program as it stands.
+
+        Parameters
+        ----------
+        seconds : float
+            Time limit.
+        method : Method
+        cutoff : float, default=inf
+            Objective at which the run may give up.
+        iterations : int, optional
+            Simplex iterations after which it stops.
+        duals : bool, default=True
+            Whether multipliers are wanted.
+
+        Raises
+        ------
+        SolverError
+            If the solver breaks off.
+        """
+
+    @property
+    @abstractmethod
+    def basis(self) -> Any:
+        """Where the simplex method stands; None if the solver has no hot start."""
+
+    @basis.setter
+    @abstractmethod
+    def basis(self, basis: Any) -> None: ...
+
+
+class Solver(ABC):
+    """One solver. To add one, write a class of this kind in a module of `tablecloak.solve`.
+
+    `run` is all that it must implement. What its capabilities leave out is made up for: without
+    DUALS the dual program is solved as well, without INTEGERS our own branch and bound takes over,
+    without HOT_START each program is solved from scratch.
+    """
+
+    name: ClassVar[str]
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+    algorithms: ClassVar[tuple[str, ...]] = ()
+    """Names of its algorithms for linear programs, where one can be chosen for comparison."""
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Python packages that it needs."""
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Whether it can be used on this machine; finds out without importing anything."""
+        return all(find_spec(package) is not None for package in cls.packages)
+
+    @abstractmethod
+    def run(self, program: Program, request: Request) -> Claim:
+        """Solve a program once, from scratch.
+
+        Raises
+        ------
+        SolverError
+            If the solver breaks off.
+        """
+
+    def load(self, program: Program, *, primal: bool = False) -> LoadedProgram:
+        """Keep a linear program in memory.
+
+        Parameters
+        ----------
+        program : Program
+        primal : bool, default=False
+            Whether only costs will change, so that the primal simplex method suits.
+        """
+        del primal
+        return ColdProgram(self, program)
+
+    def can(self, capability: Capability) -> bool:
+        """Whether it has a capability."""
+        return capability in self.capabilities
+
+    def require(self, capability: Capability) -> None:
+        """Ask for a capability that nothing can stand in for.
+
+        Raises
+        ------
+        InputError
+            Names the solver, the capability, and the solvers that have it.
+        """
+        if self.can(capability):
+            return
+        able = [each.name for each in SOLVERS if capability in each.capabilities]
+        raise InputError(
+            f"The solver {self.name!r} cannot {capability.value}. Choose one that can: "
+            f"{', '.join(able)}."
+        )
+
+
+class ColdProgram(LoadedProgram):
+    """A program for a solver without hot start: kept here, and solved from scratch each time.
+
+    Parameters
+    ----------
+    solver : Solver
+    program : Program
+    """
+
+    def __init__(self, solver: Solver, program: Program) -> None:
+        self._solver = solver
+        self._program = program.with_columns(
+            program.cost.copy(), program.lower.copy(), program.upper.copy()
+        )
+
+    def change_costs(self, columns: Integers, costs: Floats) -> None:
+        """Replace the costs of some columns."""
+        self._program.cost[columns] = costs
+
+    def change_bounds(self, columns: Integers, lower: Floats, upper: Floats) -> None:
+        """Replace the bounds of some columns."""
+        self._program.lower[columns] = lower
+        self._program.upper[columns] = upper
+
+    def change_sides(self, rows: Integers, lower: Floats, upper: Floats) -> None:
+        """Replace the sides of some rows."""
+        self._program = self._program.with_sides(rows, lower, upper)
+
+    def add_rows(self, matrix: csr_array, lower: Floats, upper: Floats) -> None:
+        """Append rows."""
+        self._program = self._program.with_rows(matrix, lower, upper)
+
+    def drop_rows(self, rows: Integers) -> None:
+        """Remove some rows."""
+        self._program = self._program.only_rows(np.delete(np.arange(self._program.n_rows), rows))
+
+    def run(
+        self,
+        seconds: float,
+        method: Method = Method.WARM,
+        *,
+        cutoff: float = np.inf,
+        iterations: int | None = None,
+        duals: bool = True,
+    ) -> Claim:
+        """Solve the program as it stands; without a basis to stop at, to the end."""
+        del cutoff, duals
+        if iterations is not None:
+            return Claim(SolveStatus.UNKNOWN)
+        if method is Method.WARM:
+            method = Method.COLD
+        return self._solver.run(self._program, Request(seconds=seconds, method=method))
+
+    @property
+    def basis(self) -> Any:
+        """None: there is nothing to start from."""
+        return None
+
+    @basis.setter
+    def basis(self, basis: Any) -> None:
+        del basis
+
+
+SOLVERS: Registry[Solver] = Registry("solver", "tablecloak.solve")
+"""All solvers, installed or not, by the name that ``--solver`` takes."""
+
+
+def installed_solver(name: str) -> Solver:
+    """Return a solver by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name, or if it is not installed here.
+    """
+    sibling = SOLVERS[name]
+    if not sibling.is_installed():
+        missing = [package for package in sibling.packages if find_spec(package) is None]
+        lacking = f"the Python package {missing[0]}" if missing else "its program"
+        usable = ", ".join(each.name for each in SOLVERS if each.is_installed())
+        raise InputError(
+            f"The solver {name!r} is not installed: {lacking} is missing. Install it, or choose "
+            f"another one: {usable}."
+        )
+    return sibling()
+
+
+_CHOSEN: ContextVar[Solver | None] = ContextVar("solver", default=None)
+
+
+def chosen_solver() -> Solver:
+    """Return the solver that `using_solver` has chosen, by default HiGHS."""
+    return _CHOSEN.get() or installed_solver(DEFAULT)
+
+
+@contextmanager
+def using_solver(solver: str | Solver | None) -> Iterator[Solver]:
+    """Do all linear algebra inside with one solver.
+
+    Parameters
+    ----------
+    solver : str, Solver or None
+        None leaves the choice as it is.
+
+    Notes
+    -----
+    The choice is a context variable: it holds in this thread, and in the tasks of
+    `tablecloak.executors.ThreadExecutor`, which run in a copy of the caller's context. Tasks in
+    other processes choose for themselves.
+    """
+    choice = installed_solver(solver) if isinstance(solver, str) else solver or chosen_solver()
+    token = _CHOSEN.set(choice)
+    try:
+        yield choice
+    finally:
+        _CHOSEN.reset(token)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def on_chosen_solver(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function with a keyword argument `solver` do its work with that solver."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        solver: Any = kwargs.get("solver")
+        with using_solver(solver):
+            return function(*args, **kwargs)
+
+    return run

@@ -205,9 +205,21 @@ class Registry(Generic[T]):
         try:
             checked = self.model(name)(**given)
         except ValidationError as error:
-            raise InputError(self._readable(name, error)) from None
+            raise InputError(
+                self._in_own_words(name, given) or self._readable(name, error)
+            ) from None
         values = {each: getattr(checked, each) for each in type(checked).model_fields}
         return self[name](**values)
+
+    def _in_own_words(self, name: str, given: dict[str, Any]) -> str:
+        """Return what the class itself says of parameters that it refuses; it knows best."""
+        try:
+            self[name](**given)
+        except InputError as error:
+            return str(error)
+        except Exception:
+            return ""
+        return ""
 
     def _readable(self, name: str, error: ValidationError) -> str:
         first = error.errors()[0]

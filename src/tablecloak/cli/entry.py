@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from typer.core import TyperGroup
 
 from tablecloak.cli.display import INTERNAL, errors_as_messages, say
 
-__all__ = ["Commands"]
+__all__ = ["MADE", "Commands"]
 
 SHOW_TRACEBACK = "TABLECLOAK_TRACEBACK"
 """Name of the environment variable that lets tracebacks through."""
@@ -25,11 +26,39 @@ USAGE: type[Exception] = next(
 along, others use the one that is installed."""
 
 
+MADE: list[Callable[[], Mapping[str, Any]]] = []
+"""Functions that make commands out of a registry, by their names.
+
+Called when a command is not among the others, or when all are listed: registries load slowly.
+"""
+
+
 class Commands(TyperGroup):
     """The commands, behind one handler of errors; options that are numbers are finite."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
+        _require_finite(self)
+        self._has_made = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, if need be made out of a registry."""
+        if cmd_name not in self.commands:
+            self._make()
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, those made out of registries in the end."""
+        self._make()
+        return super().list_commands(ctx)
+
+    def _make(self) -> None:
+        if self._has_made:
+            return
+        self._has_made = True
+        for source in MADE:
+            for name, command in source().items():
+                self.commands.setdefault(name, command)
         _require_finite(self)
 
     def invoke(self, ctx: Any) -> Any:

@@ -58,7 +58,7 @@ bench.register(app)
 compare.register(app)
 local_app.register(app)
 convert.register(app)
-microdata.register(app)
+microdata.register()
 securesum.register(app)
 
 if __name__ == "__main__":

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import like, names_of, numbers_of
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import option
 
 __all__ = ["Microaggregation", "MicroaggregationRelease"]
 
@@ -47,10 +50,21 @@ class MicroaggregationRelease:
     groups: Integers
     loss: float
 
+    def summary(self) -> str:
+        """Say in one line what was done."""
+        n_groups = int(self.groups.max(initial=-1)) + 1
+        return (
+            f"microaggregation: {len(self.frame)} records in {n_groups} groups, "
+            f"{100 * self.loss:.4g} % of the variance lost"
+        )
 
+
+@METHODS.register
 @dataclass(frozen=True)
-class Microaggregation:
-    """MDAV on standardised columns; time grows with the square of the number of records.
+class Microaggregation(Method):
+    """Replace numbers by the means of groups of at least k similar records (microaggregation).
+
+    MDAV on standardised columns; time grows with the square of the number of records.
 
     Means of whole numbers are floating-point numbers; other columns keep their types.
 
@@ -61,13 +75,21 @@ class Microaggregation:
         Smallest size of a group.
     """
 
-    columns: Sequence[str]
-    k: int = 3
+    name: ClassVar[str] = "microaggregate"
+    guide: ClassVar[str] = (
+        "Example: tablecloak microaggregate people.csv -o means.csv --column wage --column hours"
+    )
+
+    columns: Annotated[Sequence[str], option("column", "Numeric column.", min_length=1)]
+    k: Annotated[int, Field(ge=2, description="Smallest size of a group.")] = 3
 
     def __post_init__(self) -> None:
-        if self.k < 2:
-            raise InputError(f"`k` must be at least 2. Got {self.k!r}.")
+        super().__post_init__()
         names_of(self.columns, "columns")
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the columns."""
+        return Columns(changed=self.columns, numbers=self.columns)
 
     def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> MicroaggregationRelease:
         """Replace values by the means of their groups.

@@ -19,16 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field
 from scipy.spatial import KDTree
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.coding import columns_of, numbers_of
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.utility.measures import regression_compared
 
@@ -201,9 +204,10 @@ class NeighbourRelease:
         return f"<{self.summary()}>"
 
 
+@METHODS.register
 @dataclass(frozen=True)
-class NeighbourhoodSampling:
-    """Replace values by those of random neighbours.
+class NeighbourhoodSampling(Method):
+    """Replace each value by that of a random similar record (neighbourhood sampling).
 
     Parameters
     ----------
@@ -230,24 +234,41 @@ class NeighbourhoodSampling:
     [21, 20, 41, 40]
     """
 
-    eps: float | Sequence[float]
-    columns: Sequence[str] | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
-    proportion: float = 1.0
-    groups: Sequence[Sequence[str]] = ()
-    nearest: int = 1
+    name: ClassVar[str] = "neighbours"
+    guide: ClassVar[str] = (
+        "Example: tablecloak neighbours staff.csv -o masked.csv --eps 0.6 --weight sex=0.2"
+    )
+
+    eps: Annotated[float | Sequence[float], Field(description="Radius, in standard deviations.")]
+    columns: Annotated[
+        Sequence[str] | None, option("column", "Column to mask, by default all.")
+    ] = None
+    weights: Annotated[
+        Mapping[str, float], option("weight", "Weight in the distance, as sex=0.2.")
+    ] = field(default_factory=dict)
+    proportion: Annotated[float, Field(ge=0, le=1, description="Share of the records to mask.")] = (
+        1.0
+    )
+    groups: Annotated[
+        Sequence[Sequence[str]], option("together", "Columns drawn together, as ms,phd.")
+    ] = ()
+    nearest: Annotated[
+        int, Field(ge=0, description="Nearest records for those without neighbours; 0: missing.")
+    ] = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         eps = np.asarray(self.eps, dtype=np.float64)
         if not np.all(np.isfinite(eps) & (eps > 0)):
             raise InputError("`eps` must be positive and finite.")
-        if not 0 <= self.proportion <= 1:
-            raise InputError(f"`proportion` must lie between 0 and 1. Got {self.proportion!r}.")
-        if self.nearest < 0:
-            raise InputError(f"`nearest` must be at least 0. Got {self.nearest!r}.")
         bad = [name for name, weight in self.weights.items() if not 0 <= weight < np.inf]
         if bad:
             raise InputError(f"The weights of {bad} are not numbers >= 0.")
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the columns to mask."""
+        names = known if self.columns is None else self.columns
+        return Columns(changed=names, numbers=names)
 
     def protect(
         self, frame: pd.DataFrame, *, seed: int | np.random.Generator | LegacySampler | None = None

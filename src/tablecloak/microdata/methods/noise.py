@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ import pandas as pd
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import like, names_of, numbers_of
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = [
@@ -176,6 +178,13 @@ class NoiseRelease:
     columns: tuple[str, ...]
     covariance: Floats
 
+    def summary(self) -> str:
+        """Say in one line what was done."""
+        return (
+            f"noise: {len(self.frame)} records, {len(self.columns)} columns, variances grow by "
+            f"{100 * self.noise:.4g} %"
+        )
+
     def corrected_covariance(self) -> pd.DataFrame:
         """Estimate the covariance of the original data from the masked ones.
 
@@ -188,9 +197,10 @@ class NoiseRelease:
         return found
 
 
+@METHODS.register
 @dataclass(frozen=True)
-class CovarianceNoise:
-    """Add normal noise with the covariance of the sensitive columns times lambda^2.
+class CovarianceNoise(Method):
+    """Add normal noise with the covariance of the sensitive columns.
 
     Parameters
     ----------
@@ -198,7 +208,8 @@ class CovarianceNoise:
         Sensitive columns. Correlations among them stay; those with other columns fall by
         1 / sqrt(1 + lambda^2).
     noise : float
-        lambda^2, the variance of the noise as a share of that of the data.
+        lambda^2, the variance of the noise as a share of that of the data: the covariance of the
+        noise is that of the columns times lambda^2.
 
     Notes
     -----
@@ -206,13 +217,25 @@ class CovarianceNoise:
     vanish and publish the true values.
     """
 
-    columns: Sequence[str]
-    noise: float
+    name: ClassVar[str] = "noise"
+    guide: ClassVar[str] = (
+        "Publish the share: users need it to correct variances and slopes.\n\n"
+        "Example: tablecloak noise people.csv -o masked.csv --column wage --column bonus "
+        "--share 0.15"
+    )
+
+    columns: Annotated[Sequence[str], option("column", "Sensitive numeric column.", min_length=1)]
+    noise: Annotated[
+        float, option("share", "Variance of the noise as a share of that of the data.", ge=0)
+    ]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         names_of(self.columns, "columns")
-        if not 0 <= self.noise < np.inf:
-            raise InputError(f"`noise` must be a finite number >= 0. Got {self.noise!r}.")
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the sensitive columns."""
+        return Columns(changed=self.columns, numbers=self.columns)
 
     def protect(
         self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None

@@ -21,15 +21,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field, GetPydanticSchema
+from pydantic_core import core_schema
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = [
@@ -149,7 +153,7 @@ class PRAMRelease:
 
     def summary(self) -> str:
         """Say in one line what was done."""
-        return ", ".join(f"{name}: {value}" for name, value in self.report.items())
+        return "PRAM: " + ", ".join(f"{name}: {value}" for name, value in self.report.items())
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
@@ -197,9 +201,10 @@ class _Cells:
         return spread
 
 
+@METHODS.register
 @dataclass(frozen=True)
-class GuaranteedPRAM:
-    """Move records between the cells of some keys so that no match is right too often.
+class GuaranteedPRAM(Method):
+    """Move records between cells of the keys, so that no match is right too often (PRAM).
 
     Parameters
     ----------
@@ -220,16 +225,28 @@ class GuaranteedPRAM:
     0.75
     """
 
-    keys: Sequence[str]
-    xi: float = 0.75
-    blocks: Sequence[str] = ()
+    name: ClassVar[str] = "pram"
+    guide: ClassVar[str] = (
+        "Example: tablecloak pram people.csv -o released.csv --key age --key sex --xi 0.75"
+    )
+
+    keys: Annotated[Sequence[str], option("key", "Attribute that an intruder knows.", min_length=1)]
+    xi: Annotated[
+        float,
+        Field(
+            ge=LEAST_XI, lt=1, description="Largest probability of a correct match, from 3/7 to 1."
+        ),
+    ] = 0.75
+    blocks: Annotated[Sequence[str], option("block", "Attribute within which records move.")] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.keys, str) or not len(self.keys):
-            raise InputError("`keys` must be a list with at least one name.")
+        super().__post_init__()
         if set(self.keys) & set(self.blocks):
             raise InputError("A key cannot be a block attribute: it would never change.")
-        retention(self.xi)
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return keys and block attributes."""
+        return Columns(changed=self.keys, categories=[*self.keys, *self.blocks], keys=self.keys)
 
     def protect(
         self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
@@ -346,8 +363,15 @@ class GuaranteedPRAM:
             )
 
 
+Matrix = Annotated[
+    npt.ArrayLike, GetPydanticSchema(lambda source, handler: core_schema.any_schema())
+]
+"""An array, or nested lists, of numbers; on the command line a CSV file without header."""
+
+
+@METHODS.register
 @dataclass(frozen=True, eq=False)
-class ClassicalPRAM:
+class ClassicalPRAM(Method):
     """Change one attribute by a transition matrix.
 
     Parameters
@@ -362,10 +386,30 @@ class ClassicalPRAM:
         Share of the invariant matrix; the rest is the identity.
     """
 
-    attribute: str
-    matrix: npt.ArrayLike
-    invariant: bool = False
-    alpha: float = 1.0
+    name: ClassVar[str] = "pram-by-matrix"
+    guide: ClassVar[str] = (
+        "Example: tablecloak pram-by-matrix people.csv -o released.csv --attribute sex "
+        "--matrix transitions.csv --invariant"
+    )
+
+    attribute: Annotated[str, Field(description="Attribute that changes.")]
+    matrix: Annotated[
+        Matrix,
+        Field(
+            description="Chance of each released value, one row for each category in sorted order."
+        ),
+    ]
+    invariant: Annotated[
+        bool, Field(description="Keep the expected frequencies: use an invariant matrix instead.")
+    ] = False
+    alpha: Annotated[
+        float,
+        Field(ge=0, le=1, description="Share of the invariant matrix; the rest is the identity."),
+    ] = 1.0
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the attribute."""
+        return Columns(changed=[self.attribute], categories=[self.attribute], keys=[self.attribute])
 
     def released_matrix(self, frequencies: npt.ArrayLike) -> Floats:
         """Return the matrix that is applied, for given frequencies of the categories."""

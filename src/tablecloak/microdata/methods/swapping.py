@@ -18,16 +18,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import CodedRecords, columns_of, taken_from
 from tablecloak.microdata.loglinear import LogLinearModel
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.utility.frontier import best_below, frontier
 
@@ -122,6 +125,10 @@ class SwapRelease:
     after: Integers
     records: CodedRecords
 
+    def summary(self) -> str:
+        """Say in one line what the swap did."""
+        return self.report.summary()
+
     def model_utility(self, model: LogLinearModel, *, refit: bool = False) -> float:
         """Return the change of the log-likelihood of a log-linear model."""
         shape = self.records.sizes
@@ -149,9 +156,10 @@ class SwapRelease:
         return f"<{self.report.summary()}>"
 
 
+@METHODS.register
 @dataclass(frozen=True)
-class DataSwapping:
-    """Exchange the values of some attributes within random pairs of records.
+class DataSwapping(Method):
+    """Exchange attributes within random pairs of records (data swapping).
 
     Parameters
     ----------
@@ -178,27 +186,42 @@ class DataSwapping:
     4
     """
 
-    attributes: Sequence[str]
-    rate: float
-    must_change: Change = "none"
-    equal_on: Sequence[str] = ()
-    differ_on: Sequence[str] = ()
-    keys: Sequence[str] | None = None
+    name: ClassVar[str] = "swap"
+    guide: ClassVar[str] = (
+        "Prints risk (share of unswapped records in cells of 1 or 2) and distortion.\n\n"
+        "Example: tablecloak swap people.csv -o swapped.csv --attribute age --rate 0.05 "
+        "--equal-on region"
+    )
+
+    attributes: Annotated[Sequence[str], option("attribute", "Attribute to swap.", min_length=1)]
+    rate: Annotated[float, Field(ge=0, le=1, description="Share of records in pairs.")]
+    must_change: Annotated[
+        Change, Field(description="Which swapped attributes must differ within a pair.")
+    ] = "none"
+    equal_on: Annotated[
+        Sequence[str], Field(description="Attribute in which a pair must agree.")
+    ] = ()
+    differ_on: Annotated[
+        Sequence[str], Field(description="Attribute in which a pair must differ.")
+    ] = ()
+    keys: Annotated[
+        Sequence[str] | None,
+        option("key", "Attribute by which risk and distortion are measured; default all."),
+    ] = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.attributes, str) or not len(self.attributes):
-            raise InputError("`attributes` must be a list with at least one name.")
-        if not 0 <= self.rate <= 1:
-            raise InputError(f"`rate` is a share of records between 0 and 1. Got {self.rate!r}.")
-        if self.must_change not in ("none", "some", "all"):
-            raise InputError(
-                f"`must_change` must be 'none', 'some' or 'all'. Got {self.must_change!r}."
-            )
+        super().__post_init__()
         both = set(self.attributes) & {*self.equal_on, *self.differ_on}
         if both:
             raise InputError(
                 f"{sorted(both)} are swapped, so that they cannot be in `equal_on` or `differ_on`."
             )
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the attributes, and those of the constraints and keys."""
+        keys = list(known) if self.keys is None else list(self.keys)
+        needed = [*self.attributes, *keys, *self.equal_on, *self.differ_on]
+        return Columns(changed=self.attributes, categories=needed, keys=keys)
 
     def n_pairs(self, n_records: int) -> int:
         """Return m = round(rate n / 2), but no more than fit."""

@@ -19,14 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pydantic import Field
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords, numbers_of, taken_from
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = ["TargetedSwapRelease", "TargetedSwapping"]
@@ -105,9 +109,12 @@ class TargetedSwapRelease:
         return f"<{self.summary()}>"
 
 
+@METHODS.register
 @dataclass(frozen=True)
-class TargetedSwapping:
-    """Exchange the geography of risky households, and of some others, with similar ones.
+class TargetedSwapping(Method):
+    """Exchange the places of risky households with those of similar ones (targeted swapping).
+
+    Some others exchange theirs as well, so that a wrong place does not tell who was risky.
 
     Parameters
     ----------
@@ -143,30 +150,59 @@ class TargetedSwapping:
     (1, 0.0)
     """
 
-    hierarchy: Sequence[str]
-    household: str
-    risk_variables: Sequence[str]
-    k: float = 3
-    rate: float = 0.05
-    similar: Sequence[Sequence[str]] = ((),)
-    carry_along: Sequence[str] = ()
-    weight: str | None = None
+    name: ClassVar[str] = "swap-households"
+    guide: ClassVar[str] = (
+        "Example: tablecloak swap-households census.csv -o swapped.csv --hierarchy state "
+        "--hierarchy county --household home --risk job --risk age"
+    )
+
+    hierarchy: Annotated[
+        Sequence[str],
+        Field(min_length=1, description="Column of the geography, the highest level first."),
+    ]
+    household: Annotated[str, Field(description="Column with the name of the household.")]
+    risk_variables: Annotated[
+        Sequence[str],
+        option("risk", "Characteristic by which members may be known.", min_length=1),
+    ]
+    k: Annotated[
+        float, Field(ge=0, description="Members are risky among fewer than this many.")
+    ] = 3
+    rate: Annotated[
+        float, Field(ge=0, le=1, description="Share of households of each area to swap.")
+    ] = 0.05
+    similar: Annotated[
+        Sequence[Sequence[str]],
+        Field(
+            description="Columns in which partners agree, as tenure,age; the next is for those "
+            "without partner."
+        ),
+    ] = ((),)
+    carry_along: Annotated[
+        Sequence[str], Field(description="Column that goes with the geography.")
+    ] = ()
+    weight: Annotated[str | None, Field(description="Column of sampling weights.")] = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.hierarchy, str) or not len(self.hierarchy):
-            raise InputError("`hierarchy` must be a list of columns, the highest level first.")
-        if isinstance(self.risk_variables, str) or not len(self.risk_variables):
-            raise InputError("`risk_variables` must be a list with at least one column.")
-        if not 0 <= self.rate <= 1:
-            raise InputError(f"`rate` is a share between 0 and 1. Got {self.rate!r}.")
-        if not self.k >= 0:
-            raise InputError(f"`k` must not be negative. Got {self.k!r}.")
+        super().__post_init__()
         if any(isinstance(profile, str) for profile in self.similar) or not len(self.similar):
             raise InputError("`similar` must be a list of lists of columns; [[]] asks for none.")
         moved = {*self.hierarchy, *self.carry_along}
         both = moved & {name for profile in self.similar for name in profile}
         if both:
             raise InputError(f"{sorted(both)} are swapped, so that they cannot be in `similar`.")
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the geography, the household, and what tells risk and similarity."""
+        profiles = [name for profile in self.similar for name in profile]
+        moved = [*self.hierarchy, *self.carry_along]
+        return Columns(
+            changed=moved,
+            categories=[self.household, *moved, *self.risk_variables, *profiles],
+            numbers=[] if self.weight is None else [self.weight],
+            keys=[*self.hierarchy, *self.risk_variables],
+            unit=self.household,
+        )
 
     def protect(
         self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None

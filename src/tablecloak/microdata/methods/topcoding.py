@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import like, numbers_of
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
 
 __all__ = ["TopcodedRelease", "Topcoding"]
 
@@ -33,9 +36,16 @@ class TopcodedRelease:
     threshold: float
     n_replaced: int
 
+    def summary(self) -> str:
+        """Say in one line what was done."""
+        return (
+            f"topcoding: {self.n_replaced} of {len(self.frame)} values lie above {self.threshold:g}"
+        )
 
+
+@METHODS.register
 @dataclass(frozen=True)
-class Topcoding:
+class Topcoding(Method):
     """Replace the values of a column above a threshold.
 
     Parameters
@@ -56,20 +66,25 @@ class Topcoding:
     [1.0, 2.0, 3.0, 10.0]
     """
 
-    column: str
-    threshold: float | None = None
-    quantile: float = 0.99
-    replace_by: Literal["threshold", "mean"] = "threshold"
+    name: ClassVar[str] = "topcode"
+    guide: ClassVar[str] = (
+        "Example: tablecloak topcode people.csv -o topcoded.csv --column wage --quantile 0.995"
+    )
 
-    def __post_init__(self) -> None:
-        if not 0 < self.quantile < 1:
-            raise InputError(f"`quantile` must lie between 0 and 1. Got {self.quantile!r}.")
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise InputError(f"`threshold` must be a finite number. Got {self.threshold!r}.")
-        if self.replace_by not in ("threshold", "mean"):
-            raise InputError(
-                f"`replace_by` must be 'threshold' or 'mean'. Got {self.replace_by!r}."
-            )
+    column: Annotated[str, Field(description="Numeric column.")]
+    threshold: Annotated[
+        float | None, Field(description="Values above it are replaced; default: the quantile.")
+    ] = None
+    quantile: Annotated[
+        float, Field(gt=0, lt=1, description="Share of the values that stay, without a threshold.")
+    ] = 0.99
+    replace_by: Annotated[
+        Literal["threshold", "mean"], Field(description="What takes the place of larger values.")
+    ] = "threshold"
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the column."""
+        return Columns(changed=[self.column], numbers=[self.column])
 
     def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> TopcodedRelease:
         """Replace extreme values; nothing is random, a seed is accepted for symmetry.

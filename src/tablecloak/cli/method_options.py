@@ -1,0 +1,148 @@
+"""Options of a command from the parameters of a class, and their values from what was typed.
+
+A list is an option that is repeated; a list of lists is repeated with commas; a mapping is repeated
+as NAME=NUMBER; an array is a CSV file without header.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from annotated_types import Ge, Le
+
+from tablecloak.errors import InputError
+from tablecloak.registry import Parameter
+
+__all__ = ["TypedOption"]
+
+
+@dataclass(frozen=True)
+class TypedOption:
+    """One parameter as an option.
+
+    Parameters
+    ----------
+    parameter : Parameter
+        Its option has its name, or that under the key "option" of its field.
+    """
+
+    parameter: Parameter
+
+    @property
+    def name(self) -> str:
+        """Name of the option without dashes in front, as Python spells it."""
+        extra = self.parameter.field.json_schema_extra
+        own = extra.get("option") if isinstance(extra, Mapping) else None
+        return str(own or self.parameter.name)
+
+    @property
+    def declared(self) -> inspect.Parameter:
+        """How typer is told of it."""
+        kind, is_repeated = self._typed()
+        default: Any = inspect.Parameter.empty
+        if not self.parameter.is_required:
+            default = self.parameter.default if kind in (bool, int, float, str) else None
+            if isinstance(kind, type) and issubclass(kind, StrEnum):
+                default = kind(self.parameter.default)
+        text = self.parameter.help
+        if is_repeated:
+            kind, text = list[str], text.removesuffix(".") + "; repeat."
+            default = None if default is not inspect.Parameter.empty else default
+        if default is None:
+            kind = kind | None
+        return inspect.Parameter(
+            self.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=Annotated[kind, typer.Option(help=text, **self._limits())],
+        )
+
+    def value(self, typed: Any) -> Any:
+        """Return the value of the parameter.
+
+        Raises
+        ------
+        InputError
+            If an entry of a mapping has no number, or a file no array.
+        """
+        match self._shape():
+            case "groups":
+                return [entry.split(",") for entry in typed]
+            case "mapping":
+                return dict(self._entry(entry) for entry in typed)
+            case "array":
+                return _read_array(typed)
+            case "choice":
+                return typed.value
+        return typed
+
+    def _shape(self) -> str:
+        kind = _bare(self.parameter.field.annotation)
+        origin = get_origin(kind)
+        if origin is Literal:
+            return "choice"
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            return "mapping"
+        if isinstance(origin, type) and issubclass(origin, Sequence):
+            inner = get_origin(get_args(kind)[0])
+            return "groups" if isinstance(inner, type) and issubclass(inner, Sequence) else "list"
+        return "plain" if kind in (bool, int, float, str) else "array"
+
+    def _typed(self) -> tuple[Any, bool]:
+        """Type of what is typed, and whether the option is repeated."""
+        shape = self._shape()
+        if shape == "choice":
+            choices = get_args(_bare(self.parameter.field.annotation))
+            return StrEnum(self.name, {choice: choice for choice in choices}), False
+        if shape in ("groups", "mapping", "list"):
+            return str, True
+        return (Path if shape == "array" else _bare(self.parameter.field.annotation)), False
+
+    def _limits(self) -> dict[str, Any]:
+        """Limits that typer can check; the class puts all others into words."""
+        found: dict[str, Any] = {}
+        for limit in self.parameter.field.metadata if self._shape() == "plain" else ():
+            match limit:
+                case Ge(low):
+                    found["min"] = low
+                case Le(high):
+                    found["max"] = high
+                case _:
+                    return {}
+        return found
+
+    def _entry(self, entry: str) -> tuple[str, float]:
+        name, _, value = entry.rpartition("=")
+        try:
+            return name, float(value)
+        except ValueError:
+            option = self.name.replace("_", "-")
+            raise InputError(f"--{option} {entry!r} must look like sex=0.2.") from None
+
+
+def _bare(kind: Any) -> Any:
+    """Return the type without None; of several, the first."""
+    if get_origin(kind) in (Union, UnionType):
+        plain = [part for part in get_args(kind) if part is not NoneType]
+        return plain[0] if plain[0] in (bool, int, float, str) or len(plain) == 1 else object
+    return kind
+
+
+def _read_array(path: Path) -> Any:
+    import numpy as np
+
+    from tablecloak.storage import existing_file
+
+    try:
+        return np.loadtxt(existing_file(path), delimiter=",", ndmin=2)
+    except ValueError as error:
+        raise InputError(
+            f"{path}: expected rows of numbers with commas between ({error})."
+        ) from None

@@ -1,0 +1,125 @@
+"""Parameters of methods: how they are spelt as options, and their ranges in words.
+
+Both are declared once, where the parameter is: ``rate: Annotated[float, Field(ge=0, le=1)]``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from functools import cache
+from numbers import Integral, Real
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt, MinLen
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from tablecloak.errors import InputError
+
+__all__ = ["option", "require_in_range"]
+
+
+def option(name: str, description: str, **limits: Any) -> Any:
+    """Describe a parameter whose option on the command line has a name of its own.
+
+    Parameters
+    ----------
+    name : str
+        Such as "column" for a list of columns: the option is given once for each of them.
+    description : str
+        One line.
+    **limits
+        As in `pydantic.Field`.
+    """
+    return Field(description=description, json_schema_extra={"option": name}, **limits)
+
+
+def require_in_range(thing: Any) -> None:
+    """Raise if a parameter of a dataclass lies outside of its declared range.
+
+    Raises
+    ------
+    InputError
+        Names the parameter, its range and what was given.
+    """
+    for name, field in _declared(thing.__class__):
+        value = getattr(thing, name)
+        expected = None if value is None else _unmet(field, value)
+        if expected:
+            raise InputError(f"`{name}` {expected}. Got {value!r}.")
+
+
+@cache
+def _declared(kind: type[Any]) -> tuple[tuple[str, FieldInfo], ...]:
+    hints = get_type_hints(kind.__init__, include_extras=True)
+    return tuple(
+        (name, FieldInfo.from_annotation(hint)) for name, hint in hints.items() if name != "return"
+    )
+
+
+def _unmet(field: FieldInfo, value: Any) -> str:
+    """Say what a value should be; empty if it is that."""
+    kinds = (field.annotation, *get_args(field.annotation))
+    choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    if choices:
+        return "" if value in choices else f"must be {_either(choices)}"
+    if any(isinstance(limit, MinLen) for limit in field.metadata):
+        return "" if _is_list(value) else "must be a list of one or more names"
+    if float in kinds or int in kinds:
+        return _number_unmet(field, value, is_whole=float not in kinds)
+    return ""
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str) and len(value) > 0
+
+
+def _number_unmet(field: FieldInfo, value: Any, *, is_whole: bool) -> str:
+    if isinstance(value, Iterable):
+        # One number for each record: the method looks at them.
+        return ""
+    is_inside = isinstance(value, Integral if is_whole else Real) and math.isfinite(value)
+    for limit in field.metadata:
+        match limit:
+            case Ge(low):
+                is_inside = is_inside and value >= low
+            case Gt(low):
+                is_inside = is_inside and value > low
+            case Le(high):
+                is_inside = is_inside and value <= high
+            case Lt(high):
+                is_inside = is_inside and value < high
+    return "" if is_inside else _range_in_words(field, is_whole=is_whole)
+
+
+def _range_in_words(field: FieldInfo, *, is_whole: bool) -> str:
+    low: Any = None
+    high: Any = None
+    is_open = False
+    for limit in field.metadata:
+        match limit:
+            case Ge(value):
+                low = value
+            case Gt(value):
+                low, is_open = value, True
+            case Le(value) | Lt(value):
+                high = value
+    number = "a whole number" if is_whole else "a finite number"
+    if low is None or high is None:
+        return f"must be {number}" + ("" if low is None else f" {'>' if is_open else '>='} {low}")
+    if (low, high) == (0, 1) and not is_open:
+        return "is a share between 0 and 1"
+    return f"must lie between {_written(low)} and {_written(high)}"
+
+
+def _written(number: Any) -> str:
+    """Write thirds and sevenths as such."""
+    short = f"{number:g}"
+    return short if len(short) < 5 else str(Fraction(number).limit_denominator(100))
+
+
+def _either(choices: list[Any]) -> str:
+    *first, last = map(repr, choices)
+    return f"{', '.join(first)} or {last}" if first else last

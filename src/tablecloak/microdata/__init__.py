@@ -1,7 +1,7 @@
 """Microdata: swapping, PRAM, noise, neighbourhood sampling, secure regression.
 
 Each method is an object with its parameters; ``protect(frame, seed=...)`` returns a release with
-the protected frame and a report.
+the protected frame and a report. `METHODS` holds all of them by name.
 """
 
 from tablecloak.microdata.agencies.secure_regression import (
@@ -13,6 +13,7 @@ from tablecloak.microdata.agencies.secure_regression import (
     secure_sum,
 )
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
 from tablecloak.microdata.methods.neighbours import (
     LegacySampler,
@@ -47,8 +48,10 @@ from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_ma
 from tablecloak.microdata.utility.risk_utility import RiskUtilityMap, risk_utility_map
 
 __all__ = [
+    "METHODS",
     "Agency",
     "ClassicalPRAM",
+    "Columns",
     "CovarianceNoise",
     "DataSwapping",
     "FixedPoint",
@@ -56,6 +59,7 @@ __all__ = [
     "KeyRisk",
     "LegacySampler",
     "LogLinearModel",
+    "Method",
     "Microaggregation",
     "MicroaggregationRelease",
     "NeighbourRelease",

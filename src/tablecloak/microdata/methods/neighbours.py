@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
@@ -244,8 +244,8 @@ class NeighbourhoodSampling(Method):
         Sequence[str] | None, option("column", "Column to mask, by default all.")
     ] = None
     weights: Annotated[
-        Mapping[str, float], option("weight", "Weight in the distance, as sex=0.2.")
-    ] = field(default_factory=dict)
+        Mapping[str, float] | None, option("weight", "Weight in the distance, as sex=0.2.")
+    ] = None
     proportion: Annotated[float, Field(ge=0, le=1, description="Share of the records to mask.")] = (
         1.0
     )
@@ -261,7 +261,7 @@ class NeighbourhoodSampling(Method):
         eps = np.asarray(self.eps, dtype=np.float64)
         if not np.all(np.isfinite(eps) & (eps > 0)):
             raise InputError("`eps` must be positive and finite.")
-        bad = [name for name, weight in self.weights.items() if not 0 <= weight < np.inf]
+        bad = [name for name, weight in (self.weights or {}).items() if not 0 <= weight < np.inf]
         if bad:
             raise InputError(f"The weights of {bad} are not numbers >= 0.")
 
@@ -324,7 +324,11 @@ class NeighbourhoodSampling(Method):
     def _names(self, frame: pd.DataFrame) -> list[str]:
         known = columns_of(frame)
         names = known if self.columns is None else list(self.columns)
-        for name in [*names, *self.weights, *(name for group in self.groups for name in group)]:
+        for name in [
+            *names,
+            *(self.weights or ()),
+            *(name for group in self.groups for name in group),
+        ]:
             if name not in names or name not in known:
                 raise InputError(f"There is no column {name!r} to mask.{suggestion(name, known)}")
         for name in names:
@@ -342,7 +346,7 @@ class NeighbourhoodSampling(Method):
     def _points(self, frame: pd.DataFrame, names: Sequence[str]) -> Floats:
         parts = []
         for name in names:
-            weight = float(self.weights.get(name, 1.0))
+            weight = float((self.weights or {}).get(name, 1.0))
             if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool:
                 columns = frame[name].to_numpy(dtype=np.float64)[:, None]
             else:

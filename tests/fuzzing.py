@@ -24,7 +24,7 @@ from tablecloak.argus.metadata import read_cells
 from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import main as verify
 from tablecloak.jobs.job import read_job
-from tablecloak.publish.release import read_release
+from tablecloak.publish.released_cells import read_release
 
 SPECIAL = [
     b"nan", b"inf", b"-1", b"1e400", b"999999999999999999999", b"\0", b"\xff\xfe", b'"', b"'", b",",

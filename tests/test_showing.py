@@ -45,7 +45,7 @@ def test_what_nobody_draws_is_refused():
 def test_results_load_no_drawing_before_they_are_shown():
     program = """
 import sys
-import tablecloak as tc, tablecloak.microdata, tablecloak.comparison, tablecloak.publish.release
+import tablecloak as tc, tablecloak.microdata, tablecloak.comparison, tablecloak.publish.audit as _
 assert not [name for name in sys.modules if name.startswith("tablecloak.render")], sys.modules
 text = tc.examples.cox_rounded().table._repr_html_()
 assert "<table" in text and "tablecloak.render.drawings" in sys.modules

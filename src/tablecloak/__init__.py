@@ -52,12 +52,12 @@ _HOME = {
     "attack_adjustment": "cta.risk",
     "compare": "comparison",
     "controlled_rounding": "cta.rounding.controlled",
-    "audit": "publish.release",
+    "audit": "publish.audit",
     "each": "cta.preserve",
     "link": "tables.table",
     "covering_intervals": "cta.covering",
     "protect": "tables.sensitivity",
-    "protected_intervals": "publish.release",
+    "protected_intervals": "publish.protected_intervals",
     "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from tablecloak.errors import TablecloakWarning as TablecloakWarning
     from tablecloak.errors import VerificationError as VerificationError
     from tablecloak.jobs.job import run_job as run_job
-    from tablecloak.publish.release import audit as audit
-    from tablecloak.publish.release import protected_intervals as protected_intervals
+    from tablecloak.publish.audit import audit as audit
+    from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
     from tablecloak.suppression.audit.audit import Audit as Audit
     from tablecloak.suppression.audit.audit import Verdict as Verdict
     from tablecloak.suppression.intervals import IntervalPattern as IntervalPattern

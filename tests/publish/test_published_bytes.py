@@ -14,7 +14,7 @@ import tablecloak as tc
 from tablecloak.cli.main import app
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.publish.publication import write_release
-from tablecloak.publish.release import read_release
+from tablecloak.publish.released_cells import read_release
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.published import common_decimals, published_decimals
 

@@ -24,7 +24,8 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.examples import firms
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import STYLE, Page
-from tablecloak.tables.formats import column_names, existing, read_frame
+from tablecloak.tables.formats import FrameFormat, column_names, existing, format_of, record_endings
+from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ POLICY = (
 MISSING = "The app needs Flask and waitress: install tablecloak with its extra `app`."
 SHOWN_RECORDS = 5
 MOST_UPLOADED = 2 * 2**30
-ENDINGS = (".csv", ".csv.gz", ".txt", ".parquet")
 LONGEST_NAME = 80
 
 
@@ -253,9 +253,10 @@ def _typed_file(typed: str) -> Path:
 
 def _ending(name: str) -> str:
     """Return the ending of a name of a file that can be read; a name without one is CSV."""
-    found = next((ending for ending in ENDINGS if name.lower().endswith(ending)), "")
+    endings = record_endings()
+    found = next((ending for ending in endings if name.lower().endswith(ending)), "")
     if not found and "." in name.strip("."):
-        raise InputError(f"{name}: unknown kind of file. Expected a name in {', '.join(ENDINGS)}.")
+        raise InputError(f"{name}: unknown kind of file. Expected a name in {', '.join(endings)}.")
     return name[len(name) - len(found) :] if found else ".csv"
 
 
@@ -321,12 +322,8 @@ def _written(session: Session, path: Path) -> Path:
 
 def _head(path: Path) -> pd.DataFrame:
     """First records of a file."""
-    if ".parquet" in path.suffixes:
-        return read_frame(path).head(SHOWN_RECORDS)
-    try:
-        return pd.read_csv(path, nrows=SHOWN_RECORDS)
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path.name}: cannot be read ({error}).") from error
+    with reading(Path(path.name)):
+        return format_of(path, FrameFormat, otherwise="csv").head(path, SHOWN_RECORDS)
 
 
 def _sensitive_map(problem: ProtectionProblem) -> str:

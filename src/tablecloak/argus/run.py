@@ -46,7 +46,7 @@ from tablecloak.argus.tables import Cells, counts, from_cells, from_records, rea
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError, TablecloakError, VerificationError
-from tablecloak.publish.release import audit
+from tablecloak.publish.audit import audit
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.hierarchy import Hierarchy

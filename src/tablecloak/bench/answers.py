@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.publish.release import AdjustedAudit, audit
+from tablecloak.publish.adjusted_audit import AdjustedAudit
+from tablecloak.publish.audit import audit
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
 from tablecloak.suppression.pattern import SuppressionPattern

@@ -12,7 +12,8 @@ import pandas as pd
 
 from tablecloak import examples
 from tablecloak.errors import InputError
-from tablecloak.tables.formats import read_problem
+from tablecloak.tables.formats import can_hold, read_problem
+from tablecloak.tables.formats.jj import JJ
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sensitivity import MinimumFrequency, PPercent
 from tablecloak.tables.tabulation.tabulate import tabulate
@@ -110,7 +111,7 @@ def _in_folder(folder: Path) -> dict[str, Instance]:
     files = [
         path
         for path in sorted(folder.iterdir(), key=lambda path: path.stat().st_size)
-        if {".jj", ".in"} & set(path.suffixes)
+        if can_hold(path, JJ)
     ]
     if not files:
         raise InputError(f"{folder}: no file ends in .jj or .jj.gz.")

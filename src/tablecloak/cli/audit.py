@@ -90,8 +90,8 @@ def audit(
     Example: tablecloak audit job.toml table.csv --intruder contributors --groups
     """
     from tablecloak.certificates.file import write_certificate
-    from tablecloak.publish.release import AdjustedAudit
-    from tablecloak.publish.release import audit as run
+    from tablecloak.publish.adjusted_audit import AdjustedAudit
+    from tablecloak.publish.audit import audit as run
     from tablecloak.render.plotting import picture_format
     from tablecloak.storage import require_writable
     from tablecloak.tables.formats import write_frame

@@ -122,7 +122,7 @@ def suppress(
 
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
     """
-    from tablecloak.publish.release import read_previous
+    from tablecloak.publish.previous import read_previous
     from tablecloak.suppression.suppress import suppress as run
     from tablecloak.tables.formats import read_problem, write_frame
 
@@ -302,7 +302,7 @@ def round_(
     """
     from tablecloak.cta.rounding.controlled import controlled_rounding
     from tablecloak.cta.rounding.small_counts import small_count_rounding
-    from tablecloak.publish.release import audit
+    from tablecloak.publish.audit import audit
     from tablecloak.tables.formats import read_problem, write_frame
 
     with errors_as_messages(), reporting() as reporter:

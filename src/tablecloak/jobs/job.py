@@ -29,8 +29,10 @@ from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError, suggestion
 from tablecloak.history import History
+from tablecloak.publish.adjusted_audit import AdjustedAudit
+from tablecloak.publish.audit import audit
+from tablecloak.publish.previous import read_previous
 from tablecloak.publish.publication import write_release
-from tablecloak.publish.release import AdjustedAudit, audit, read_previous
 from tablecloak.render.page import Page
 from tablecloak.render.report import Finding, internal_report
 from tablecloak.storage import replacing_folder, write_text

@@ -10,13 +10,9 @@ This finds carelessness, not arithmetic: whether a value follows from others is 
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
-import json
 import re
 import struct
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +20,19 @@ from pathlib import Path
 import numpy as np
 
 from tablecloak.errors import InputError
+from tablecloak.tables.formats.format import (
+    FIELD_END,
+    FORMATS,
+    Format,
+    Part,
+    can_hold,
+    format_of,
+)
 
 __all__ = ["Leak", "find_leaks"]
 
 TELLING_DIGITS = 4
 """Significant digits from which on a number is taken for that very value, not for chance."""
-
-PAGES = "pages"
-"""Part of a Parquet file: all its bytes."""
 
 ROUNDINGS = range(4)
 """Digits behind the decimal point to which a value may have been rounded."""
@@ -100,13 +101,13 @@ def find_leaks(
     }
     binary = {struct.pack("<d", value): value for value in set(wanted.values())}
     return [
-        Leak(path, part, spelling, value)
+        Leak(path, part.name, spelling, value)
         for path in _all_files(files)
-        for part, content in _parts(path)
+        for part in _parts(path)
         for spelling, value in [
             # Bytes of packed pages can look like digits.
-            *(_in_text(_fields(path, content), wanted) if part != PAGES else ()),
-            *_in_bytes(content, binary),
+            *(() if part.is_packed else _in_text(_fields(path, part.content), wanted)),
+            *_in_bytes(part.content, binary),
         ]
     ]
 
@@ -130,35 +131,15 @@ def _all_files(files: Iterable[str | Path]) -> Iterator[Path]:
             raise InputError(f"{entry}: this file does not exist. Check the path.")
 
 
-def _parts(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Each part of a file, unpacked; of what is packed only the contents are numbers."""
+def _parts(path: Path) -> Iterator[Part]:
+    """Each part of a file, unpacked; what it is shows in its first bytes, not in its name."""
     content = path.read_bytes()
-    if content[:2] == b"PK":
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                # Colours and sizes, the same in every workbook.
-                if not name.startswith(("xl/theme/", "xl/styles")):
-                    yield name, archive.read(name)
-    elif content[:2] == b"\x1f\x8b":
-        yield "unpacked", gzip.decompress(content)
-    elif content[:4] != b"PAR1":
-        yield "", content
-    else:
-        import pyarrow.parquet as pq
-
-        yield PAGES, content
-        opened = pq.ParquetFile(path)
-        for group in range(opened.metadata.num_row_groups):
-            for number in range(opened.metadata.num_columns):
-                # Smallest and largest value; the rest are lengths and places in the file.
-                yield (
-                    "statistics",
-                    str(opened.metadata.row_group(group).column(number).statistics).encode(),
-                )
-        for key, text in (opened.schema_arrow.metadata or {}).items():
-            yield f"metadata {key.decode(errors='replace')}", text
-        for name, entries in zip(opened.schema_arrow.names, opened.read().columns, strict=True):
-            yield f"column {name}", BETWEEN.join(map(str, entries.to_pylist())).encode()
+    if content[:2] == b"\x1f\x8b":
+        yield Part("unpacked", gzip.decompress(content))
+        return
+    known = (each() for each in FORMATS if each.signature)
+    fitting = (each for each in known if content.startswith(each.signature))
+    yield from next((each.parts(path, content) for each in fitting), [Part("", content)])
 
 
 _BLANK = "'\u00a0\u202f_ "
@@ -172,40 +153,16 @@ _NO_VALUES = re.compile(
 )
 """Addresses of name spaces, times of writing, numbers of rows and of entries, colours."""
 
-BETWEEN = "\x1f"
-"""Stands between fields; no number goes on behind it."""
-
 
 def _fields(path: Path, content: bytes) -> str:
     """Text of a file with its fields kept apart, where its format says what a field is."""
     text = content.decode("utf-8", errors="ignore")
-    kind = "".join(path.suffixes[-1:]).lower()
-    try:
-        if kind == ".json":
-            return BETWEEN.join(map(str, _scalars(json.loads(text))))
-        if kind == ".csv" or path.name.lower().endswith(".csv.gz"):
-            # Quotes that do not match would hide what follows; fields without them are all there.
-            lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-            return BETWEEN.join(field for line in lines for field in line)
-    except (ValueError, csv.Error, RecursionError):
+    if not can_hold(path, Format):
         return text
-    if kind == ".px":
-        head, _, data = text.partition("DATA=")
-        return BETWEEN.join([head, *data.split()])
-    return text
-
-
-def _scalars(content: object) -> Iterator[object]:
-    """All names and values in parsed JSON."""
-    if isinstance(content, dict):
-        for name, entry in content.items():
-            yield name
-            yield from _scalars(entry)
-    elif isinstance(content, list):
-        for entry in content:
-            yield from _scalars(entry)
-    else:
-        yield content
+    try:
+        return FIELD_END.join(format_of(path, Format).fields(text))
+    except (ValueError, RecursionError):
+        return text
 
 
 def _in_text(text: str, wanted: dict[float, float]) -> list[tuple[str, float]]:

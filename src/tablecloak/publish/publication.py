@@ -19,38 +19,13 @@ import pandas as pd
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
 from tablecloak.publish.leaks import find_leaks
-from tablecloak.render.heat_map import add_heat_map, labels_of
-from tablecloak.render.page import Page, Square
+from tablecloak.publish.public_page import public_report
 from tablecloak.storage import SECRET_MODE, write_text
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.tables.formats import (
-    write_frame,
-    write_json_stat,
-    write_px,
-    write_sdmx_csv,
-    write_workbook,
-)
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.formats import ReleaseFormat, formats_holding
 from tablecloak.tables.published import published_decimals
 
-__all__ = ["public_report", "write_release"]
-
-ENDINGS = {
-    "csv": "csv",
-    "parquet": "parquet",
-    "excel": "xlsx",
-    "sdmx-csv": "sdmx.csv",
-    "json-stat": "json",
-    "px": "px",
-}
-"""Formats of a release, and how the names of their files end."""
-
-WRITERS = {
-    "excel": write_workbook,
-    "sdmx-csv": write_sdmx_csv,
-    "json-stat": write_json_stat,
-    "px": write_px,
-}
+__all__ = ["write_release"]
 
 
 def write_release(
@@ -70,7 +45,7 @@ def write_release(
     folder : str or path
     title : str, default=""
     formats : sequence of str, default=("csv",)
-        Of "csv", "parquet", "excel", "sdmx-csv", "json-stat", "px".
+        Names in `tablecloak.tables.formats.FORMATS` of formats that hold releases.
     report : bool, default=True
         Whether to add a page for readers.
     withheld : path, optional
@@ -91,9 +66,7 @@ def write_release(
         If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
     """
     folder, table = Path(folder), found.problem.table
-    for kind in formats:
-        if kind not in ENDINGS:
-            raise InputError(f"Unknown format {kind!r}.{suggestion(kind, ENDINGS)}")
+    chosen = [_release_format(name) for name in formats]
     about = {"title": title, "measure": table.name, "unit": table.unit, **_method(found)}
     about |= {"cells": table.n_cells, "software": f"tablecloak {version('tablecloak')}"}
     released = found.release()
@@ -101,13 +74,9 @@ def write_release(
         released[table.name].dropna().to_numpy(dtype=np.float64), table.decimals
     )
     files = []
-    for kind in formats:
-        path = folder / f"table.{ENDINGS[kind]}"
-        if kind in WRITERS:
-            WRITERS[kind](released, about, path)
-        else:
-            write_frame(released, path)
-        files.append(path)
+    for each in chosen:
+        files.append(folder / f"table{each.suffixes[0]}")
+        each.write_release(released, about, files[-1])
     write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
     files.append(folder / "about.json")
     if report:
@@ -116,6 +85,13 @@ def write_release(
         files.append(folder / "report.html")
     _refuse_leaks(found, released, files, about, withheld)
     return files
+
+
+def _release_format(name: str) -> ReleaseFormat:
+    known = {each.name: each for each in formats_holding(ReleaseFormat)}
+    if name not in known:
+        raise InputError(f"Unknown format {name!r}.{suggestion(name, known)}")
+    return known[name]
 
 
 def _method(found: SuppressionPattern | Adjustment) -> dict[str, object]:
@@ -170,54 +146,3 @@ def _structural(released: pd.DataFrame, about: Mapping[str, Any]) -> list[object
     named = [str(value) for key, value in about.items() if key != "reading"]
     shown = released[measure].dropna().tolist()
     return [*shown, *(code for known in codes for code in known), *counts, *named, 2010]
-
-
-def public_report(
-    title: str,
-    released: pd.DataFrame,
-    hierarchies: Mapping[str, Hierarchy],
-    about: Mapping[str, Any],
-) -> Page:
-    """Show a release to its readers, from what is released alone.
-
-    Parameters
-    ----------
-    title : str
-    released : pandas.DataFrame
-        What `SuppressionPattern.release` or `Adjustment.release` returns: codes, the value, and
-        for suppression a column ``status``.
-    hierarchies : mapping of str to Hierarchy
-    about : mapping of str to object
-        What users are told: method, unit, how to read it.
-
-    Returns
-    -------
-    Page
-    """
-    page = Page(title, secret=False)
-    page.text(str(about.get("reading", "")))
-    measure = str(about["measure"])
-    dimensions = [name for name in released.columns if name not in (measure, "status")]
-    keys = released[dimensions].reset_index(drop=True)
-    values = released[measure].tolist()
-    hidden = (
-        released["status"].eq("suppressed").tolist()
-        if "status" in released.columns
-        else [False] * len(values)
-    )
-    if any(hidden):
-        page.legend({"": "published", "suppressed": "confidential"})
-    labels = labels_of(keys)
-
-    def square(cell: int) -> Square:
-        if hidden[cell]:
-            return Square("x", "suppressed", f"{labels[cell]}: confidential")
-        text = f"{float(values[cell]):,.{about.get('decimals', 0)}f}"
-        return Square(text, "", f"{labels[cell]}: {text}")
-
-    page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
-    add_heat_map(page, keys, hierarchies, square)
-    page.heading("About")
-    shown = {key: value for key, value in about.items() if key != "reading" and value != ""}
-    page.table(pd.DataFrame({"": shown.keys(), " ": map(str, shown.values())}), index=False)
-    return page

@@ -1,40 +1,47 @@
-"""File formats: one sibling for each."""
+"""File formats: one sibling for each, and what reads and writes files by their names."""
 
-from tablecloak.tables.formats.excel import write_workbook
-from tablecloak.tables.formats.exchange import (
-    sdmx_names,
-    write_json_stat,
-    write_px,
-    write_sdmx_csv,
-)
-from tablecloak.tables.formats.frames import (
+from tablecloak.tables.formats.files import (
     existing,
-    harmless,
-    original_codes,
     read_frame,
     read_problem,
+    record_endings,
     write_frame,
     write_problem,
 )
+from tablecloak.tables.formats.format import (
+    FORMATS,
+    Format,
+    ProblemFormat,
+    ReleaseFormat,
+    can_hold,
+    format_of,
+    formats_holding,
+)
+from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.formats.jj import read_jj, write_jj
+from tablecloak.tables.formats.spreadsheet_text import harmless, original_codes
 from tablecloak.tables.formats.streams import column_names, read_columns, replace_columns
 
 __all__ = [
+    "FORMATS",
+    "Format",
+    "FrameFormat",
+    "ProblemFormat",
+    "ReleaseFormat",
+    "can_hold",
     "column_names",
     "existing",
+    "format_of",
+    "formats_holding",
     "harmless",
     "original_codes",
     "read_columns",
     "read_frame",
     "read_jj",
     "read_problem",
+    "record_endings",
     "replace_columns",
-    "sdmx_names",
     "write_frame",
     "write_jj",
-    "write_json_stat",
     "write_problem",
-    "write_px",
-    "write_sdmx_csv",
-    "write_workbook",
 ]

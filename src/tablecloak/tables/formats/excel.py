@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,40 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.storage import replacing
-from tablecloak.tables.formats.frames import marked
+from tablecloak.tables.formats.format import FORMATS, Part, ReleaseFormat
+from tablecloak.tables.formats.release_values import as_written
+from tablecloak.tables.formats.spreadsheet_text import marked
 
-__all__ = ["write_workbook"]
+__all__ = ["Excel", "write_workbook"]
+
+MOST_ROWS = 2**20
+"""Rows of a sheet of Excel, the header included."""
+
+SAME_EVERYWHERE = ("xl/theme/", "xl/styles")
+"""Parts of a workbook with colours and sizes, in which numbers are no values."""
+
+
+@FORMATS.register
+class Excel(ReleaseFormat):
+    """A workbook: statuses as styles, a sheet for the notes, no hidden value, no formula."""
+
+    name = "excel"
+    suffixes = (".xlsx",)
+    signature = b"PK"
+
+    def write_release(
+        self, released: pd.DataFrame, about: Mapping[str, object], path: Path
+    ) -> None:
+        """Write a sheet with the table, and one with what users may know."""
+        write_workbook(released, about, path)
+
+    def parts(self, path: Path, content: bytes) -> Iterator[Part]:
+        """Yield the files in the archive."""
+        del content
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if not name.startswith(SAME_EVERYWHERE):
+                    yield Part(name, archive.read(name))
 
 
 def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: str | Path) -> None:
@@ -41,22 +72,30 @@ def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: st
     """
     try:
         from openpyxl import Workbook
-        from openpyxl.styles import Font, PatternFill
     except ImportError:
         raise InputError(
             "Excel files need openpyxl: install tablecloak with its extra `excel`."
         ) from None
-    if len(released) >= 2**20:
+    if len(released) >= MOST_ROWS:
         raise InputError(
-            f"{path}: a sheet of Excel has 1,048,576 rows, but the table has {len(released)} "
+            f"{path}: a sheet of Excel has {MOST_ROWS:,} rows, but the table has {len(released)} "
             f"cells. Write CSV or Parquet instead."
         )
     book = Workbook()
-    sheet = book.active
+    _fill_table(book.active, released)
+    measure = released.drop(columns="status", errors="ignore").columns[-1]
+    _fill_notes(book.create_sheet("about"), {**about, "grey x": f"{measure} is confidential"})
+    book.properties.creator = str(about.get("software", "tablecloak"))
+    with replacing(path) as temporary:
+        _save(book, temporary)
+
+
+def _fill_table(sheet: Any, released: pd.DataFrame) -> None:
+    from openpyxl.styles import Font, PatternFill
+
     sheet.title = "table"
     hidden = released["status"].eq("suppressed") if "status" in released else None
     shown = released.drop(columns="status", errors="ignore")
-    measure = shown.columns[-1]
     bold, grey = Font(bold=True), PatternFill("solid", fgColor="FFC8C8C8")
     sheet.append(list(map(str, shown.columns)))
     for square in sheet[1]:
@@ -64,7 +103,7 @@ def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: st
         _as_text(square)
     for at, row in enumerate(shown.itertuples(index=False)):
         secret = hidden is not None and bool(hidden.iloc[at])
-        entries = [*map(str, row[:-1]), "x" if secret else _number(row[-1])]
+        entries = [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
         sheet.append(entries)
         for square in sheet[at + 2]:
             _as_text(square)
@@ -72,14 +111,13 @@ def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: st
             square = sheet.cell(at + 2, len(entries))
             square.fill, square.comment = grey, None
     sheet.freeze_panes = "A2"
-    notes = book.create_sheet("about")
-    for key, value in {**about, "grey x": f"{measure} is confidential"}.items():
+
+
+def _fill_notes(notes: Any, about: Mapping[str, object]) -> None:
+    for key, value in about.items():
         notes.append([str(key), str(value)])
         for square in notes[notes.max_row]:
             _as_text(square)
-    book.properties.creator = str(about.get("software", "tablecloak"))
-    with replacing(path) as temporary:
-        _save(book, temporary)
 
 
 def _save(book: Any, path: Path) -> None:
@@ -100,11 +138,6 @@ def _save(book: Any, path: Path) -> None:
 
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 EPOCH = b"1980-01-01T00:00:00Z"
-
-
-def _number(value: object) -> float | int:
-    number = float(value)  # type: ignore[arg-type]
-    return int(number) if number == int(number) and abs(number) < 2**53 else number
 
 
 def _as_text(square: object) -> None:

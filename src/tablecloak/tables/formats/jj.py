@@ -14,28 +14,44 @@ from __future__ import annotations
 
 import gzip
 import re
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
 from tablecloak.storage import replacing
+from tablecloak.tables.formats.format import FORMATS, ProblemFormat
+from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["read_jj", "relation_matrix", "write_jj"]
+__all__ = ["JJ", "read_jj", "write_jj"]
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _FIELDS = ("index", "value", "weight", "status", "lb", "ub", "lpl", "upl", "spl")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _FINITE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
+
+
+@FORMATS.register
+class JJ(ProblemFormat):
+    """Plain text of tau-ARGUS and sdcTable: cells, levels, bounds and relations, no codes."""
+
+    name = "jj"
+    suffixes = (".jj", ".in")
+
+    def read_problem(self, path: Path, tolerance: float) -> ProtectionProblem:
+        """Read a problem, also a compressed one."""
+        return read_jj(path, tolerance=tolerance)
+
+    def write_problem(self, problem: ProtectionProblem, path: Path) -> None:
+        """Write a problem, compressed if its name ends so."""
+        write_jj(problem, path)
 
 
 def read_jj(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
@@ -88,49 +104,6 @@ def read_jj(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
         upper_bound=numbers["ub"],
         weights=numbers["weight"],
     )
-
-
-def relation_matrix(
-    row: Integers, cell: Integers, coefficient: Floats, shape: tuple[int, int]
-) -> csr_array:
-    """Build relations from their terms; a cell listed twice counts with the sum.
-
-    Coefficients are decimal numbers, and so are these sums: 0.1 + 0.2 - 0.3 is 0.
-
-    Parameters
-    ----------
-    row, cell : numpy.ndarray of int, shape (n_terms,)
-    coefficient : numpy.ndarray of float, shape (n_terms,)
-    shape : (int, int)
-        Number of relations and of cells.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        Without coefficients of 0.
-
-    Raises
-    ------
-    InputError
-        If such a sum is beyond all numbers.
-    """
-    order = np.lexsort((cell, row))
-    row, cell, coefficient = row[order], cell[order], coefficient[order]
-    new = np.append(True, (np.diff(row) != 0) | (np.diff(cell) != 0))[: len(row)]
-    first = np.flatnonzero(new)
-    sums = coefficient[first]
-    length = np.diff(np.append(first, len(row)))
-    for term in np.flatnonzero(length > 1):
-        same = coefficient[first[term] : first[term] + length[term]].tolist()
-        try:
-            sums[term] = float(sum(Fraction(repr(number)) for number in same))
-        except OverflowError:
-            raise InputError(
-                f"Relation {row[first[term]]} lists the cell {cell[first[term]]} {length[term]} "
-                f"times, and the sum of its coefficients is too large."
-            ) from None
-    used = sums != 0
-    return csr_array(coo_array((sums[used], (row[first][used], cell[first][used])), shape=shape))
 
 
 def write_jj(problem: ProtectionProblem, path: str | Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,9 @@ import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
-from tablecloak.tables.formats.frames import EXACT, existing, kind_of, read_frame
+from tablecloak.tables.formats.files import existing
+from tablecloak.tables.formats.format import format_of, reading
+from tablecloak.tables.formats.frame_format import FrameFormat
 
 __all__ = ["column_names", "read_columns", "replace_columns"]
 
@@ -30,14 +31,8 @@ def column_names(path: str | Path) -> list[str]:
         If the file does not exist or cannot be read.
     """
     path = existing(path)
-    try:
-        if path.suffix.lower() == ".parquet":
-            import pyarrow.parquet
-
-            return list(map(str, pyarrow.parquet.read_schema(path).names))
-        return list(map(str, pd.read_csv(path, nrows=0).columns))
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from error
+    with reading(path):
+        return _format_of(path).column_names(path)
 
 
 def read_columns(
@@ -63,14 +58,13 @@ def read_columns(
         if name not in known:
             raise InputError(f"{path}: there is no column {name!r}.{suggestion(name, known)}")
     wanted = [name for name in known if name in set(columns)]
-    try:
-        if path.suffix.lower() == ".parquet":
-            return pd.read_parquet(path, columns=wanted)
-        kinds: Any = str if as_text else None
-        frame: pd.DataFrame = pd.read_csv(path, usecols=wanted, dtype=kinds, **EXACT)
-        return frame
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from error
+    with reading(path):
+        return _format_of(path).read_columns(path, wanted, as_text=as_text)
+
+
+def _format_of(path: Path) -> FrameFormat:
+    """Records come under many names; those without a known ending are CSV."""
+    return format_of(path, FrameFormat, otherwise="csv")
 
 
 def replace_columns(
@@ -96,16 +90,16 @@ def replace_columns(
         If the source has another number of records.
     """
     source, target = Path(source), Path(target)
-    if kind_of(target) == "jj":
-        raise InputError(f"{target}: records are written to .csv or .parquet.")
+    written = format_of(target, FrameFormat)
+    is_copied = _format_of(source).name == written.name
     with replacing(target) as temporary:
-        writer = _Writer(temporary, parquet=target.suffix.lower() == ".parquet")
-        pieces = _pieces(source, typed=source.suffix.lower() != target.suffix.lower())
+        appender = written.appender(temporary)
+        pieces = _pieces(source, typed=not is_copied)
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".order-") as aside:
             replaced = _replaced(source, pieces, changed)
             for piece in replaced if places is None else _placed(replaced, places, Path(aside)):
-                writer.add(piece)
-        writer.close()
+                appender.add(piece)
+        appender.close()
 
 
 def _replaced(
@@ -144,52 +138,5 @@ def _placed(
 
 def _pieces(path: Path, *, typed: bool) -> Iterator[pd.DataFrame]:
     """Read a file piece by piece; whole if types must be known, as from CSV to Parquet."""
-    try:
-        yield from _read_pieces(path, typed=typed)
-    except (ValueError, OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from error
-
-
-def _read_pieces(path: Path, *, typed: bool) -> Iterator[pd.DataFrame]:
-    if path.suffix.lower() == ".parquet":
-        import pyarrow.parquet
-
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(PIECE):
-                yield batch.to_pandas()
-        return
-    if typed:
-        yield read_frame(path)
-        return
-    with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=PIECE) as reader:
-        yield from reader
-
-
-class _Writer:
-    """Appends frames to a file."""
-
-    def __init__(self, path: Path, *, parquet: bool) -> None:
-        self.path = path
-        self.parquet = parquet
-        self.begun = False
-        self.file: Any = None
-
-    def add(self, frame: pd.DataFrame) -> None:
-        if not self.parquet:
-            with self.path.open("a" if self.begun else "w", newline="", encoding="utf-8") as file:
-                frame.to_csv(file, header=not self.begun, index=False)
-            self.begun = True
-            return
-        import pyarrow as pa
-        import pyarrow.parquet
-
-        if self.file is None:
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-            self.file = pyarrow.parquet.ParquetWriter(self.path, table.schema)
-        else:
-            table = pa.Table.from_pandas(frame, schema=self.file.schema, preserve_index=False)
-        self.file.write_table(table)
-
-    def close(self) -> None:
-        if self.file is not None:
-            self.file.close()
+    with reading(path):
+        yield from _format_of(path).pieces(path, PIECE, typed=typed)

@@ -1,0 +1,158 @@
+"""The audit of a release, whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.budget import Progress
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.covering import CoveringIntervals
+from tablecloak.cta.rounding.controlled import RoundedTable
+from tablecloak.cta.rounding.small_counts import SmallCountTable
+from tablecloak.errors import InputError
+from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values
+from tablecloak.publish.released_cells import read_release, rows_in_table_order
+from tablecloak.suppression.audit.audit import Audit, audit_pattern
+from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.intervals import IntervalPattern
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.sensitivity import Rule
+
+__all__ = ["audit"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Release = (
+    SuppressionPattern
+    | IntervalPattern
+    | CoveringIntervals
+    | Adjustment
+    | RoundedTable
+    | SmallCountTable
+    | pd.DataFrame
+    | str
+    | Path
+    | npt.ArrayLike
+)
+"""What can be audited."""
+
+ENDS = ("lower", "upper")
+"""Columns of a release of intervals."""
+
+
+def audit(
+    problem: ProtectionProblem,
+    release: Release,
+    *,
+    require: Requirement | str = Requirement.TWO_SIDED,
+    intruders: Intruder | str | Sequence[Intruder | str] = "external",
+    groups: Sequence[Rule] = (),
+    detail: Literal["verdict", "intervals"] = "verdict",
+    time_limit: float = np.inf,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Audit | AdjustedAudit:
+    """Attack a release, whoever made it.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        The original table with its sensitive cells and levels.
+    release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, SmallCountTable, \
+        frame, path or array
+        A result of ours; a file or frame as read by `read_release`, or one with the columns
+        ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
+        values.
+    require : Requirement or str, default="two-sided"
+        What counts as protected in a suppression pattern.
+    intruders : Intruder, str, or sequence of these, default="external"
+        Who attacks a pattern besides the external intruder: "contributors" (each with its own
+        contributions), "pairs" (two that meet), "all-pairs", "holdings", "zeros" (knows zeros),
+        "integers" (knows that values are whole).
+    groups : sequence of Rule, default=()
+        Rules that the sum of the suppressed cells of a relation must satisfy as well, such as
+        ``[PPercent(10)]``.
+    detail : {"verdict", "intervals"}, default="verdict"
+        Whether to compute the exact interval of every sensitive cell of a pattern.
+    time_limit : float, default=inf
+        Seconds after which the attack on a pattern ends; what is open then is undecided.
+    threads : int, optional
+        By default as many as there are processors; the result does not depend on it.
+    progress : callable, optional
+        Called with stage, proved cells, all sensitive cells and open parts.
+
+    Returns
+    -------
+    Audit or AdjustedAudit
+        Both have `is_safe`, `summary()` and `to_frame()`.
+
+    Notes
+    -----
+    Every intruder knows all that is published, all relations and the external bounds. What
+    others know besides: `tablecloak.suppression.audit.intruders`, docs/guarantees.md.
+    """
+    intervals = _intervals(problem, release)
+    if intervals is not None:
+        suppressed = np.asarray(intervals[1] > intervals[0])
+    else:
+        hidden, values = _parts(problem, release)
+        if values is not None:
+            return audit_values(problem, values)
+        assert hidden is not None
+        suppressed = hidden
+    return audit_pattern(
+        problem,
+        suppressed,
+        require=require,
+        intruders=intruders,
+        groups=groups,
+        intervals=intervals,
+        detail=detail,
+        time_limit=time_limit,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Floats] | None:
+    """Return the ends of published intervals; None if the release is something else."""
+    keys = list(map(str, problem.table.keys.columns))
+    if isinstance(release, IntervalPattern | CoveringIntervals):
+        return release.lower, release.upper
+    if isinstance(release, RoundedTable | SmallCountTable):
+        return release.intervals()
+    if isinstance(release, pd.DataFrame):
+        frame, source = release, "release"
+    elif isinstance(release, str | Path) and can_hold(release, FrameFormat):
+        frame, source = read_frame(release, (*keys, "cell")), str(release)
+    else:
+        return None
+    if not set(ENDS) <= set(frame.columns) or "status" in frame.columns:
+        return None
+    frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
+    lower, upper = (pd.to_numeric(frame[name], errors="coerce").to_numpy() for name in ENDS)
+    if np.any(np.isnan(lower) | np.isnan(upper)):
+        raise InputError(f"{source}: every cell needs a number as `lower` and as `upper`.")
+    return lower, upper
+
+
+def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, Floats | None]:
+    if isinstance(release, SuppressionPattern):
+        return release.suppressed, None
+    if isinstance(release, Adjustment):
+        return None, release.values
+    if isinstance(release, pd.DataFrame | str | Path):
+        return read_release(problem, release)
+    array = np.asarray(release)
+    if array.shape != problem.table.values.shape:
+        raise InputError(f"`release` has the shape {array.shape}; expected one entry per cell.")
+    return (array, None) if array.dtype == bool else (None, array.astype(np.float64))

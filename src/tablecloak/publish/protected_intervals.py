@@ -1,0 +1,88 @@
+"""Intervals around true and adjusted values that are wide enough to protect."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget, Progress
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.covering import CoveringIntervals, covering_intervals
+from tablecloak.errors import SolverError
+from tablecloak.publish.audit import audit
+from tablecloak.suppression.audit.audit import Audit, Verdict
+from tablecloak.suppression.intervals import protecting_room
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["protected_intervals"]
+
+Flags = npt.NDArray[np.bool_]
+
+TURNS = 12
+"""How often intervals around true and adjusted values are made coarser to protect."""
+
+
+def protected_intervals(
+    adjustment: Adjustment, *, time_limit: float = 60.0, progress: Progress | None = None
+) -> CoveringIntervals:
+    """Publish intervals that hold true and adjusted values, wide enough to protect.
+
+    Parameters
+    ----------
+    adjustment : Adjustment
+    time_limit : float, default=60
+        Seconds after which no finer intervals are tried; coarse ones are always completed.
+    progress : callable, optional
+        As for `audit`.
+
+    Returns
+    -------
+    CoveringIntervals
+        The audit finds every sensitive cell protected on both sides.
+
+    Raises
+    ------
+    ModelError
+        If a cell cannot be protected however coarse the intervals are; names the cells.
+    SolverError
+        If even the coarsest intervals could not be proved.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> adjusted = tc.adjust(tc.examples.cox())
+    >>> found = tc.protected_intervals(adjusted)
+    >>> tc.audit(adjusted.problem, found).is_safe
+    True
+    """
+    budget = Budget.of(time_limit, progress=progress)
+    problem = adjustment.problem
+    found = covering_intervals(adjustment)
+    for _ in range(TURNS):
+        if budget.is_over:
+            break
+        audited = audit(problem, found, time_limit=budget.left, progress=progress)
+        assert isinstance(audited, Audit)
+        if audited.is_safe:
+            found.verify()
+            return found
+        found = found.widen(_around(problem, audited))
+    # Intervals that hold the witnesses for every need protect by construction.
+    found = covering_intervals(adjustment).hold(*protecting_room(problem))
+    found.verify()
+    if not audit(problem, found, progress=progress).is_safe:
+        raise SolverError(
+            "No intervals around true and adjusted values were proved to protect every sensitive "
+            "cell. Publish what `tablecloak.publish_intervals` finds."
+        )
+    return found
+
+
+def _around(problem: ProtectionProblem, audited: Audit) -> Flags:
+    """Cells that share a relation with one that is not protected; all of them become coarser."""
+    failed = np.array([verdict is not Verdict.PROTECTED for verdict in audited.verdicts])
+    weak = np.zeros(problem.table.n_cells)
+    weak[np.flatnonzero(problem.sensitive)[failed]] = 1.0
+    relations = abs(problem.table.relations).astype(bool).astype(np.float64)
+    found: Flags = relations.T @ (relations @ weak) > 0
+    return found

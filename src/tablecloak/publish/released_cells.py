@@ -1,0 +1,186 @@
+"""What a release says of each cell: read back from a file or a frame, whoever wrote it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.publish.code_values import read_code_values
+from tablecloak.tables.formats import (
+    ReleaseFormat,
+    formats_holding,
+    original_codes,
+    read_frame,
+)
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import common_decimals, published_decimals
+
+__all__ = ["names_of_cells", "read_release", "rows_in_table_order", "suppressed_in"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+PUBLISHED = {"published", "s", "safe", "v", "z"}
+SUPPRESSED = {"primary", "secondary", "suppressed", "x", "u", "m"}
+"""Words for the status of a cell, in lower case."""
+
+
+def read_release(
+    problem: ProtectionProblem, release: pd.DataFrame | str | Path
+) -> tuple[Flags | None, Floats | None]:
+    """Read a release: which cells are suppressed, or else the adjusted values.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    release : DataFrame or path
+        One row for each cell, named by the codes of the dimensions or by a column ``cell``
+        with its index. With a column ``status`` (published, or suppressed / primary /
+        secondary / x) it is a suppression pattern; without one, a column ``value`` (or named
+        like the measure) holds adjusted values, or is empty for suppressed cells. A file
+        without names in its first row is read as code-value output of tau-ARGUS: the codes,
+        the value, and the status from 1 to 14.
+
+    Returns
+    -------
+    suppressed : numpy.ndarray of bool, or None
+    values : numpy.ndarray of float, or None
+        Exactly one of the two is None.
+
+    Raises
+    ------
+    InputError
+        If cells are missing, unknown or given twice, a status is not understood, or a
+        published value of a suppression pattern is not the true one.
+    """
+    source = str(release) if isinstance(release, str | Path) else "release"
+    keys = list(map(str, problem.table.keys.columns))
+    if isinstance(release, pd.DataFrame):
+        frame = release
+    else:
+        code_values = read_code_values(problem, Path(release), keys)
+        if code_values is not None:
+            frame = code_values
+        else:
+            frame = read_frame(release, (*keys, "cell", "status"))
+            frame = _in_our_words(frame, keys, Path(release))
+    rows = rows_in_table_order(problem, frame, keys, source)
+    frame = frame.iloc[rows]
+    column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
+    if "status" in frame.columns:
+        suppressed = suppressed_in(frame, source)
+    elif column is None:
+        raise InputError(f"{source}: there is neither a column 'status' nor a column 'value'.")
+    else:
+        suppressed = frame[column].isna().to_numpy()
+        if not np.any(suppressed):
+            return None, _adjusted_values(frame, column, source)
+    if column is not None:
+        _check_published(problem, frame[column], suppressed, source)
+    return suppressed, None
+
+
+def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
+    values = pd.to_numeric(frame[column], errors="coerce")
+    odd = frame[values.isna()]
+    if len(odd):
+        raise InputError(
+            f"{source}, row {odd.index[0] + 1}: the value is {odd[column].iloc[0]!r}, which is no "
+            f"number. Leave it empty where a cell is suppressed, or add a column 'status'."
+        )
+    return values.to_numpy(dtype=np.float64)
+
+
+def _in_our_words(frame: pd.DataFrame, keys: list[str], path: Path) -> pd.DataFrame:
+    """Translate a release in a format with words of its own; other frames stay as they are."""
+    for each in formats_holding(ReleaseFormat):
+        translated = each.in_our_words(frame, keys, path)
+        if translated is not None:
+            return translated
+    return frame
+
+
+def rows_in_table_order(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
+) -> npt.NDArray[np.int64]:
+    """Return the row of each cell of a table.
+
+    Raises
+    ------
+    InputError
+        If cells are missing, unknown or given twice; names the first.
+    """
+    given, wanted = names_of_cells(problem, frame, keys, source)
+    if given.has_duplicates:
+        raise InputError(f"{source}: cell {given[given.duplicated()][0]} is given twice.")
+    unknown = given[~given.isin(wanted)]
+    if len(unknown):
+        raise InputError(f"{source}: cell {unknown[0]} is not in the original table.")
+    rows = given.get_indexer(wanted)
+    missing = np.flatnonzero(rows < 0)
+    if len(missing):
+        raise InputError(
+            f"{source}: {len(missing)} cells of the original are missing, the first is "
+            f"{problem.table.label(int(missing[0]))}. A release needs one row for each cell."
+        )
+    return rows.astype(np.int64)
+
+
+def names_of_cells(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
+) -> tuple[pd.Index, pd.Index]:
+    """Names of the cells in a frame, and of those in the table."""
+    if all(key in frame.columns for key in keys):
+        given = pd.MultiIndex.from_frame(frame[keys].apply(original_codes))
+        return given, pd.MultiIndex.from_frame(problem.table.keys)
+    if "cell" in frame.columns:
+        numbers = pd.Index([str(cell) for cell in range(problem.table.n_cells)])
+        return pd.Index(frame["cell"].astype(str)), numbers
+    raise InputError(
+        f"{source}: the cells are not named. Give the columns {listed(keys)}, or a column "
+        f"'cell' with the index of each."
+    )
+
+
+def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
+    """Read the column ``status``: which cells are suppressed.
+
+    Raises
+    ------
+    InputError
+        For a word that is not known.
+    """
+    words = frame["status"].astype(str).str.strip().str.lower()
+    known = PUBLISHED | SUPPRESSED
+    odd = words[~words.isin(known)]
+    if len(odd):
+        raise InputError(
+            f"{source}, row {odd.index[0] + 1}: status {odd.iloc[0]!r} is not known."
+            f"{suggestion(odd.iloc[0], ['published', 'suppressed', 'primary', 'secondary'])}"
+        )
+    return words.isin(SUPPRESSED).to_numpy()
+
+
+def _check_published(
+    problem: ProtectionProblem, column: pd.Series, suppressed: Flags, source: str
+) -> None:
+    shown = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    true = problem.table.values
+    # Measurements are published with fewer digits than they have.
+    decimals = published_decimals(true[~suppressed], problem.table.decimals)
+    accepted = np.maximum(1e-9 * np.maximum(np.abs(true), 1.0), 0.51 * 10.0**-decimals)
+    if common_decimals(true[~suppressed]) is not None:
+        accepted = 1e-9 * np.maximum(np.abs(true), 1.0)
+    wrong = ~suppressed & ~(np.abs(shown - true) <= accepted)
+    cells = np.flatnonzero(wrong)
+    if len(cells):
+        raise InputError(
+            f"{source}: {len(cells)} published cells do not have their true value, the first is "
+            f"{problem.table.label(int(cells[0]))}. A suppression pattern publishes true values; "
+            f"leave the status out to audit an adjusted table.",
+            cells=cells,
+        )

@@ -1,0 +1,98 @@
+"""CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.tables.formats.format import FORMATS
+from tablecloak.tables.formats.frame_format import Appender, FrameFormat
+from tablecloak.tables.formats.spreadsheet_text import harmless, marked, unmarked
+
+__all__ = ["CSV"]
+
+# Before pandas 3 the default parser may be off in the last digit.
+EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
+
+
+@FORMATS.register
+class CSV(FrameFormat):
+    """Text with commas; what a spreadsheet would calculate gets an apostrophe in front."""
+
+    name = "csv"
+    suffixes = (".csv",)
+    record_suffixes = (".csv.gz", ".txt")
+    is_typed = False
+    engine_kind = "csv"
+
+    def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a whole file."""
+        kinds = dict.fromkeys([*text_columns, *map(marked, text_columns)], str)
+        frame: pd.DataFrame = pd.read_csv(path, dtype=kinds, **EXACT)
+        if not isinstance(frame.index, pd.RangeIndex):
+            # pandas takes what is too much for names of the rows, and moves all columns.
+            raise InputError(
+                f"{path}: its rows have more entries than its header. Name all columns, or leave "
+                f"out the separator at the end of the rows."
+            )
+        return frame.rename(columns=unmarked)
+
+    def write(self, frame: pd.DataFrame, path: Path) -> None:
+        """Write a whole frame."""
+        harmless(frame).to_csv(path, index=False)
+
+    def column_names(self, path: Path) -> list[str]:
+        """Read the header alone."""
+        return list(map(str, pd.read_csv(path, nrows=0).columns))
+
+    def head(self, path: Path, rows: int) -> pd.DataFrame:
+        """Read the first rows alone."""
+        return pd.read_csv(path, nrows=rows)
+
+    def read_columns(
+        self, path: Path, columns: Sequence[str], *, as_text: bool = False
+    ) -> pd.DataFrame:
+        """Read some columns of the file, names and entries as they stand there."""
+        kinds: Any = str if as_text else None
+        frame: pd.DataFrame = pd.read_csv(path, usecols=list(columns), dtype=kinds, **EXACT)
+        return frame
+
+    def pieces(self, path: Path, size: int, *, typed: bool) -> Iterator[pd.DataFrame]:
+        """Yield text piece by piece; the whole file if types must be known."""
+        if typed:
+            yield self.read_checked(path)
+            return
+        with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=size) as reader:
+            yield from reader
+
+    def appender(self, path: Path) -> Appender:
+        """Begin a file with its header."""
+        return _Appender(self, path)
+
+    def fields(self, text: str) -> Iterable[str]:
+        """Return all fields; quotes that do not match would hide what follows, so they raise."""
+        try:
+            lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        except csv.Error as error:
+            raise ValueError(str(error)) from error
+        return [field for line in lines for field in line]
+
+
+class _Appender(Appender):
+    """Text is appended as it stands: what was harmless stays so."""
+
+    is_begun = False
+
+    def add(self, frame: pd.DataFrame) -> None:
+        with self.path.open("a" if self.is_begun else "w", newline="", encoding="utf-8") as file:
+            frame.to_csv(file, header=not self.is_begun, index=False)
+        self.is_begun = True
+
+    def close(self) -> None:
+        pass

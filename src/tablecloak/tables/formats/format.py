@@ -1,0 +1,217 @@
+"""What a file format is, and how the one of a file is found by its name.
+
+A format is one class in one file of this package. What it can hold is said by its base class:
+`ProblemFormat` (a table with all that protects it), `ReleaseFormat` (what may be published),
+`FrameFormat` (rows and columns: records, results, and through them problems and releases too).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.registry import Registry
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = [
+    "FIELD_END",
+    "FORMATS",
+    "Format",
+    "Part",
+    "ProblemFormat",
+    "ReleaseFormat",
+    "can_hold",
+    "format_of",
+    "formats_holding",
+    "formats_table",
+    "reading",
+]
+
+COMPRESSED = (".gz", ".bz2", ".zip", ".xz", ".zst")
+"""Endings that say how a file is packed; the one before says its format."""
+
+FIELD_END = "\x1f"
+"""Stands between fields of a file that is searched; no number goes on behind it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a file, unpacked, for those who search it for values.
+
+    Parameters
+    ----------
+    name : str
+        Empty for the file as it is.
+    content : bytes
+    is_packed : bool, default=False
+        Whether digits in it mean nothing, so that only doubles are looked for.
+    """
+
+    name: str
+    content: bytes
+    is_packed: bool = False
+
+
+class Format(ABC):
+    """A kind of files; siblings are registered in `FORMATS`."""
+
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    """Endings of names, in lower case; the first is given to files that are written."""
+    holds: ClassVar[str]
+    """What it can hold, in words, for the docs."""
+    signature: ClassVar[bytes] = b""
+    """First bytes of every such file, if these tell."""
+
+    def parts(self, path: Path, content: bytes) -> Iterator[Part]:
+        """Yield all parts of a file, unpacked."""
+        del path
+        yield Part("", content)
+
+    def fields(self, text: str) -> Iterable[str]:
+        """Return a text with its fields apart, so that a code and a value are not one number.
+
+        Raises
+        ------
+        ValueError
+            If the text is not of this format.
+        """
+        return [text]
+
+
+class ProblemFormat(Format):
+    """A format that holds protection problems."""
+
+    holds = "problems"
+
+    @abstractmethod
+    def read_problem(self, path: Path, tolerance: float) -> ProtectionProblem:
+        """Read a problem; `tolerance` is the accepted absolute error of a relation."""
+
+    @abstractmethod
+    def write_problem(self, problem: ProtectionProblem, path: Path) -> None:
+        """Write a problem, readable by its owner alone."""
+
+
+class ReleaseFormat(Format):
+    """A format that releases are written in."""
+
+    holds = "releases (written)"
+
+    @abstractmethod
+    def write_release(
+        self, released: pd.DataFrame, about: Mapping[str, object], path: Path
+    ) -> None:
+        """Write a release.
+
+        Parameters
+        ----------
+        released : pandas.DataFrame
+            What `SuppressionPattern.release` or `Adjustment.release` returns: codes, the value,
+            and for suppression a column ``status``.
+        about : mapping of str to object
+            What readers are told: ``measure``, ``title``, ``unit``, ``decimals``, ``reading``.
+        path : Path
+        """
+
+    def in_our_words(
+        self, frame: pd.DataFrame, dimensions: list[str], path: Path
+    ) -> pd.DataFrame | None:
+        """Translate a release that was read as a frame; None if it is not of this format.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As it was read, its columns named as in the file.
+        dimensions : list of str
+        path : Path
+            From which the frame was read.
+
+        Returns
+        -------
+        pandas.DataFrame or None
+            Columns named by the dimensions, ``value`` and, for suppression, ``status``.
+        """
+        del frame, dimensions, path
+        return None
+
+
+FORMATS: Registry[Format] = Registry("format", "tablecloak.tables.formats")
+"""All file formats."""
+
+F = TypeVar("F", bound=Format)
+
+
+def formats_holding(kind: type[F]) -> list[F]:
+    """Return the formats that derive from a class, such as `ReleaseFormat`."""
+    return [each() for each in FORMATS if issubclass(each, kind)]
+
+
+def format_of(path: str | Path, kind: type[F], *, otherwise: str | None = None) -> F:
+    """Return the format that the name of a file asks for.
+
+    Parameters
+    ----------
+    path : str or path
+    kind : type
+        What it has to hold: the longest ending among these formats counts.
+    otherwise : str, optional
+        Name of the format of all other files.
+
+    Raises
+    ------
+    InputError
+        For an unknown ending; names those that are known.
+    """
+    known = formats_holding(kind)
+    ending = _ending(Path(path))
+    fitting = [(len(s), f) for f in known for s in f.suffixes if ending.endswith(s)]
+    if fitting:
+        return max(fitting, key=lambda pair: pair[0])[1]
+    if otherwise is not None:
+        return next(each for each in known if each.name == otherwise)
+    *first, last = [each.suffixes[0] for each in known]
+    expected = f"{', '.join(first)} or {last}" if first else last
+    raise InputError(f"{path}: unknown kind of file. Expected a name in {expected}.")
+
+
+def can_hold(path: str | Path, kind: type[Format]) -> bool:
+    """Whether the name of a file is one of a format that derives from a class."""
+    ending = _ending(Path(path))
+    return any(ending.endswith(s) for each in formats_holding(kind) for s in each.suffixes)
+
+
+def _ending(path: Path) -> str:
+    """All endings of a name in lower case, without that of a packed file."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return "".join(suffixes)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into an error that names it."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def formats_table() -> str:
+    """Return all formats as a Markdown table, for the docs."""
+    lines = ["| format | names end in | holds | |", "|---|---|---|---|"]
+    for each in FORMATS:
+        endings = ", ".join(f"`{suffix}`" for suffix in each.suffixes)
+        summary = FORMATS.summary(each.name)
+        lines.append(f"| `{each.name}` | {endings} | {each.holds} | {summary} |")
+    return "\n".join(lines) + "\n"

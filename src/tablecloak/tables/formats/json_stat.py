@@ -1,0 +1,92 @@
+"""JSON-stat datasets.
+
+References
+----------
+.. [1] JSON-stat 2.0, https://json-stat.org/full/.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.storage import write_text
+from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
+from tablecloak.tables.formats.release_values import (
+    as_written,
+    codes_of,
+    hidden_cells,
+    places_of,
+)
+
+__all__ = ["JSONStat"]
+
+
+@FORMATS.register
+class JSONStat(ReleaseFormat):
+    """A dataset of JSON-stat 2.0; confidential cells have the status ``c``."""
+
+    name = "json-stat"
+    suffixes = (".json",)
+
+    def write_release(
+        self, released: pd.DataFrame, about: Mapping[str, object], path: Path
+    ) -> None:
+        """Write a release as one dataset."""
+        content = _dataset(released, about)
+        write_text(path, json.dumps(content, ensure_ascii=False) + "\n")
+
+    def fields(self, text: str) -> Iterable[str]:
+        """Return all names and values."""
+        return list(map(str, _scalars(json.loads(text))))
+
+
+def _dataset(released: pd.DataFrame, about: Mapping[str, object]) -> dict[str, Any]:
+    measure, hidden = str(about["measure"]), hidden_cells(released)
+    codes = codes_of(released, measure)
+    place = places_of(released, codes)
+    squares = int(np.prod([len(known) for known in codes.values()]))
+    # Lists, not pairs with their places: a place could look like a hidden value.
+    values: list[float | int | None] = [None] * squares
+    status = [""] * squares
+    for at, value, secret in zip(place, released[measure], hidden, strict=True):
+        if secret:
+            status[at] = "c"
+        else:
+            values[at] = as_written(value)
+    return {
+        "version": "2.0",
+        "class": "dataset",
+        "label": str(about.get("title") or measure),
+        "note": [str(about.get("reading", ""))],
+        "id": list(codes),
+        "size": [len(known) for known in codes.values()],
+        "dimension": {
+            name: {"label": name, "category": {"index": known}} for name, known in codes.items()
+        },
+        "value": values,
+        "status": status,
+        "extension": {
+            "measure": measure,
+            "unit": str(about.get("unit", "")),
+            "decimals": about.get("decimals", 0),
+        },
+    }
+
+
+def _scalars(content: object) -> Iterator[object]:
+    """All names and values in parsed JSON."""
+    if isinstance(content, dict):
+        for name, entry in content.items():
+            yield name
+            yield from _scalars(entry)
+    elif isinstance(content, list):
+        for entry in content:
+            yield from _scalars(entry)
+    else:
+        yield content

@@ -1,0 +1,87 @@
+"""PX files.
+
+References
+----------
+.. [1] PX file format, Statistics Sweden, 2013.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from tablecloak.storage import write_text
+from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
+from tablecloak.tables.formats.release_values import codes_of, hidden_cells, places_of
+
+__all__ = ["PX"]
+
+
+@FORMATS.register
+class PX(ReleaseFormat):
+    """For PC-Axis and PxWeb; ``..`` is confidential, ``-`` empty."""
+
+    name = "px"
+    suffixes = (".px",)
+
+    def write_release(
+        self, released: pd.DataFrame, about: Mapping[str, object], path: Path
+    ) -> None:
+        """Write a release as keywords, then its data."""
+        codes = codes_of(released, str(about["measure"]))
+        lines = [*_keywords(codes, about), "DATA=", *_rows(released, codes, about)]
+        write_text(path, "\n".join(lines) + ";\n")
+
+    def fields(self, text: str) -> Iterable[str]:
+        """Return the keywords as one field, and each entry of the data."""
+        head, _, data = text.partition("DATA=")
+        return [head, *data.split()]
+
+
+def _keywords(codes: Mapping[str, list[str]], about: Mapping[str, object]) -> list[str]:
+    measure, names = str(about["measure"]), list(codes)
+    stub, heading = (names[:-1], names[-1:]) if len(names) > 1 else (names, [])
+    lines = [
+        'CHARSET="ANSI";',
+        'AXIS-VERSION="2010";',
+        'CODEPAGE="utf-8";',
+        'LANGUAGE="en";',
+        f"DECIMALS={about.get('decimals', 0)};",
+        f"MATRIX={_quoted(measure[:20])};",
+        f'SUBJECT-CODE="TC";\nSUBJECT-AREA={_quoted(measure)};',
+        f"TITLE={_quoted(str(about.get('title') or measure))};",
+        f"CONTENTS={_quoted(measure)};",
+        f"UNITS={_quoted(str(about.get('unit') or 'units'))};",
+        f"STUB={','.join(map(_quoted, stub))};",
+    ]
+    lines += [f"HEADING={','.join(map(_quoted, heading))};"] if heading else []
+    lines += [
+        f"VALUES({_quoted(name)})={','.join(map(_quoted, known))};" for name, known in codes.items()
+    ]
+    note = f"NOTE={_quoted(str(about.get('reading', '')))};"
+    return [*lines, 'DATASYMBOL2="Confidential";', note]
+
+
+def _rows(
+    released: pd.DataFrame, codes: Mapping[str, list[str]], about: Mapping[str, object]
+) -> list[str]:
+    """Entries of all combinations of codes, a line for each but the last dimension."""
+    values, hidden = released[str(about["measure"])], hidden_cells(released)
+    entries = (
+        '".."' if secret else f"{float(value):.{about.get('decimals', 0)}f}"
+        for value, secret in zip(values, hidden, strict=True)
+    )
+    entry = dict(zip(places_of(released, codes), entries, strict=True))
+    squares = itertools.product(*(range(len(known)) for known in codes.values()))
+    cells = [entry.get(at, '"-"') for at, _ in enumerate(squares)]
+    width = len(list(codes.values())[-1])
+    return [" ".join(cells[at : at + width]) for at in range(0, len(cells), width)]
+
+
+def _quoted(text: str) -> str:
+    """Quote a text of a PX file, which cannot hold quotes or line breaks."""
+    plain = text.replace('"', "'").replace("\n", " ").replace("\r", " ")
+    return f'"{plain}"'

@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import tablecloak as tc
-from tablecloak.microdata.methods import noise as nz
+from tablecloak.microdata.methods.noise import CovarianceNoise
+from tablecloak.microdata.utility import noise_curves as nz
 
 PRINTED, EXACT = 18.6**2, 17.5**2 + 13.3**2 - 2 * 8.3**2
 
@@ -105,7 +106,7 @@ def people() -> pd.DataFrame:
 
 
 def test_masking_keeps_correlations_within_the_block_and_dilutes_others(people):
-    release = nz.CovarianceNoise(["age", "wage"], 0.25).protect(people, seed=3)
+    release = CovarianceNoise(["age", "wage"], 0.25).protect(people, seed=3)
     before, after = people.corr(), release.frame.corr()
     assert after.loc["age", "wage"] == pytest.approx(before.loc["age", "wage"], abs=0.02)
     assert after.loc["age", "tenure"] == pytest.approx(
@@ -116,26 +117,26 @@ def test_masking_keeps_correlations_within_the_block_and_dilutes_others(people):
 
 
 def test_slope_of_two_masked_columns_stays(people):
-    release = nz.CovarianceNoise(["age", "wage"], 0.5).protect(people, seed=4).frame
+    release = CovarianceNoise(["age", "wage"], 0.5).protect(people, seed=4).frame
     slope = np.cov(release.age, release.wage)[0, 1] / release.age.var()
     assert slope == pytest.approx(2, abs=0.06)
-    alone = nz.CovarianceNoise(["age"], 0.15).protect(people, seed=5).frame
+    alone = CovarianceNoise(["age"], 0.15).protect(people, seed=5).frame
     slope = np.cov(alone.age, alone.wage)[0, 1] / alone.age.var()
     assert slope == pytest.approx(2 * 0.8695652174, abs=0.05)
 
 
 def test_bad_columns_are_named(people):
     with pytest.raises(tc.InputError, match="'pay'"):
-        nz.CovarianceNoise(["pay"], 0.1).protect(people)
+        CovarianceNoise(["pay"], 0.1).protect(people)
     with pytest.raises(tc.InputError, match="'age' is constant"):
-        nz.CovarianceNoise(["age"], 0.1).protect(people.assign(age=1.0))
+        CovarianceNoise(["age"], 0.1).protect(people.assign(age=1.0))
     with pytest.raises(tc.InputError, match="'age' is not numeric"):
-        nz.CovarianceNoise(["age"], 0.1).protect(people.assign(age="x"))
+        CovarianceNoise(["age"], 0.1).protect(people.assign(age="x"))
     broken = people.copy()
     broken.loc[7, "wage"] = np.nan
     with pytest.raises(tc.InputError, match="'wage' has a missing value in row 7"):
-        nz.CovarianceNoise(["wage"], 0.1).protect(broken)
+        CovarianceNoise(["wage"], 0.1).protect(broken)
     with pytest.raises(tc.InputError, match=">= 0"):
-        nz.CovarianceNoise(["wage"], -0.1)
+        CovarianceNoise(["wage"], -0.1)
     with pytest.raises(tc.InputError, match="must be positive"):
         nz.tolerated_noise(0, 1)

@@ -90,7 +90,7 @@ def _agency(name: str, study: Study, file: Path) -> Agency:
     import numpy as np
 
     from tablecloak.microdata.agencies.secure_regression import Agency, records
-    from tablecloak.microdata.coding import numbers_of
+    from tablecloak.microdata.columns import numbers_of
     from tablecloak.tables.formats import read_frame
 
     frame = read_frame(file)

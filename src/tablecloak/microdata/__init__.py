@@ -32,18 +32,12 @@ from tablecloak.microdata.methods.swapping import (
 from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
 from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
 from tablecloak.microdata.order import OrderWarning, in_random_order
+from tablecloak.microdata.risk.keys import KeyRisk, key_risk
+from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.risk.special_uniques import special_uniques
+from tablecloak.microdata.utility.analyses import correlations_compared, regression_compared
 from tablecloak.microdata.utility.frontier import best_below, frontier
-from tablecloak.microdata.utility.measures import (
-    KeyRisk,
-    correlations_compared,
-    information_loss,
-    interval_disclosure,
-    key_risk,
-    propensity,
-    record_linkage,
-    regression_compared,
-    special_uniques,
-)
+from tablecloak.microdata.utility.information_loss import information_loss, propensity
 from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_map
 from tablecloak.microdata.utility.risk_utility import RiskUtilityMap, risk_utility_map
 

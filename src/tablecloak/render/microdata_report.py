@@ -10,12 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.utility.measures import (
-    correlations_compared,
-    interval_disclosure,
-    key_risk,
-    record_linkage,
-)
+from tablecloak.microdata.risk.keys import key_risk
+from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.utility.analyses import correlations_compared
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 

@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.coding import like, names_of, numbers_of
+from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 

@@ -29,11 +29,11 @@ from scipy.spatial import KDTree
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.coding import columns_of, numbers_of
+from tablecloak.microdata.columns import columns_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
-from tablecloak.microdata.utility.measures import regression_compared
+from tablecloak.microdata.utility.analyses import regression_compared
 
 __all__ = ["LegacySampler", "NeighbourRelease", "NeighbourhoodSampling"]
 

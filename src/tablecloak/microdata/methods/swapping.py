@@ -27,7 +27,8 @@ from pydantic import Field
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import CodedRecords, columns_of, taken_from
+from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.columns import columns_of, taken_from
 from tablecloak.microdata.loglinear import LogLinearModel
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option

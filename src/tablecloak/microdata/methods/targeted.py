@@ -28,7 +28,8 @@ from pydantic import Field
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
-from tablecloak.microdata.coding import CodedRecords, numbers_of, taken_from
+from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.columns import numbers_of, taken_from
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order

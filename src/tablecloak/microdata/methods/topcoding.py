@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.coding import like, numbers_of
+from tablecloak.microdata.columns import like, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 
 __all__ = ["TopcodedRelease", "Topcoding"]

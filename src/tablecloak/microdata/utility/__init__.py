@@ -1,1 +1,1 @@
-"""What a release of records is worth, and what it tells: measures and risk-utility maps."""
+"""What a release of records is worth: analyses before and after, and risk-utility maps."""

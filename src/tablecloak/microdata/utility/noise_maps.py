@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak import showing
-from tablecloak.microdata.methods.noise import (
+from tablecloak.microdata.utility.noise_curves import (
     corrected_slope_utility,
     mean_utility,
     risk,

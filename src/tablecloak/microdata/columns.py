@@ -1,0 +1,148 @@
+"""Columns of a frame of records: their names, their numbers, their types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+
+__all__ = ["columns_of", "like", "names_of", "numbers_of", "paired_numbers", "taken_from"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+def columns_of(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns of a frame of records.
+
+    Raises
+    ------
+    InputError
+        If it is no frame, or a name is no text or stands for two columns.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"Records must be a pandas.DataFrame. Got {type(frame).__name__}.")
+    names = list(frame.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f"Column {name!r} has a name that is no text. Rename the columns first, as with "
+                f"frame.columns.astype(str)."
+            )
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise InputError(f"Two columns are called {twice!r}. Rename one of them.")
+    return names
+
+
+def names_of(given: Any, parameter: str) -> list[str]:
+    """Return the names of some columns, as given to a method.
+
+    Raises
+    ------
+    InputError
+        If it is a text, empty, or names a column twice.
+    """
+    names = [] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            f"`{parameter}` must be a list of one or more names, none of them twice. Got {given!r}."
+        )
+    return names
+
+
+def like(column: pd.Series, values: npt.NDArray[np.float64], *, whole: bool = False) -> pd.Series:
+    """Return new values of a column in its type.
+
+    Parameters
+    ----------
+    column : pandas.Series
+    values : numpy.ndarray of float
+    whole : bool, default=False
+        Whether they are whole numbers in the range of the column if it is one of these. Else such
+        a column becomes one of floating-point numbers: rounding could bring true values back.
+    """
+    kind: Any = column.dtype
+    if not whole and not pd.api.types.is_float_dtype(kind):
+        kind = np.dtype(np.float64)
+    return pd.Series(values, index=column.index).astype(kind)
+
+
+def numbers_of(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
+    """Return a column of numbers.
+
+    Raises
+    ------
+    InputError
+        If it is not there, not numeric, or has a missing or infinite value; names column and row.
+    """
+    known = columns_of(frame)
+    if name not in known:
+        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
+    if not pd.api.types.is_numeric_dtype(frame[name]):
+        raise InputError(f"Column {name!r} is not numeric.")
+    missing = np.flatnonzero(frame[name].isna())
+    if len(missing):
+        raise InputError(f"Column {name!r} has a missing value in row {frame.index[missing[0]]!r}.")
+    values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
+    endless = np.flatnonzero(~np.isfinite(values))
+    if len(endless):
+        raise InputError(
+            f"Column {name!r} has an infinite value in row {frame.index[endless[0]]!r}. Correct it "
+            f"or drop the record."
+        )
+    return values
+
+
+def taken_from(
+    frame: pd.DataFrame, names: Sequence[str], records: Integers, donors: Integers
+) -> pd.DataFrame:
+    """Return a copy in which some records have the values of others in some columns.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    names : sequence of str
+    records, donors : numpy.ndarray of int, shape (n,)
+        Positions; each donor gives the values that it has in `frame`.
+    """
+    changed = frame.copy()
+    for name in names:
+        source = frame[name].to_numpy()
+        values = source.copy()
+        values[records] = source[donors]
+        changed[name] = pd.Series(values, index=frame.index).astype(frame[name].dtype)
+    return changed
+
+
+def paired_numbers(
+    original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """Return some columns of the same records before and after, shape (n_records, n_columns).
+
+    Raises
+    ------
+    InputError
+        If the records are not as many, or a column is constant.
+    """
+    if len(original) != len(released):
+        raise InputError(
+            f"The files have {len(original)} and {len(released)} records; they must be the same "
+            f"ones in the same order."
+        )
+    names = names_of(columns, "columns")
+    if not len(original):
+        raise InputError("There are no records.")
+    x, y = (
+        np.column_stack([numbers_of(frame, name) for name in names])
+        for frame in (original, released)
+    )
+    constant = [name for name, s in zip(columns, x.std(axis=0), strict=True) if s == 0]
+    if constant:
+        raise InputError(f"Columns {constant} are constant, so that they have no scale.")
+    return x, y

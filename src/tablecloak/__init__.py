@@ -20,19 +20,19 @@ _HOME = {
     "Covariance": "cta.statistics.covariance",
     "CoveringIntervals": "cta.covering",
     "Dimension": "tables.dimensions",
-    "Dominance": "tables.sensitivity",
+    "Dominance": "tables.rules.dominance",
     "Hierarchy": "tables.hierarchy",
     "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
-    "Manual": "tables.sensitivity",
+    "Manual": "tables.rules.manual",
     "Mean": "cta.statistics.mean",
-    "MinimumFrequency": "tables.sensitivity",
+    "MinimumFrequency": "tables.rules.minimum_frequency",
     "ModelError": "errors",
-    "PPercent": "tables.sensitivity",
-    "PriorPosterior": "tables.sensitivity",
+    "PPercent": "tables.rules.p_percent",
+    "PriorPosterior": "tables.rules.prior_posterior",
     "ProtectionProblem": "tables.problem",
     "Regression": "cta.statistics.regression",
-    "Request": "tables.sensitivity",
+    "Request": "tables.rules.request",
     "Requirement": "suppression.requirement",
     "Slope": "cta.statistics.slope",
     "SmallCountTable": "cta.rounding.small_counts",
@@ -44,8 +44,8 @@ _HOME = {
     "Variance": "cta.statistics.variance",
     "Verdict": "suppression.audit.audit",
     "VerificationError": "errors",
-    "WeightRule": "tables.problem",
-    "ZeroUnsafe": "tables.sensitivity",
+    "WeightRule": "tables.weights.rule",
+    "ZeroUnsafe": "tables.rules.zero_unsafe",
     "RoundedTable": "cta.rounding.controlled",
     "adjust": "cta.adjust",
     "adjust_together": "cta.together",
@@ -54,9 +54,9 @@ _HOME = {
     "controlled_rounding": "cta.rounding.controlled",
     "audit": "publish.audit",
     "each": "cta.preserve",
-    "link": "tables.table",
+    "link": "tables.link",
     "covering_intervals": "cta.covering",
-    "protect": "tables.sensitivity",
+    "protect": "tables.protect",
     "protected_intervals": "publish.protected_intervals",
     "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
@@ -113,20 +113,20 @@ if TYPE_CHECKING:
     from tablecloak.tables.formats import write_jj as write_jj
     from tablecloak.tables.formats import write_problem as write_problem
     from tablecloak.tables.hierarchy import Hierarchy as Hierarchy
+    from tablecloak.tables.link import link as link
     from tablecloak.tables.problem import CellStatus as CellStatus
     from tablecloak.tables.problem import ProtectionProblem as ProtectionProblem
-    from tablecloak.tables.problem import WeightRule as WeightRule
-    from tablecloak.tables.sensitivity import Dominance as Dominance
-    from tablecloak.tables.sensitivity import Manual as Manual
-    from tablecloak.tables.sensitivity import MinimumFrequency as MinimumFrequency
-    from tablecloak.tables.sensitivity import PPercent as PPercent
-    from tablecloak.tables.sensitivity import PriorPosterior as PriorPosterior
-    from tablecloak.tables.sensitivity import Request as Request
-    from tablecloak.tables.sensitivity import ZeroUnsafe as ZeroUnsafe
-    from tablecloak.tables.sensitivity import protect as protect
+    from tablecloak.tables.protect import protect as protect
+    from tablecloak.tables.rules.dominance import Dominance as Dominance
+    from tablecloak.tables.rules.manual import Manual as Manual
+    from tablecloak.tables.rules.minimum_frequency import MinimumFrequency as MinimumFrequency
+    from tablecloak.tables.rules.p_percent import PPercent as PPercent
+    from tablecloak.tables.rules.prior_posterior import PriorPosterior as PriorPosterior
+    from tablecloak.tables.rules.request import Request as Request
+    from tablecloak.tables.rules.zero_unsafe import ZeroUnsafe as ZeroUnsafe
     from tablecloak.tables.table import Table as Table
-    from tablecloak.tables.table import link as link
     from tablecloak.tables.tabulation.tabulate import tabulate as tabulate
+    from tablecloak.tables.weights.rule import WeightRule as WeightRule
 
 __all__ = sorted([*_HOME, "__version__", "examples"])  # noqa: PLE0605
 

@@ -21,15 +21,14 @@ import importlib
 import inspect
 import pkgutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, is_dataclass
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_type_hints
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
-from pydantic.fields import FieldInfo
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.parameters import Parameter, parameters_of
 
 __all__ = ["Named", "Parameter", "Registry"]
 
@@ -43,41 +42,6 @@ class Named(Protocol):
 T = TypeVar("T")
 """Base class of a kind; its members have a class variable `name`."""
 
-REQUIRED = inspect.Parameter.empty
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a sibling, as its constructor declares it.
-
-    Parameters
-    ----------
-    name : str
-    annotation : object
-        Type with its constraints, as in ``Annotated[float, Field(gt=0)]``.
-    default : object
-        `REQUIRED` if there is none.
-    help : str
-        One line.
-    """
-
-    name: str
-    annotation: Any
-    default: Any
-    help: str
-
-    @property
-    def is_required(self) -> bool:
-        """Whether it has no default."""
-        return self.default is REQUIRED
-
-    @property
-    def field(self) -> FieldInfo:
-        """Type, range, default and help as pydantic sees them."""
-        if self.is_required:
-            return FieldInfo.from_annotation(self.annotation)
-        return FieldInfo.from_annotated_attribute(self.annotation, self.default)
-
 
 class Registry(Generic[T]):
     """All siblings of one kind, by name.
@@ -89,11 +53,17 @@ class Registry(Generic[T]):
     home : str, optional
         Package whose modules declare the siblings. They are imported when a name is first looked
         up, so that a new file is found without being mentioned anywhere.
+    order : callable, optional
+        Key by which siblings of a home package are listed; by default their names. Which of their
+        modules happens to be imported first makes no difference.
     """
 
-    def __init__(self, noun: str, home: str | None = None) -> None:
+    def __init__(
+        self, noun: str, home: str | None = None, order: Callable[[type[T]], Any] | None = None
+    ) -> None:
         self.noun = noun
         self._home = home
+        self._order = order
         self._is_loaded = home is None
         self._loading = threading.RLock()
         self._siblings: dict[str, type[T]] = {}
@@ -127,13 +97,15 @@ class Registry(Generic[T]):
 
     @property
     def names(self) -> list[str]:
-        """All names, in the order of registration."""
+        """All names, in the order of the registry; without a home in that of registration."""
         self._load()
-        return list(self._siblings)
+        if self._home is None:
+            return list(self._siblings)
+        order = self._order or (lambda sibling: 0)
+        return sorted(self._siblings, key=lambda name: (order(self._siblings[name]), name))
 
     def __iter__(self) -> Iterator[type[T]]:
-        self._load()
-        return iter(list(self._siblings.values()))
+        return iter([self._siblings[name] for name in self.names])
 
     def __contains__(self, name: object) -> bool:
         self._load()
@@ -159,18 +131,7 @@ class Registry(Generic[T]):
 
     def parameters(self, name: str) -> list[Parameter]:
         """Return the parameters of a sibling, in the order of its constructor."""
-        sibling = self[name]
-        # Annotations of inherited fields are to be read where the parent stands.
-        annotated = sibling if is_dataclass(sibling) else sibling.__init__
-        hints = get_type_hints(annotated, include_extras=True)
-        found = []
-        for each in inspect.signature(sibling).parameters.values():
-            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
-                continue
-            parameter = Parameter(each.name, hints.get(each.name, Any), each.default, "")
-            text = parameter.field.description or ""
-            found.append(Parameter(each.name, parameter.annotation, each.default, text))
-        return found
+        return parameters_of(self[name])
 
     def model(self, name: str, key: str | None = None) -> type[BaseModel]:
         """Return a schema of the parameters, for job files and forms.

@@ -1,7 +1,7 @@
 """The last check before a file is written: nothing unsafe is published.
 
 The rules are evaluated here a second time, straight from records or cells and from the
-definitions of tau-ARGUS. Nothing is taken from `tablecloak.tables.sensitivity` or from what the
+definitions of tau-ARGUS. Nothing is taken from `tablecloak.tables.rules` or from what the
 batch did to a table in between.
 """
 

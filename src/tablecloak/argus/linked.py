@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.tables.external_bounds import not_zero
+from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.sensitivity import not_zero
-from tablecloak.tables.table import Table, link
+from tablecloak.tables.table import Table
 
 __all__ = ["linked", "positions"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tablecloak.argus.batch import Rule
 from tablecloak.argus.metadata import Metadata
 from tablecloak.errors import InputError
-from tablecloak.tables import sensitivity
+from tablecloak.tables.rules.rule import RULES, Level
+from tablecloak.tables.rules.rule import Rule as SensitivityRule
 
 __all__ = [
     "check_rules",
@@ -17,27 +18,28 @@ __all__ = [
     "sensitivity_rules",
 ]
 
-CONCENTRATION = ("P", "NK")
-PRIMARY = ("P", "NK", "FREQ", "REQ", "ZERO")
-"""Rules that make cells unsafe; the others say how they are applied."""
-
 
 def numbers_of(rules: list[Rule], name: str) -> list[list[float]]:
     """Numbers of all rules with a name, in their order."""
     return [rule.numbers for rule in rules if rule.name == name]
 
 
+def is_primary(rule: Rule) -> bool:
+    """Whether a rule makes cells unsafe; the others say how they are applied."""
+    return bool(_kinds(rule))
+
+
 def is_active(rule: Rule) -> bool:
     """Whether a rule can make a cell unsafe; the first number 0 switches P, NK, FREQ off."""
-    return rule.name in ("REQ", "ZERO") or (rule.name in PRIMARY and rule.numbers[0] > 0)
+    return rule.name in ("REQ", "ZERO") or (is_primary(rule) and rule.numbers[0] > 0)
 
 
 def describe(rules: list[Rule]) -> str:
     """Say which rules are in force."""
     if not rules:
         return "no rule: the statuses of the table count"
-    off = [str(rule) for rule in rules if rule.name in PRIMARY and not is_active(rule)]
-    used = [str(rule) for rule in rules if rule.name not in PRIMARY or is_active(rule)]
+    off = [str(rule) for rule in rules if is_primary(rule) and not is_active(rule)]
+    used = [str(rule) for rule in rules if not is_primary(rule) or is_active(rule)]
     switched = f"; switched off by 0: {', '.join(off)}" if off else ""
     return f"in force: {', '.join(used) or 'none'}{switched}"
 
@@ -46,7 +48,7 @@ def is_for_holdings(rules: list[Rule], rule: Rule) -> bool:
     """Whether a rule looks at holdings: from the third P and NK, the second FREQ and REQ."""
     same = [other for other in rules if other.name == rule.name]
     position = next(at for at, other in enumerate(same) if other is rule)
-    return position >= (2 if rule.name in CONCENTRATION else 1)
+    return position >= (2 if any(kind.applies_to_sums for kind in _kinds(rule)) else 1)
 
 
 def check_rules(rules: list[Rule], metadata: Metadata, is_microdata: bool, is_count: bool) -> None:
@@ -111,36 +113,26 @@ def _need(rule: Rule, metadata: Metadata, tag: str, is_microdata: bool) -> None:
 
 def n_largest(rules: list[Rule]) -> int:
     """How many of the largest contributions the rules look at."""
-    wanted = [0]
-    for rule in filter(is_active, rules):
-        if rule.name == "NK":
-            wanted.append(int(rule.numbers[0]))
-        if rule.name == "P":
-            wanted.append(1 + (int(rule.numbers[-1]) if len(rule.numbers) > 1 else 1))
-    return max(wanted)
+    return max([0, *(_as_ours(rule, "contributor").n_largest for rule in filter(is_active, rules))])
 
 
-def sensitivity_rules(rules: list[Rule]) -> list[sensitivity.Rule]:
+def sensitivity_rules(rules: list[Rule]) -> list[SensitivityRule]:
     """Return the rules that make cells unsafe."""
-    found: list[sensitivity.Rule] = []
-    for rule in filter(is_active, rules):
-        numbers = rule.numbers
-        level: sensitivity.Level = "holding" if is_for_holdings(rules, rule) else "contributor"
-        match rule.name:
-            case "NK":
-                found.append(sensitivity.Dominance(int(numbers[0]), numbers[1], level))
-            case "P" if len(numbers) == 3:
-                p, q, n = numbers
-                found.append(sensitivity.PriorPosterior(p, q, int(n), level))
-            case "P":
-                coalition = int(numbers[1]) if len(numbers) > 1 else 1
-                found.append(sensitivity.PPercent(numbers[0], coalition, level))
-            case "FREQ":
-                least, margin = numbers
-                found.append(sensitivity.MinimumFrequency(int(least), margin, level))
-            case "REQ":
-                one, two, least, margin = numbers
-                found.append(sensitivity.Request(one, two, int(least), margin, level))
-            case "ZERO":
-                found.append(sensitivity.ZeroUnsafe(numbers[0]))
-    return found
+    return [
+        _as_ours(rule, "holding" if is_for_holdings(rules, rule) else "contributor")
+        for rule in filter(is_active, rules)
+    ]
+
+
+def _kinds(rule: Rule) -> list[type[SensitivityRule]]:
+    """Return the kinds of rules of tablecloak that one of a batch can stand for."""
+    return [kind for kind in RULES if kind.argus == rule.name]
+
+
+def _as_ours(rule: Rule, level: Level) -> SensitivityRule:
+    """Return the rule of tablecloak that says the same."""
+    for kind in _kinds(rule):
+        found = kind.from_argus(rule.numbers, level)
+        if found is not None:
+            return found
+    raise InputError(f"The rule {rule} is not known here. Take it away.")

@@ -49,11 +49,12 @@ from tablecloak.errors import InputError, TablecloakError, VerificationError
 from tablecloak.publish.audit import audit
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.dimensions import Dimension
+from tablecloak.tables.external_bounds import not_zero
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
-from tablecloak.tables.sensitivity import not_zero
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["NOT_APPLIED", "BatchResult", "run_batch"]
 

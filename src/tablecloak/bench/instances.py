@@ -15,7 +15,9 @@ from tablecloak.errors import InputError
 from tablecloak.tables.formats import can_hold, read_problem
 from tablecloak.tables.formats.jj import JJ
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.sensitivity import MinimumFrequency, PPercent
+from tablecloak.tables.protect import protect
+from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
+from tablecloak.tables.rules.p_percent import PPercent
 from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["generated", "instances", "linked"]
@@ -102,7 +104,7 @@ def linked(n: int) -> ProtectionProblem:
         contributor="firm",
         tables=[["region", "industry"], ["industry", "size"]],
     )
-    return table.protect(PPercent(10), MinimumFrequency(3))
+    return protect(table, PPercent(10), MinimumFrequency(3))
 
 
 def _in_folder(folder: Path) -> dict[str, Instance]:

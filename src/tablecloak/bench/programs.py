@@ -12,7 +12,8 @@ from tablecloak.solve.program import Program
 from tablecloak.suppression.audit.attack import with_finite_bounds
 from tablecloak.suppression.search.master import Master, joined
 from tablecloak.suppression.suppress import suppress
-from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["METHODS", "PROGRAMS"]
 

@@ -14,7 +14,7 @@ from tablecloak.cli.problem import RequireName
 
 if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
-    from tablecloak.tables.sensitivity import Rule
+    from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["register"]
 

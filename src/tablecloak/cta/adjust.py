@@ -41,7 +41,8 @@ from tablecloak.errors import (
 from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
-from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["adjust"]
 

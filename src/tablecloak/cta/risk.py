@@ -26,7 +26,8 @@ from tablecloak import showing
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, suggestion
-from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["AdjustmentRisk", "Guesses", "attack_adjustment"]
 

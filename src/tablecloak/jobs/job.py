@@ -29,6 +29,7 @@ from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError, suggestion
 from tablecloak.history import History
+from tablecloak.jobs.registered import NameIn, SiblingIn, innermost
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
 from tablecloak.publish.previous import read_previous
@@ -40,20 +41,21 @@ from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.suppress import suppress
-from tablecloak.tables import sensitivity
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import existing, read_frame, write_frame, write_problem
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
+from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.engines import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
+from tablecloak.tables.weights.rule import WEIGHT_RULES
 from tablecloak.toml_file import read_toml
 
 __all__ = ["Job", "JobResult", "read_job", "run_job"]
 
 Progress = Callable[[str, float, float, int], None]
-Percentage = float | tuple[float, float]
 
 RESULT = "result.json"
 """Internal file that says how a job went, and of which inputs its results are."""
@@ -120,111 +122,6 @@ class TableSpec(_Part):
     dimensions: list[str] = Field(min_length=1)
 
 
-class _RuleSpec(_Part):
-    level: Literal["contributor", "holding"] = "contributor"
-
-
-class PPercentSpec(_RuleSpec):
-    """p% rule."""
-
-    rule: Literal["p-percent"]
-    p: float
-    coalition: int = 1
-
-    def build(self) -> sensitivity.Rule:
-        """Return the rule."""
-        return sensitivity.PPercent(self.p, self.coalition, self.level)
-
-
-class PriorPosteriorSpec(_RuleSpec):
-    """Prior-posterior (pq) rule."""
-
-    rule: Literal["prior-posterior"]
-    p: float
-    q: float
-    coalition: int = 1
-
-    def build(self) -> sensitivity.Rule:
-        """Return the rule."""
-        return sensitivity.PriorPosterior(self.p, self.q, self.coalition, self.level)
-
-
-class DominanceSpec(_RuleSpec):
-    """(n, k) dominance rule."""
-
-    rule: Literal["dominance"]
-    n: int
-    k: float
-
-    def build(self) -> sensitivity.Rule:
-        """Return the rule."""
-        return sensitivity.Dominance(self.n, self.k, self.level)
-
-
-class MinimumFrequencySpec(_RuleSpec):
-    """Minimum frequency."""
-
-    rule: Literal["minimum-frequency"]
-    minimum: int
-    range: Percentage = 20.0
-
-    def build(self) -> sensitivity.Rule:
-        """Return the rule."""
-        return sensitivity.MinimumFrequency(self.minimum, self.range, self.level)
-
-
-class ZeroUnsafeSpec(_Part):
-    """Zero cells with contributors are unsafe."""
-
-    rule: Literal["zero-unsafe"]
-    range: float
-
-    def build(self) -> sensitivity.Rule:
-        """Return the rule."""
-        return sensitivity.ZeroUnsafe(self.range)
-
-
-class RequestSpec(_RuleSpec):
-    """Protection on request."""
-
-    rule: Literal["request"]
-    percentage: float
-    percentage_2: float | None = None
-    minimum: int = 0
-    range: Percentage = 20.0
-
-    def build(self) -> sensitivity.Rule:
-        """Return the rule."""
-        return sensitivity.Request(
-            self.percentage, self.percentage_2, self.minimum, self.range, self.level
-        )
-
-
-class ManualSpec(_Part):
-    """Cells that a person declares unsafe, safe or frozen."""
-
-    rule: Literal["manual"]
-    cells: list[dict[str, str]]
-    status: Literal["unsafe", "safe", "frozen"] = "unsafe"
-    range: Percentage = 20.0
-
-    def build(self) -> sensitivity.Rule:
-        """Return the rule."""
-        return sensitivity.Manual(tuple(self.cells), self.status, self.range)
-
-
-RuleSpec = Annotated[
-    PPercentSpec
-    | PriorPosteriorSpec
-    | DominanceSpec
-    | MinimumFrequencySpec
-    | ZeroUnsafeSpec
-    | RequestSpec
-    | ManualSpec,
-    Field(discriminator="rule"),
-]
-
-
 class Protection(_Part):
     """``[protection]``: protection levels and what an intruder knows beforehand."""
 
@@ -241,12 +138,15 @@ class Protection(_Part):
         return self
 
 
+WeightName = Annotated[str, NameIn(WEIGHT_RULES, only=lambda rule: rule.is_of_table)]
+
+
 class Suppression(_Part):
     """``[suppression]``."""
 
     method: Literal["auto", "sequential", "exact"] = "auto"
     require: Literal["two-sided", "width", "upper"] = "two-sided"
-    weights: Literal["value", "unit", "log", "relative"] = "value"
+    weights: WeightName = "value"
     cost: str | None = None
     protect_against: list[
         Literal["contributors", "pairs", "all-pairs", "holdings", "zeros", "integers"]
@@ -259,7 +159,7 @@ class Suppression(_Part):
 class AdjustmentSpec(_Part):
     """``[adjustment]``."""
 
-    weights: Literal["value", "unit", "log", "relative"] = "relative"
+    weights: WeightName = "relative"
     cost: str | None = None
     distance: Literal["L1", "L2", "Linf"] = "L1"
     preserve: list[str] = []
@@ -299,7 +199,7 @@ class Job(_Part):
     data: Data
     dimensions: dict[str, DimensionSpec]
     tables: list[TableSpec] | None = Field(None, min_length=1)
-    rules: list[RuleSpec] = Field(min_length=1)
+    rules: list[Annotated[Rule, SiblingIn(RULES, "rule")]] = Field(min_length=1)
     protection: Protection = Protection()
     suppression: Suppression | None = None
     adjustment: AdjustmentSpec | None = None
@@ -416,8 +316,9 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     bounds = None
     if job.protection.lower_bound is not None and job.protection.upper_bound is not None:
         bounds = (job.protection.lower_bound, job.protection.upper_bound)
-    return table.protect(
-        *(rule.build() for rule in job.rules),
+    return protect(
+        table,
+        *job.rules,
         floor=job.protection.floor,
         lower_factor=job.protection.lower_factor,
         external_bounds=bounds,
@@ -425,10 +326,9 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     )
 
 
-def group_rules(job: Job) -> list[sensitivity.Rule]:
+def group_rules(job: Job) -> list[Rule]:
     """Return the rules of a job that also apply to sums of suppressed cells."""
-    rules = [rule.build() for rule in job.rules]
-    return [rule for rule in rules if isinstance(rule, sensitivity.ConcentrationRule)]
+    return [rule for rule in job.rules if rule.applies_to_sums]
 
 
 def run_job(
@@ -539,9 +439,9 @@ def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool | None:
 
 def _readable(path: Path, text: str, error: ValidationError) -> str:
     """Turn the first of pydantic's errors into a sentence with line and remedy."""
-    first = error.errors()[0]
+    first = innermost(error.errors()[0])
     location = [part for part in first["loc"] if not isinstance(part, int)]
-    location = [part for part in location if part not in _RULE_NAMES]
+    location = [part for part in location if part not in RULES]
     where = ".".join(map(str, location)) or "the file"
     key = str(location[-1]) if location else ""
     line = _line_of(text, key, first)
@@ -552,7 +452,7 @@ def _readable(path: Path, text: str, error: ValidationError) -> str:
             return f"{place}: unknown key {key!r} in {where}.{suggestion(key, known)}"
         case "union_tag_invalid":
             tag = str(first["ctx"]["tag"])
-            return f"{place}: unknown rule {tag!r}.{suggestion(tag, _RULE_NAMES)}"
+            return f"{place}: unknown rule {tag!r}.{suggestion(tag, RULES.names)}"
         case "missing":
             return f"{place}: {where} is missing. Add it; see docs/job-file.md."
         case "literal_error":
@@ -574,16 +474,6 @@ def _line_of(text: str, key: str, error: Any) -> int | None:
     return None
 
 
-_RULES: dict[str, type[BaseModel]] = {
-    "p-percent": PPercentSpec,
-    "prior-posterior": PriorPosteriorSpec,
-    "dominance": DominanceSpec,
-    "minimum-frequency": MinimumFrequencySpec,
-    "zero-unsafe": ZeroUnsafeSpec,
-    "request": RequestSpec,
-    "manual": ManualSpec,
-}
-_RULE_NAMES = list(_RULES)
 _SECTIONS: dict[str, type[BaseModel]] = {
     "data": Data,
     "dimensions": DimensionSpec,
@@ -598,8 +488,14 @@ _SECTIONS: dict[str, type[BaseModel]] = {
 
 def _known_keys(location: list[Any]) -> list[str]:
     """Keys that are allowed where an unknown one was found."""
-    rule = next((part for part in location if part in _RULES), None)
-    model = _RULES[rule] if rule else _SECTIONS.get(str(location[0]), Job) if location else Job
+    rule = next((part for part in location if part in RULES), None)
+    model = (
+        RULES.model(rule, "rule")
+        if rule
+        else _SECTIONS.get(str(location[0]), Job)
+        if location
+        else Job
+    )
     return list(model.model_fields)
 
 
@@ -718,13 +614,7 @@ def _sums(job: Job, column: str) -> npt.NDArray[np.float64]:
 
 def _largest_needed(job: Job) -> int:
     """How many largest contributors the rules of the job look at."""
-    needed = [rule.n for rule in job.rules if isinstance(rule, DominanceSpec)]
-    needed += [
-        rule.coalition + 1
-        for rule in job.rules
-        if isinstance(rule, PPercentSpec | PriorPosteriorSpec)
-    ]
-    return max([3, *needed])
+    return max([3, *(rule.n_largest for rule in job.rules)])
 
 
 # -- writing ------------------------------------------------------------------------------

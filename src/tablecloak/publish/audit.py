@@ -25,7 +25,7 @@ from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.sensitivity import Rule
+from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["audit"]
 

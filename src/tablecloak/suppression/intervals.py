@@ -51,8 +51,9 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
-from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["IntervalBound", "IntervalPattern", "protecting_room", "publish_intervals"]
 

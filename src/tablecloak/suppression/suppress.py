@@ -33,7 +33,8 @@ from tablecloak.suppression.search.sequential import (
 )
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import certificate_of
-from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["suppress"]
 

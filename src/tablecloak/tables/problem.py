@@ -14,8 +14,9 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.tables.table import Table
+from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["CellStatus", "ProtectionProblem", "WeightRule"]
+__all__ = ["CellStatus", "ProtectionProblem"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -32,36 +33,6 @@ class CellStatus(Enum):
     """Not sensitive, but must be suppressed."""
     FROZEN = "z"
     """Must be published as it is: empty, or protected from suppression."""
-
-
-class WeightRule(Enum):
-    """How much it costs to suppress a cell, or to change it by one unit."""
-
-    VALUE = "value"
-    """The absolute value."""
-    UNIT = "unit"
-    """1 for each cell."""
-    LOG = "log"
-    """log(1 + absolute value)."""
-    RELATIVE = "relative"
-    """1 / absolute value; 1 for a cell with the value 0."""
-    FILE = "file"
-    """The weights that came with the problem."""
-
-    def of(self, problem: ProtectionProblem) -> Floats:
-        """Return the weights of all cells of a problem."""
-        size = np.abs(problem.table.values)
-        match self:
-            case WeightRule.VALUE:
-                return size
-            case WeightRule.UNIT:
-                return np.ones_like(size)
-            case WeightRule.LOG:
-                return np.log1p(size)
-            case WeightRule.RELATIVE:
-                return 1.0 / np.where(size > 0, size, 1.0)
-            case WeightRule.FILE:
-                return problem.weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import csr_array
 
 from tablecloak import showing
 from tablecloak.errors import InputError, listed, plain
-from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, CANCELLATION, added_up, is_off
-from tablecloak.tables.contributions import Contributions, implausible
+from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off
+from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.keys import label_of
+from tablecloak.tables.ready import read_cells
 
-if TYPE_CHECKING:
-    from tablecloak.tables.problem import ProtectionProblem
-    from tablecloak.tables.sensitivity import Rule
-
-__all__ = ["Table", "link"]
+__all__ = ["Table"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
@@ -31,6 +29,18 @@ MOST_DECLARED = 15
 
 DECLARED_DUST = 1e-6
 """Distance from a declared decimal number, in units of its last digit, that is always dust."""
+
+
+NO_RULES = "`protect` needs at least one rule, such as PPercent(10)."
+
+Problem_co = TypeVar("Problem_co", covariant=True)
+
+
+class Protects(Protocol[Problem_co]):
+    """A sensitivity rule as a table sees it: it protects tables, together with other rules."""
+
+    def protect(self, table: Table, *others: Any, **options: Any) -> Problem_co:
+        """Return the table with its sensitive cells and their protection levels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,38 +172,19 @@ class Table:
         InputError
             See `Table`; also for unknown codes and missing columns.
         """
-        from tablecloak.tables.dimensions import read_dimensions
-
-        needed = [*dimensions, value, *([frequency] if frequency else []), *largest]
-        _check_columns(frame, needed)
-        _check_filled(frame, list(dimensions))
-        codes = {name: frame[name].astype(str) for name in dimensions}
-        hierarchies = read_dimensions(dimensions, codes)
-        _check_known_codes(codes, hierarchies)
-        keys = pd.DataFrame(codes).reset_index(drop=True)
-        values = _numbers(frame, value)
-        contributions = None
-        if frequency:
-            contributions = _contributions(frame, keys, values, [frequency, *largest], tolerance)
-        elif largest:
-            raise InputError(
-                f"Columns {listed(list(largest))} are the largest contributions, but the number of "
-                f"contributors is not known. Name its column with `frequency`."
-            )
-        keep = _distinct_cells(keys, values, contributions)
-        keys, values = keys.iloc[keep].reset_index(drop=True), values[keep]
-        contributions = contributions.take(keep) if contributions else None
-        relations = hierarchical_relations(keys, hierarchies)
+        cells = read_cells(
+            frame, dimensions, value, frequency=frequency, largest=largest, tolerance=tolerance
+        )
         return cls(
-            keys=keys,
-            values=values,
-            relations=relations,
-            right_hand_side=np.zeros(relations.shape[0]),
-            hierarchies=hierarchies,
+            keys=cells.keys,
+            values=cells.values,
+            relations=cells.relations,
+            right_hand_side=np.zeros(cells.relations.shape[0]),
+            hierarchies=cells.hierarchies,
             name=value,
             unit=unit,
             integer=integer,
-            contributions=contributions,
+            contributions=cells.contributions,
             tolerance=tolerance,
             decimals=decimals,
         )
@@ -258,7 +249,7 @@ class Table:
 
     def label(self, cell: int) -> str:
         """Name a cell by its codes, as in ``region=North, industry=47``."""
-        return _label(self.keys, cell)
+        return label_of(self.keys, cell)
 
     def labels(self, cells: npt.ArrayLike) -> list[str]:
         """Names of several cells."""
@@ -292,14 +283,15 @@ class Table:
                              f"the dimensions {listed(list(self.keys.columns))}.")  # fmt: skip
         return int(found[0])
 
-    def protect(self, *rules: Rule, **options: Any) -> ProtectionProblem:
+    def protect(self, *rules: Protects[Problem_co], **options: Any) -> Problem_co:
         """Find the sensitive cells and their protection levels.
 
         See `tablecloak.protect`, of which this is the short form.
         """
-        from tablecloak.tables.sensitivity import protect
-
-        return protect(self, *rules, **options)
+        if not rules:
+            raise InputError(NO_RULES)
+        first, *others = rules
+        return first.protect(self, *others, **options)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each cell: its codes and its value."""
@@ -317,132 +309,6 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
-
-
-def link(*tables: Table) -> Table:
-    """Join tables of the same measure into one: the union of cells, all relations stacked.
-
-    Two cells are the same if their codes are the same; a dimension that a table does not
-    have stands at its total there.
-
-    Parameters
-    ----------
-    *tables : Table
-        Tables with hierarchies, or at least with the same dimensions.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    InputError
-        If a cell has different values in two tables, or a dimension different totals.
-    """
-    hierarchies = _linked_hierarchies(tables)
-    names = list(dict.fromkeys(name for table in tables for name in table.keys.columns))
-    stacked = pd.concat([_completed_keys(table, names, hierarchies) for table in tables])
-    first, cell_of_row = _number_rows(stacked)
-    values = np.concatenate([table.values for table in tables])
-    added = np.concatenate([added_up(table.relations, table.values) for table in tables])
-    _check_same_values(stacked, values, first, cell_of_row, CANCELLATION * added)
-    offsets = np.cumsum([0, *(table.n_cells for table in tables)])
-    relations, right_hand_side = _stack_relations(tables, cell_of_row, offsets, len(first))
-    merged: dict[str, Contributions | None] = {}
-    for attribute in ("contributions", "holdings"):
-        parts = [getattr(table, attribute) for table in tables]
-        merged[attribute] = (
-            None
-            if any(part is None for part in parts)
-            else Contributions.concatenate(parts).take(first)
-        )
-    return Table(
-        keys=stacked.iloc[first].reset_index(drop=True),
-        values=values[first],
-        relations=relations,
-        right_hand_side=right_hand_side,
-        hierarchies=hierarchies,
-        name=tables[0].name,
-        unit=tables[0].unit,
-        integer=all(bool(table.integer) for table in tables),
-        tolerance=max(table.tolerance for table in tables),
-        decimals=_common(table.decimals for table in tables),
-        **merged,
-    )
-
-
-def hierarchical_relations(keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> csr_array:
-    """Derive the relations of a table from its hierarchies.
-
-    For each group of each dimension and each combination of codes on the other dimensions:
-    total = sum of the parts that occur. Empty cells take no part.
-
-    Parameters
-    ----------
-    keys : pandas.DataFrame of str, shape (n_cells, n_dimensions)
-    hierarchies : mapping of str to Hierarchy
-
-    Returns
-    -------
-    scipy.sparse.csr_array of shape (n_relations, n_cells)
-    """
-    positions = np.column_stack(
-        [keys[name].map(tree.position).to_numpy(np.int64) for name, tree in hierarchies.items()]
-    )
-    blocks = [
-        _relations_along(positions, axis, tree)
-        for axis, tree in enumerate(hierarchies.values())
-        if len(tree.groups)
-    ]
-    return vstack(blocks, format="csr") if blocks else csr_array((0, len(keys)))
-
-
-def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_array:
-    """Relations along one dimension, without a loop over cells."""
-    n_cells = len(positions)
-    others = np.delete(positions, axis, axis=1)
-    _, line = np.unique(others, axis=0, return_inverse=True)
-    line = line.reshape(-1)
-    code_of_cell = positions[:, axis]
-    rows, columns, signs = [], [], []
-    for side, pairs in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
-        members = pairs[np.argsort(pairs[:, 0], kind="stable")]
-        start = np.searchsorted(members[:, 0], code_of_cell, side="left")
-        stop = np.searchsorted(members[:, 0], code_of_cell, side="right")
-        cells = np.repeat(np.arange(n_cells), stop - start)
-        offset = np.arange(len(cells)) - np.repeat(np.cumsum(stop - start) - (stop - start),
-                                                   stop - start)  # fmt: skip
-        group = members[np.repeat(start, stop - start) + offset, 1]
-        rows.append(line[cells] * len(tree.groups) + group)
-        columns.append(cells)
-        signs.append(np.full(len(cells), side))
-    row = np.concatenate(rows)
-    sign = np.concatenate(signs)
-    _, row = np.unique(row, return_inverse=True)
-    n_rows = int(row.max(initial=-1)) + 1
-    # A group without its total or without any part is no relation of this table.
-    complete = np.bincount(row[sign < 0], minlength=n_rows) > 0
-    complete &= np.bincount(row[sign > 0], minlength=n_rows) > 0
-    keep = complete[row]
-    renumbered = np.cumsum(complete) - 1
-    return csr_array(
-        (sign[keep], (renumbered[row[keep]], np.concatenate(columns)[keep])),
-        shape=(int(complete.sum()), n_cells),
-    )
-
-
-def _totals(tree: Hierarchy) -> Integers:
-    pairs = [(tree.position[parent], number) for number, (parent, _) in enumerate(tree.groups)]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def _parts(tree: Hierarchy) -> Integers:
-    pairs = [
-        (tree.position[code], number)
-        for number, (_, children) in enumerate(tree.groups)
-        for code in children
-    ]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 # -- checks -------------------------------------------------------------------------------
@@ -518,13 +384,6 @@ def _in_decimals(table: Table) -> Floats:
     return values
 
 
-def _common(given: Iterator[int | None]) -> int | None:
-    """Return the most digits that linked tables declare; None if one of them declares none."""
-    declared = list(given)
-    known = [decimals for decimals in declared if decimals is not None]
-    return max(known) if len(known) == len(declared) else None
-
-
 def _check_finite(table: Table) -> None:
     bad = np.flatnonzero(~np.isfinite(table.values))
     if len(bad):
@@ -554,175 +413,3 @@ def _check_additive(table: Table) -> None:
         f"fail). Correct the values, or accept rounding errors with `tolerance`.",
         cells=table.relations[[worst], :].indices,
     )
-
-
-def _check_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
-    from tablecloak.errors import suggestion
-
-    for column in needed:
-        if column not in frame.columns:
-            raise InputError(
-                f"The data has no column {column!r}.{suggestion(column, map(str, frame.columns))}"
-            )
-
-
-def _numbers(frame: pd.DataFrame, column: str) -> Floats:
-    found = pd.to_numeric(frame[column], errors="coerce")
-    odd = np.flatnonzero(found.isna() & frame[column].notna())
-    if len(odd):
-        raise InputError(
-            f"Row {odd[0] + 1}: column {column!r} must hold numbers, but is "
-            f"{frame[column].iloc[odd[0]]!r}."
-        )
-    return found.to_numpy(dtype=np.float64)
-
-
-def _check_known_codes(codes: Mapping[str, pd.Series], trees: Mapping[str, Hierarchy]) -> None:
-    for name, column in codes.items():
-        unknown = ~column.isin(trees[name].codes)
-        if unknown.any():
-            row = int(np.flatnonzero(unknown.to_numpy())[0])
-            raise InputError(
-                f"Row {row + 1}: code {column.iloc[row]!r} of dimension {name!r} is not in its "
-                f"hierarchy (unknown are {listed(sorted(column[unknown].unique()))}). Add the code "
-                f"to the hierarchy or correct the data."
-            )
-
-
-def _number_rows(keys: pd.DataFrame) -> tuple[Integers, Integers]:
-    """Number the distinct rows by first appearance: first row of each, number of each row."""
-    number = keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
-    _, first = np.unique(number, return_index=True)
-    return first.astype(np.int64), number.astype(np.int64)
-
-
-def _check_same_values(
-    keys: pd.DataFrame,
-    values: Floats,
-    first: Integers,
-    number: Integers,
-    dust: Floats | float = 0.0,
-) -> None:
-    expected = values[first][number]
-    scale = np.maximum(np.abs(values), np.abs(expected))
-    # Values that are no numbers are reported elsewhere, with a message of their own.
-    known = np.isfinite(values) & np.isfinite(expected)
-    difference = np.abs(np.subtract(values, expected, where=known, out=np.zeros_like(values)))
-    conflict = np.flatnonzero(difference > np.maximum(ADDITIVITY_TOLERANCE * scale, dust))
-    if len(conflict):
-        row = int(conflict[0])
-        raise InputError(
-            f"Cell {_label(keys, row)} is given twice with different values, {expected[row]!r} and "
-            f"{values[row]!r}. The same cell must have the same value wherever it occurs."
-        )
-
-
-def _distinct_cells(
-    keys: pd.DataFrame, values: Floats, contributions: Contributions | None
-) -> Integers:
-    first, number = _number_rows(keys)
-    _check_same_values(keys, values, first, number)
-    if contributions:
-        for given in (contributions.count[:, None], contributions.largest):
-            conflict = np.flatnonzero(np.any(given != given[first][number], axis=1))
-            if len(conflict):
-                row = int(conflict[0])
-                raise InputError(
-                    f"Row {row + 1}: cell {_label(keys, row)} is given twice with different "
-                    f"contributors. Remove one of the rows."
-                )
-    return first
-
-
-def _contributions(
-    frame: pd.DataFrame, keys: pd.DataFrame, values: Floats, columns: list[str], tolerance: float
-) -> Contributions:
-    """Read the number of contributors and the largest of them; refuse what cannot be true."""
-    count, *top = (_numbers(frame, column) for column in columns)
-    largest = np.column_stack(top) if top else np.zeros((len(values), 0))
-    found = implausible(count, values, largest, tolerance)
-    if found is not None:
-        row, what, rank = found
-        column = columns[0] if rank is None else columns[1 + rank]
-        raise InputError(
-            f"Row {row + 1}, cell {_label(keys, row)}: column {column!r} is {what} Correct it: the "
-            f"rules could find a sensitive cell safe.",
-            cells=[row],
-        )
-    return Contributions.from_largest(count, values, largest, tolerance)
-
-
-def _label(keys: pd.DataFrame, row: int) -> str:
-    return ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
-
-
-def _check_filled(frame: pd.DataFrame, names: Sequence[str]) -> None:
-    for name in names:
-        missing = np.flatnonzero(frame[name].isna().to_numpy())
-        if len(missing):
-            raise InputError(
-                f"Row {missing[0] + 1}: the code of dimension {name!r} is missing "
-                f"({len(missing)} such rows). Fill it in; a total needs a code too."
-            )
-
-
-# -- linking ------------------------------------------------------------------------------
-
-
-def _linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
-    """One hierarchy for each dimension; the one with the most codes stands for all."""
-    merged: dict[str, Hierarchy] = {}
-    for table in tables:
-        for name, tree in table.hierarchies.items():
-            known = merged.setdefault(name, tree)
-            if known.total != tree.total:
-                raise InputError(
-                    f"Dimension {name!r} has the total {known.total!r} in one table and "
-                    f"{tree.total!r} in another. Linked tables need one code for the total."
-                )
-            if len(tree.codes) > len(known.codes):
-                merged[name] = tree
-    return merged
-
-
-def _completed_keys(
-    table: Table, names: Sequence[str], hierarchies: Mapping[str, Hierarchy]
-) -> pd.DataFrame:
-    missing = [name for name in names if name not in table.keys.columns]
-    for name in missing:
-        if name not in hierarchies:
-            raise InputError(
-                f"Dimension {name!r} is missing in one of the linked tables and has no "
-                f"hierarchy, so its total is unknown. Give the hierarchy of each dimension."
-            )
-    totals = {name: hierarchies[name].total for name in missing}
-    return table.keys.assign(**totals)[list(names)]
-
-
-def _stack_relations(
-    tables: Sequence[Table], cell_of_row: Integers, offsets: Integers, n_cells: int
-) -> tuple[csr_array, Floats]:
-    """Stack all relations over the common cells, each only once."""
-    blocks = []
-    for table, start in zip(tables, offsets, strict=False):
-        block = coo_array(table.relations)
-        blocks.append(
-            csr_array(
-                (block.data, (block.coords[0], cell_of_row[start + block.coords[1]])),
-                shape=(table.n_relations, n_cells),
-            )
-        )
-    stacked = csr_array(vstack(blocks, format="csr"))
-    stacked.sort_indices()
-    right_hand_side = np.concatenate([table.right_hand_side for table in tables])
-    seen: dict[bytes, int] = {}
-    for row in _rows(stacked):
-        seen.setdefault(row[1], row[0])
-    keep = np.array(sorted(seen.values()), dtype=np.int64)
-    return stacked[keep, :], right_hand_side[keep]
-
-
-def _rows(matrix: csr_array) -> Iterator[tuple[int, bytes]]:
-    for row in range(matrix.shape[0]):
-        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        yield row, matrix.indices[part].tobytes() + matrix.data[part].tobytes()

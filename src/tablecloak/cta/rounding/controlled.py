@@ -38,8 +38,9 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
-from tablecloak.tables.problem import ProtectionProblem, WeightRule
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = [
     "RoundedTable",

@@ -23,8 +23,9 @@ from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.rounding.controlled import check_whole, require_none
 from tablecloak.errors import InputError, listed
 from tablecloak.results import Result
-from tablecloak.tables.problem import CellStatus, ProtectionProblem, WeightRule
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.published import published_order
+from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["SmallCountTable", "small_count_rounding"]
 

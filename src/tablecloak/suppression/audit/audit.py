@@ -43,7 +43,7 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.sensitivity import Rule
+from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["Audit", "DisclosureProof", "Finding", "Verdict", "audit_pattern"]
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.sensitivity import Rule
+from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["SensitiveGroup", "sensitive_groups"]
 

@@ -25,7 +25,9 @@ from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.dimensions import Dimension, as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.table import Table, hierarchical_relations, link
+from tablecloak.tables.link import link
+from tablecloak.tables.relations import hierarchical_relations
+from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.engines import engine_errors, open_file
 
 __all__ = ["tabulate"]

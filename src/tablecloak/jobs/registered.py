@@ -1,0 +1,144 @@
+"""Fields of a job whose names and parameters come from a registry.
+
+A registry is asked when a job is read, not when the schema is declared: what is registered at run
+time is accepted at once, and the JSON schema of a job lists what is registered now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
+
+from tablecloak.registry import Registry
+
+__all__ = ["NameIn", "SiblingIn", "innermost"]
+
+
+@dataclass(frozen=True)
+class NameIn:
+    """Marks a text that must be the name of something registered.
+
+    Parameters
+    ----------
+    registry : Registry
+    only : callable, optional
+        Which classes can be asked for in a job; by default all.
+    """
+
+    registry: Registry[Any]
+    only: Callable[[type[Any]], bool] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """All names that are accepted now."""
+        return [each.name for each in self.registry if self.only is None or self.only(each)]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Check the name when a job is read."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """List the names."""
+        return {"enum": self.names, "type": "string"}
+
+    def _checked(self, given: Any) -> Any:
+        names = self.names
+        if given not in names:
+            *first, last = map(repr, names)
+            expected = f"{', '.join(first)} or {last}" if first else last
+            raise PydanticCustomError(
+                "literal_error", "Input should be {expected}", {"expected": expected}
+            )
+        return given
+
+
+@dataclass(frozen=True)
+class SiblingIn:
+    """Marks a table of a job file that describes something registered: its name and parameters.
+
+    The value of the field is the thing itself.
+
+    Parameters
+    ----------
+    registry : Registry
+    key : str
+        Under which its name is given.
+    """
+
+    registry: Registry[Any]
+    key: str
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Check name and parameters when a job is read, and build the thing."""
+        return core_schema.no_info_plain_validator_function(
+            self._built,
+            serialization=core_schema.plain_serializer_function_ser_schema(self._described),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """List all kinds with their parameters."""
+        kinds = [
+            self.registry.model(name, self.key).model_json_schema() for name in self.registry.names
+        ]
+        return {"anyOf": kinds}
+
+    def _built(self, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            if getattr(type(given), "name", None) in self.registry:
+                return given
+            raise PydanticCustomError("table_type", "Input should be a table of keys and values")
+        if self.key not in given:
+            raise PydanticCustomError(
+                "within", "Field required", _inner(_missing(self.key, given), ())
+            )
+        name = given[self.key]
+        if not isinstance(name, str) or name not in self.registry:
+            raise PydanticCustomError(
+                "union_tag_invalid", "There is no {noun} {tag}",
+                {"noun": self.registry.noun, "tag": name, "known": self.registry.names},
+            )  # fmt: skip
+        model = self.registry.model(name, self.key)
+        try:
+            checked = model(**given)
+        except ValidationError as error:
+            raise PydanticCustomError(
+                "within", "{what}", _inner(error.errors()[0], (name,))
+            ) from None
+        values = {each: getattr(checked, each) for each in model.model_fields if each != self.key}
+        return self.registry[name](**values)
+
+    def _described(self, sibling: Any) -> dict[str, Any]:
+        parameters = self.registry.parameters(sibling.name)
+        return {self.key: sibling.name} | {
+            each.name: getattr(sibling, each.name) for each in parameters
+        }
+
+
+def _missing(key: str, given: Any) -> ErrorDetails:
+    return {"type": "missing", "loc": (key,), "msg": "Field required", "input": given}
+
+
+def _inner(error: ErrorDetails, location: tuple[str, ...]) -> dict[str, Any]:
+    moved = {**error, "loc": (*location, *error["loc"])}
+    return {"what": error["msg"], "error": moved}
+
+
+def innermost(error: ErrorDetails) -> ErrorDetails:
+    """Return the error within an error of `SiblingIn`, with its whole location."""
+    while error["type"] == "within":
+        inner: ErrorDetails = error["ctx"]["error"]
+        error = {**inner, "loc": (*error["loc"], *inner["loc"])}
+    return error

@@ -1,0 +1,177 @@
+"""One parameter of something registered: its type, its range, and the words for both.
+
+Parameters are declared once, in the constructor of their class, as
+``p: Annotated[float, percent("Precision.", gt=0)]``. Whoever shows, reads or checks them asks here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+__all__ = ["ASKED", "REQUIRED", "Parameter", "parameters_of", "percent"]
+
+REQUIRED = inspect.Parameter.empty
+
+PER_CENT = "%"
+
+ASKED = object()
+"""Mark of a parameter that users are asked for although programs may leave it out."""
+
+_CHECKED = ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True)
+
+
+def percent(description: str, **limits: Any) -> Any:
+    """Describe a parameter that is a percentage; limits as in `pydantic.Field`."""
+    return Field(description=description, json_schema_extra={"unit": PER_CENT}, **limits)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a class, as its constructor declares it.
+
+    Parameters
+    ----------
+    name : str
+    annotation : object
+        Type with its constraints, as in ``Annotated[float, Field(gt=0)]``.
+    default : object
+        `REQUIRED` if there is none.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is REQUIRED
+
+    @property
+    def field(self) -> FieldInfo:
+        """Type, range, default and help as pydantic sees them."""
+        if self.is_required:
+            return FieldInfo.from_annotation(self.annotation)
+        return FieldInfo.from_annotated_attribute(self.annotation, self.default)
+
+    @property
+    def help(self) -> str:
+        """One line for people."""
+        return self.field.description or ""
+
+    @property
+    def unit(self) -> str:
+        """Unit of a number, such as ``%``."""
+        extra = self.field.json_schema_extra
+        return str(extra.get("unit", "")) if isinstance(extra, Mapping) else ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All values, if there are only a few; else nothing."""
+        kind = _bare(self.field)
+        return get_args(kind) if get_origin(kind) is Literal else ()
+
+    @property
+    def expected(self) -> str:
+        """What it must be, in words: "a percentage above 0"."""
+        return _in_words(self.field, self.unit)
+
+    def accepted(self, given: Any) -> Any:
+        """Return a value in its declared type.
+
+        Raises
+        ------
+        ValueError
+            If the type or the range is another.
+        """
+        return _adapter(self).validate_python(given)
+
+    def accepts(self, given: Any) -> bool:
+        """Whether a value has the declared type and lies in the range."""
+        try:
+            self.accepted(given)
+        except ValidationError:
+            return False
+        return True
+
+
+def parameters_of(sibling: type[Any]) -> list[Parameter]:
+    """Return the parameters of a class, in the order of its constructor."""
+    # Annotations of inherited fields are to be read where the parent stands.
+    annotated = sibling if is_dataclass(sibling) else sibling.__init__
+    hints = get_type_hints(annotated, include_extras=True)
+    parameters = []
+    # The constructor of a class with a `__new__` of its own says nothing of its parameters.
+    _, *declared = inspect.signature(sibling.__init__).parameters.values()
+    for each in declared:
+        if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            annotation = hints.get(each.name, Any)
+            is_asked = ASKED in getattr(annotation, "__metadata__", ())
+            parameters.append(
+                Parameter(each.name, annotation, REQUIRED if is_asked else each.default)
+            )
+    return parameters
+
+
+def _adapter(parameter: Parameter) -> TypeAdapter[Any]:
+    try:
+        return _cached_adapter(parameter.annotation)
+    except TypeError:
+        # A constraint that cannot be hashed.
+        return TypeAdapter(parameter.annotation, config=_CHECKED)
+
+
+@cache
+def _cached_adapter(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(annotation, config=_CHECKED)
+
+
+def _bare(field: FieldInfo) -> Any:
+    """Return the type without None and constraints."""
+    kind = field.annotation
+    if get_origin(kind) in (Union, UnionType):
+        kept = [part for part in get_args(kind) if part is not NoneType]
+        return kept[0] if len(kept) == 1 else Union[tuple(kept)]  # noqa: UP007
+    return kind
+
+
+def _in_words(field: FieldInfo, unit: str) -> str:
+    kind = _bare(field)
+    if get_origin(kind) is Annotated:
+        return _in_words(FieldInfo.from_annotation(kind), unit)
+    if get_origin(kind) is Literal:
+        *first, last = [repr(value) for value in get_args(kind)]
+        return f"{', '.join(first)} or {last}" if first else last
+    if get_origin(kind) in (Union, UnionType):
+        first_kind, *others = get_args(kind)
+        words = _in_words(FieldInfo.from_annotation(first_kind), unit)
+        two = any(get_origin(other) is tuple for other in others)
+        return f"{words}, or two of them" if two else words
+    if kind in (int, float):
+        noun = "percentage" if unit == PER_CENT else "number"
+        return _number_in_words("whole number" if kind is int else noun, field)
+    return {bool: "true or false", str: "text"}.get(kind, "of the type that its help says")
+
+
+def _number_in_words(noun: str, field: FieldInfo) -> str:
+    limits: dict[type, Any] = {type(each): each for each in field.metadata}
+    low, high = limits.get(Ge, limits.get(Gt)), limits.get(Le, limits.get(Lt))
+    if isinstance(low, Gt) and isinstance(high, Lt):
+        return f"a {noun} between {low.gt} and {high.lt}"
+    words = [f"a {noun}"]
+    if isinstance(low, Gt):
+        words.append(f"above {low.gt}")
+    if isinstance(low, Ge):
+        words.append(f">= {low.ge}" if noun == "whole number" else f"of {low.ge} or more")
+    if isinstance(high, Lt | Le):
+        words.append(f"and below {high.lt}" if isinstance(high, Lt) else f"and at most {high.le}")
+    return " ".join(words).replace(f"a {noun} and", f"a {noun}")

@@ -1,0 +1,52 @@
+"""Cells by their codes: how they are called, and which rows mean the same one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
+
+__all__ = ["check_same_values", "label_of", "number_rows"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer[Any]]
+
+
+def label_of(keys: pd.DataFrame, row: int) -> str:
+    """Name a cell by its codes, as in ``region=North, industry=47``."""
+    return ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
+
+
+def number_rows(keys: pd.DataFrame) -> tuple[Integers, Integers]:
+    """Number the distinct rows by first appearance: first row of each, number of each row."""
+    number = keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
+    _, first = np.unique(number, return_index=True)
+    return first.astype(np.int64), number.astype(np.int64)
+
+
+def check_same_values(
+    keys: pd.DataFrame,
+    values: Floats,
+    first: Integers,
+    number: Integers,
+    dust: Floats | float = 0.0,
+) -> None:
+    """Raise if rows that mean the same cell have different values."""
+    expected = values[first][number]
+    scale = np.maximum(np.abs(values), np.abs(expected))
+    # Values that are no numbers are reported elsewhere, with a message of their own.
+    known = np.isfinite(values) & np.isfinite(expected)
+    difference = np.abs(np.subtract(values, expected, where=known, out=np.zeros_like(values)))
+    conflict = np.flatnonzero(difference > np.maximum(ADDITIVITY_TOLERANCE * scale, dust))
+    if len(conflict):
+        row = int(conflict[0])
+        raise InputError(
+            f"Cell {label_of(keys, row)} is given twice with different values, "
+            f"{expected[row]!r} and {values[row]!r}. The same cell must have the same value "
+            f"wherever it occurs."
+        )

@@ -1,0 +1,141 @@
+"""Linked tables: one table over the union of their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import coo_array, csr_array, vstack
+
+from tablecloak.errors import InputError
+from tablecloak.tables.additivity import CANCELLATION, added_up
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.keys import check_same_values, number_rows
+from tablecloak.tables.table import Table
+
+__all__ = ["link"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer[Any]]
+
+
+def link(*tables: Table) -> Table:
+    """Join tables of the same measure into one: the union of cells, all relations stacked.
+
+    Two cells are the same if their codes are the same; a dimension that a table does not
+    have stands at its total there.
+
+    Parameters
+    ----------
+    *tables : Table
+        Tables with hierarchies, or at least with the same dimensions.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        If a cell has different values in two tables, or a dimension different totals.
+    """
+    hierarchies = _linked_hierarchies(tables)
+    names = list(dict.fromkeys(name for table in tables for name in table.keys.columns))
+    stacked = pd.concat([_completed_keys(table, names, hierarchies) for table in tables])
+    first, cell_of_row = number_rows(stacked)
+    values = np.concatenate([table.values for table in tables])
+    added = np.concatenate([added_up(table.relations, table.values) for table in tables])
+    check_same_values(stacked, values, first, cell_of_row, CANCELLATION * added)
+    offsets = np.cumsum([0, *(table.n_cells for table in tables)])
+    relations, right_hand_side = _stack_relations(tables, cell_of_row, offsets, len(first))
+    merged: dict[str, Contributions | None] = {}
+    for attribute in ("contributions", "holdings"):
+        parts = [getattr(table, attribute) for table in tables]
+        merged[attribute] = (
+            None
+            if any(part is None for part in parts)
+            else Contributions.concatenate(parts).take(first)
+        )
+    return Table(
+        keys=stacked.iloc[first].reset_index(drop=True),
+        values=values[first],
+        relations=relations,
+        right_hand_side=right_hand_side,
+        hierarchies=hierarchies,
+        name=tables[0].name,
+        unit=tables[0].unit,
+        integer=all(bool(table.integer) for table in tables),
+        tolerance=max(table.tolerance for table in tables),
+        decimals=_common(table.decimals for table in tables),
+        **merged,
+    )
+
+
+def _common(given: Iterator[int | None]) -> int | None:
+    """Return the most digits that linked tables declare; None if one of them declares none."""
+    declared = list(given)
+    known = [decimals for decimals in declared if decimals is not None]
+    return max(known) if len(known) == len(declared) else None
+
+
+def _linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
+    """One hierarchy for each dimension; the one with the most codes stands for all."""
+    merged: dict[str, Hierarchy] = {}
+    for table in tables:
+        for name, tree in table.hierarchies.items():
+            known = merged.setdefault(name, tree)
+            if known.total != tree.total:
+                raise InputError(
+                    f"Dimension {name!r} has the total {known.total!r} in one table and "
+                    f"{tree.total!r} in another. Linked tables need one code for the total."
+                )
+            if len(tree.codes) > len(known.codes):
+                merged[name] = tree
+    return merged
+
+
+def _completed_keys(
+    table: Table, names: Sequence[str], hierarchies: Mapping[str, Hierarchy]
+) -> pd.DataFrame:
+    missing = [name for name in names if name not in table.keys.columns]
+    for name in missing:
+        if name not in hierarchies:
+            raise InputError(
+                f"Dimension {name!r} is missing in one of the linked tables and has no "
+                f"hierarchy, so its total is unknown. Give the hierarchy of each dimension."
+            )
+    totals = {name: hierarchies[name].total for name in missing}
+    return table.keys.assign(**totals)[list(names)]
+
+
+def _stack_relations(
+    tables: Sequence[Table], cell_of_row: Integers, offsets: Integers, n_cells: int
+) -> tuple[csr_array, Floats]:
+    """Stack all relations over the common cells, each only once."""
+    blocks = []
+    for table, start in zip(tables, offsets, strict=False):
+        block = coo_array(table.relations)
+        blocks.append(
+            csr_array(
+                (block.data, (block.coords[0], cell_of_row[start + block.coords[1]])),
+                shape=(table.n_relations, n_cells),
+            )
+        )
+    stacked = csr_array(vstack(blocks, format="csr"))
+    stacked.sort_indices()
+    right_hand_side = np.concatenate([table.right_hand_side for table in tables])
+    seen: dict[bytes, int] = {}
+    for row in _rows(stacked):
+        seen.setdefault(row[1], row[0])
+    keep = np.array(sorted(seen.values()), dtype=np.int64)
+    return stacked[keep, :], right_hand_side[keep]
+
+
+def _rows(matrix: csr_array) -> Iterator[tuple[int, bytes]]:
+    for row in range(matrix.shape[0]):
+        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        yield row, matrix.indices[part].tobytes() + matrix.data[part].tobytes()

@@ -1,0 +1,196 @@
+"""From a table and its rules to what must be protected, and by how much."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import InputError, TablecloakWarning, listed
+from tablecloak.tables.external_bounds import default_bounds, not_zero
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.table import NO_RULES, Table
+from tablecloak.tables.weights.rule import WeightRule
+
+__all__ = ["Judge", "protect"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Hits = list[tuple["Judge", Flags]]
+
+NOISE = 1e-12
+"""Share by which a level of a count may exceed a whole number without being rounded up."""
+
+
+class Judge(Protocol):
+    """What `protect` asks of a rule; `tablecloak.tables.rules.rule.Rule` has the answers."""
+
+    name: ClassVar[str]
+    precedence: ClassVar[int]
+    looks_at_amounts: ClassVar[bool]
+    has_floor: ClassVar[bool]
+
+    def unsafe(self, table: Table) -> Flags:
+        """Return which cells the rule finds unsafe."""
+
+    def levels(self, table: Table) -> tuple[Floats, Floats]:
+        """Return (LPL, UPL) for the cells that this rule alone made unsafe."""
+
+    def safe_distance(self, table: Table) -> Floats | None:
+        """Return how far each cell is from being safe relative to its total, if the rule knows."""
+
+    def decided(self, table: Table) -> dict[str, Flags]:
+        """Return cells whose status (a letter) counts whatever other rules say."""
+
+
+def protect(
+    table: Table,
+    *rules: Judge,
+    floor: float = 1.0,
+    lower_factor: float = 1.0,
+    external_bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    zeros_published: bool = True,
+    weights: WeightRule | str | npt.ArrayLike = "value",
+) -> ProtectionProblem:
+    """Find the sensitive cells of a table and their protection levels.
+
+    Parameters
+    ----------
+    table : Table
+    *rules : Rule
+        A cell is sensitive if any of them finds it unsafe.
+    floor : float, default=1
+        Smallest protection level, in the unit of the table. tau-ARGUS uses 1 whatever the
+        unit; set it to what 1 means in yours.
+    lower_factor : float, default=1
+        LPL as a multiple of UPL, for asymmetric protection.
+    external_bounds : (lower, upper), optional
+        What an intruder knows of each cell beforehand, as scalars or one entry per cell. By
+        default [0, 1.5 max v] if no value is negative, [1.5 min v, 1.5 max v] otherwise.
+        Levels from rules are cut at the default bounds; bounds that you give are binding, and
+        a level beyond them is an error.
+    zeros_published : bool, default=True
+        Whether zeros are published, so that everybody knows of a suppressed cell that it is not
+        0: in a table of whole numbers without negative ones its lower bound is then 1, that of a
+        total the number of its parts, and levels from rules are cut at that. Set it to False only
+        if zeros are suppressed as well.
+    weights : WeightRule, str or array, default="value"
+        Loss of suppressing each cell.
+
+    Returns
+    -------
+    ProtectionProblem
+        Cells with the value 0 and without contributors are frozen: everybody knows them.
+
+    Raises
+    ------
+    InputError
+        If no rule is given, or one needs contributions that the table does not have.
+    """
+    if not rules:
+        raise InputError(NO_RULES)
+    for name, number in (("floor", floor), ("lower_factor", lower_factor)):
+        if not (isinstance(number, int | float | np.number) and 0 <= float(number) < np.inf):
+            raise InputError(f"`{name}` must be a number of 0 or more. Got {number!r}.")
+    _check_measure(table, rules)
+    ordered = sorted(rules, key=lambda rule: rule.precedence)
+    hits = [(rule, rule.unsafe(table)) for rule in ordered]
+    status, reasons = _statuses(table, hits)
+    bounds = _bounds(table, external_bounds)
+    sensitive = status == CellStatus.SENSITIVE.value
+    lower, upper = _levels(table, hits, floor, lower_factor)
+    lower[~sensitive], upper[~sensitive] = 0.0, 0.0
+    if external_bounds is None:
+        lower = np.minimum(lower, table.values - bounds[0])
+        upper = np.minimum(upper, bounds[1] - table.values)
+    low = bounds[0]
+    if zeros_published:
+        low = not_zero(table, low)
+        lower = np.where(low > bounds[0], np.minimum(lower, table.values - low), lower)
+    problem = ProtectionProblem(
+        table=table,
+        status=status,
+        lower_protection=lower,
+        upper_protection=upper,
+        sliding_protection=np.zeros(table.n_cells),
+        lower_bound=low,
+        upper_bound=bounds[1],
+        weights=np.ones(table.n_cells),
+        reasons=reasons,
+    )
+    if isinstance(weights, WeightRule | str):
+        return problem.with_weights(weights)
+    return problem.with_changes(weights=weights)
+
+
+def _check_measure(table: Table, rules: Sequence[Judge]) -> None:
+    odd = [rule.name for rule in rules if rule.looks_at_amounts]
+    if table.name == "count" and odd:
+        raise InputError(
+            f"The rules {listed(odd)} look at amounts, but this is a table of counts. Use "
+            f"MinimumFrequency, or tabulate a `value`."
+        )
+    if table.contributions and bool(np.any(table.values < 0)):
+        warnings.warn(
+            "Some cells are negative: protection levels are taken from their absolute values.",
+            TablecloakWarning,
+            stacklevel=3,
+        )
+
+
+def _statuses(table: Table, hits: Hits) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]]:
+    """Return the status of each cell, and the name of the first rule that made it sensitive."""
+    reasons = np.full(table.n_cells, "", dtype=f"U{max(len(rule.name) for rule, _ in hits)}")
+    for rule, hit in hits:
+        reasons[hit & (reasons == "")] = rule.name
+    status = np.where(reasons != "", CellStatus.SENSITIVE.value, CellStatus.SAFE.value)
+    empty = table.contributions.count == 0 if table.contributions else table.values == 0
+    status[(table.values == 0) & empty & (reasons == "")] = CellStatus.FROZEN.value
+    sensitive = CellStatus.SENSITIVE.value
+    decided = [(rule, *each) for rule, _ in hits for each in rule.decided(table).items()]
+    # Of two who decide on one cell, the one who calls it safe comes last.
+    for rule, letter, cells in sorted(decided, key=lambda each: each[1] != sensitive):
+        status[cells] = letter
+        reasons[cells] = rule.name if letter == sensitive else ""
+    return status, reasons
+
+
+def _bounds(
+    table: Table, given: tuple[npt.ArrayLike, npt.ArrayLike] | None
+) -> tuple[Floats, Floats]:
+    """Return what everybody knows of each cell: as given, or by default."""
+    low, high = (
+        np.broadcast_to(np.asarray(end, dtype=np.float64), (table.n_cells,))
+        for end in (default_bounds(table) if given is None else given)
+    )
+    return (np.ceil(low), np.floor(high)) if table.is_count else (low, high)
+
+
+def _levels(table: Table, hits: Hits, floor: float, lower_factor: float) -> tuple[Floats, Floats]:
+    """Levels of all cells, by the rule that made them unsafe."""
+    lower, upper = np.zeros(table.n_cells), np.zeros(table.n_cells)
+    floors = np.full(table.n_cells, float(floor))
+    distances = []
+    # Later rules first, so that the first rule that hits has the last word.
+    for rule, hit in reversed(hits):
+        distance = rule.safe_distance(table)
+        if distance is not None:
+            distances.append((distance, hit))
+            continue
+        low, high = rule.levels(table)
+        lower[hit], upper[hit] = low[hit] * lower_factor, high[hit]
+        floors = np.where(hit, floor if rule.has_floor else 0.0, floors)
+    if distances:
+        width = np.max([distance for distance, _ in distances], axis=0)
+        far = np.any([hit for _, hit in distances], axis=0) & (width > 0)
+        size = np.abs(table.values)
+        lower[far] = (size * width * lower_factor)[far]
+        upper[far] = (size * width)[far]
+    lower, upper = np.maximum(lower, floors), np.maximum(upper, floor)
+    if table.is_count:
+        # The next count beyond a level is a whole number.
+        lower, upper = np.ceil(lower * (1 - NOISE)), np.ceil(upper * (1 - NOISE))
+    return lower, upper

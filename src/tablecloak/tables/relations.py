@@ -1,0 +1,91 @@
+"""The additive relations that follow from hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import csr_array, vstack
+
+from tablecloak.tables.hierarchy import Hierarchy
+
+__all__ = ["hierarchical_relations"]
+
+Integers = npt.NDArray[np.integer[Any]]
+
+
+def hierarchical_relations(keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> csr_array:
+    """Derive the relations of a table from its hierarchies.
+
+    For each group of each dimension and each combination of codes on the other dimensions:
+    total = sum of the parts that occur. Empty cells take no part.
+
+    Parameters
+    ----------
+    keys : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+    hierarchies : mapping of str to Hierarchy
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n_relations, n_cells)
+    """
+    positions = np.column_stack(
+        [keys[name].map(tree.position).to_numpy(np.int64) for name, tree in hierarchies.items()]
+    )
+    blocks = [
+        _relations_along(positions, axis, tree)
+        for axis, tree in enumerate(hierarchies.values())
+        if len(tree.groups)
+    ]
+    return vstack(blocks, format="csr") if blocks else csr_array((0, len(keys)))
+
+
+def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_array:
+    """Relations along one dimension, without a loop over cells."""
+    n_cells = len(positions)
+    others = np.delete(positions, axis, axis=1)
+    _, line = np.unique(others, axis=0, return_inverse=True)
+    line = line.reshape(-1)
+    code_of_cell = positions[:, axis]
+    rows, columns, signs = [], [], []
+    for side, pairs in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
+        members = pairs[np.argsort(pairs[:, 0], kind="stable")]
+        start = np.searchsorted(members[:, 0], code_of_cell, side="left")
+        stop = np.searchsorted(members[:, 0], code_of_cell, side="right")
+        cells = np.repeat(np.arange(n_cells), stop - start)
+        offset = np.arange(len(cells)) - np.repeat(np.cumsum(stop - start) - (stop - start),
+                                                   stop - start)  # fmt: skip
+        group = members[np.repeat(start, stop - start) + offset, 1]
+        rows.append(line[cells] * len(tree.groups) + group)
+        columns.append(cells)
+        signs.append(np.full(len(cells), side))
+    row = np.concatenate(rows)
+    sign = np.concatenate(signs)
+    _, row = np.unique(row, return_inverse=True)
+    n_rows = int(row.max(initial=-1)) + 1
+    # A group without its total or without any part is no relation of this table.
+    complete = np.bincount(row[sign < 0], minlength=n_rows) > 0
+    complete &= np.bincount(row[sign > 0], minlength=n_rows) > 0
+    keep = complete[row]
+    renumbered = np.cumsum(complete) - 1
+    return csr_array(
+        (sign[keep], (renumbered[row[keep]], np.concatenate(columns)[keep])),
+        shape=(int(complete.sum()), n_cells),
+    )
+
+
+def _totals(tree: Hierarchy) -> Integers:
+    pairs = [(tree.position[parent], number) for number, (parent, _) in enumerate(tree.groups)]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _parts(tree: Hierarchy) -> Integers:
+    pairs = [
+        (tree.position[code], number)
+        for number, (_, children) in enumerate(tree.groups)
+        for code in children
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

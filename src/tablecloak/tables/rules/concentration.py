@@ -1,0 +1,76 @@
+"""What rules on the share of the largest contributors have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.rules.rule import Flags, Floats, Rule, contributions_of
+from tablecloak.tables.table import Table
+
+__all__ = ["NOISE", "ConcentrationRule", "EstimationRule"]
+
+NOISE = 1e-12
+"""Sums are binary fractions: a cell exactly on a limit must not be decided by their noise."""
+
+
+@dataclass(frozen=True)
+class ConcentrationRule(Rule):
+    """A rule on the share of the largest contributors; not a rule itself.
+
+    Its levels come from `safe_total`: d = max over all given rules of (safe total - X), and
+    LPL = UPL = |v| d / X.
+    """
+
+    looks_at_amounts: ClassVar[bool] = True
+    applies_to_sums: ClassVar[bool] = True
+
+    def contributions(self, table: Table) -> Contributions:
+        """Return contributions on the level of the rule."""
+        return contributions_of(table, getattr(self, "level", "contributor"), self.name)
+
+    def safe_total(self, contributions: Contributions) -> Floats:
+        """Return the total U at which each cell would be just safe."""
+        raise NotImplementedError
+
+    def safe_distance(self, table: Table) -> Floats:
+        """Return (U - X) / X."""
+        given = self.contributions(table)
+        total = np.where(given.total == 0, 1.0, np.abs(given.total))
+        distance: Floats = (self.safe_total(given) - given.total) / total
+        return distance
+
+
+@dataclass(frozen=True)
+class EstimationRule(ConcentrationRule):
+    """A rule on how well a coalition can estimate the largest contribution; not a rule itself.
+
+    Rules of this kind have `p`, `q`, `coalition` and `level`; see `PriorPosterior`.
+    """
+
+    def _numbers(self) -> tuple[float, float, int]:
+        """Return p, q and the size of the coalition."""
+        raise NotImplementedError
+
+    @property
+    def n_largest(self) -> int:
+        """The coalition and the contributor whom it attacks."""
+        return self._numbers()[2] + 1
+
+    def unsafe(self, table: Table) -> Flags:
+        """Return which cells let a coalition estimate the largest contributor too well."""
+        p, q, coalition = self._numbers()
+        given = self.contributions(table)
+        known = given.sum_of_largest(coalition + 1)
+        excess = p * given.largest[:, 0] + q * (known - given.total)
+        noise = NOISE * q * np.abs(given.total)
+        return (given.largest[:, 0] > 0) & (excess > noise)
+
+    def safe_total(self, contributions: Contributions) -> Floats:
+        """Return (p/q) x1 + (x1 + ... + x_{n+1})."""
+        p, q, coalition = self._numbers()
+        total: Floats = p / q * contributions.largest[:, 0]
+        return total + contributions.sum_of_largest(coalition + 1)

@@ -1,0 +1,67 @@
+"""The (n, k) dominance rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from pydantic import Field
+
+from tablecloak.parameters import percent
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.rules.concentration import NOISE, ConcentrationRule
+from tablecloak.tables.rules.rule import RULES, Flags, Floats, Level
+from tablecloak.tables.table import Table
+
+__all__ = ["Dominance"]
+
+
+@RULES.register
+@dataclass(frozen=True)
+class Dominance(ConcentrationRule):
+    """(n, k) dominance: unsafe if the n largest hold more than k per cent of the total.
+
+    Unsafe if 100 (x1 + ... + xn) > k X, so that a total of 0 or less is unsafe wherever anybody
+    gives more than 0. Safe total U = (100 / k) (x1 + ... + xn).
+
+    Parameters
+    ----------
+    n : int
+        Number of contributors that count as a coalition, 1 or more.
+    k : float
+        Per cent, above 0 and below 100.
+    level : {"contributor", "holding"}, default="contributor"
+        Whose contributions are compared.
+    """
+
+    n: Annotated[int, Field(ge=1, description="Number of contributors that count together.")]
+    k: Annotated[float, percent("Share of the total above which they dominate.", gt=0, lt=100)]
+    level: Level = "contributor"
+    name: ClassVar[str] = "dominance"
+    precedence: ClassVar[int] = 1
+    argus: ClassVar[str] = "NK"
+
+    @property
+    def n_largest(self) -> int:
+        """The n largest."""
+        return self.n
+
+    def unsafe(self, table: Table) -> Flags:
+        """Return which cells are dominated by their n largest contributors."""
+        given = self.contributions(table)
+        excess = 100 * given.sum_of_largest(self.n) - self.k * given.total
+        noise = NOISE * self.k * np.abs(given.total)
+        unsafe: Flags = (given.largest[:, 0] > 0) & (excess > noise)
+        return unsafe
+
+    def safe_total(self, contributions: Contributions) -> Floats:
+        """Return (100 / k) (x1 + ... + xn)."""
+        return 100 / self.k * contributions.sum_of_largest(self.n)
+
+    @classmethod
+    def from_argus(cls, numbers: Sequence[float], level: Level) -> Self:
+        """Read NK(n, k)."""
+        n, k = numbers
+        return cls(int(n), k, level)

@@ -1,0 +1,53 @@
+"""The minimum frequency rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field
+
+from tablecloak.parameters import percent
+from tablecloak.tables.rules.rule import RULES, Flags, Level, LevelRange, Rule, contributions_of
+from tablecloak.tables.table import Table
+
+__all__ = ["MinimumFrequency"]
+
+
+@RULES.register
+@dataclass(frozen=True)
+class MinimumFrequency(Rule):
+    """Minimum frequency: unsafe if a cell has contributors, but fewer than the minimum.
+
+    With sampling weights, if the sum of weights is below the minimum.
+
+    Parameters
+    ----------
+    minimum : int
+        Smallest number of contributors that is safe.
+    range : float or (float, float), default=20
+        Protection level in per cent of the value, for both sides or (lower, upper).
+    level : {"contributor", "holding"}, default="contributor"
+        Who is counted.
+    """
+
+    minimum: Annotated[
+        int, Field(ge=1, description="Smallest number of contributors that is safe.")
+    ]
+    range: Annotated[LevelRange, percent("Protection level, both sides or [lower, upper].")] = 20.0
+    level: Level = "contributor"
+    name: ClassVar[str] = "minimum-frequency"
+    precedence: ClassVar[int] = 4
+    argus: ClassVar[str] = "FREQ"
+
+    def unsafe(self, table: Table) -> Flags:
+        """Return which cells have too few contributors."""
+        given = contributions_of(table, self.level, self.name, weighted_holdings=True)
+        return (given.count > 0) & (given.weighted_count < self.minimum)
+
+    @classmethod
+    def from_argus(cls, numbers: Sequence[float], level: Level) -> Self:
+        """Read FREQ(minimum, range)."""
+        least, margin = numbers
+        return cls(int(least), margin, level)

@@ -1,0 +1,131 @@
+"""What a sensitivity rule is: the base class of all of them, and their registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from tablecloak.errors import InputError
+from tablecloak.parameters import parameters_of
+from tablecloak.registry import Registry
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.protect import protect
+from tablecloak.tables.table import Table
+
+__all__ = ["RULES", "Flags", "Floats", "Level", "LevelRange", "Rule", "contributions_of"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+Level = Annotated[
+    Literal["contributor", "holding"], Field(description="Whose contributions are compared.")
+]
+
+_Share = Annotated[float, Field(ge=0)]
+LevelRange = _Share | tuple[_Share, _Share]
+"""A percentage for both sides, or (lower, upper)."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Base class of all rules.
+
+    A rule has at least a name and `unsafe`, and either `levels` or a parameter `range` from which
+    they follow. The first line of its docstring is what users read about it.
+    """
+
+    name: ClassVar[str] = ""
+    precedence: ClassVar[int] = 100
+    """Order in which rules are tested: the first that hits names the cell's reason."""
+    looks_at_amounts: ClassVar[bool] = False
+    """Whether it makes no sense for a table of counts."""
+    applies_to_sums: ClassVar[bool] = False
+    """Whether it also judges sums of suppressed cells, each published cell as one contributor."""
+    has_floor: ClassVar[bool] = True
+    """Whether the smallest protection level applies to its lower levels."""
+    argus: ClassVar[str] = ""
+    """Name of the same rule in batches of tau-ARGUS; empty if it has none."""
+
+    def __post_init__(self) -> None:
+        for parameter in parameters_of(type(self)):
+            given = getattr(self, parameter.name)
+            if not parameter.accepts(given):
+                raise self.refusal(parameter.name, parameter.expected)
+            object.__setattr__(self, parameter.name, parameter.accepted(given))
+
+    def refusal(self, parameter: str, expected: str) -> InputError:
+        """Return the error for a parameter that is not what was expected."""
+        return InputError(
+            f"{type(self).__name__}: `{parameter}` must be {expected}. "
+            f"Got {getattr(self, parameter)!r}."
+        )
+
+    @property
+    def n_largest(self) -> int:
+        """How many of the largest contributions of each cell it needs to know."""
+        return 0
+
+    def unsafe(self, table: Table) -> Flags:
+        """Return which cells the rule finds unsafe."""
+        raise NotImplementedError
+
+    def levels(self, table: Table) -> tuple[Floats, Floats]:
+        """Return (LPL, UPL) for the cells that this rule alone made unsafe."""
+        given = getattr(self, "range", 0.0)
+        low, high = given if isinstance(given, tuple) else (given, given)
+        size = np.abs(table.values)
+        return size * low / 100, size * high / 100
+
+    def safe_distance(self, table: Table) -> Floats | None:
+        """Return how far each cell is from being safe relative to its total, if the rule knows."""
+        return None
+
+    def decided(self, table: Table) -> dict[str, Flags]:
+        """Return cells whose status (a letter) counts whatever other rules say."""
+        return {}
+
+    def protect(self, table: Table, *others: Rule, **options: Any) -> ProtectionProblem:
+        """Protect a table by this rule and others; see `tablecloak.protect`."""
+        return protect(table, self, *others, **options)
+
+    @classmethod
+    def from_argus(cls, numbers: Sequence[float], level: Level) -> Self | None:
+        """Return the rule with the numbers of a rule `argus` of a batch, None if it is another."""
+        return None
+
+
+RULES: Registry[Rule] = Registry(
+    "rule", "tablecloak.tables.rules", order=lambda rule: rule.precedence
+)
+"""All rules, in the order in which they are tested."""
+
+
+def contributions_of(
+    table: Table, level: str, rule: str, weighted_holdings: bool = False
+) -> Contributions:
+    """Return the contributors of each cell on the level of a rule.
+
+    Raises
+    ------
+    InputError
+        If the table does not have them, or the rule is not defined for them.
+    """
+    found = table.holdings if level == "holding" else table.contributions
+    if found is None:
+        what = "holdings" if level == "holding" else "contributors"
+        raise InputError(
+            f"The rule {rule!r} needs the {what} of each cell, but the table does not have them. "
+            f"Tabulate from microdata with `{level}=`, or give `frequency` and `largest`."
+        )
+    if level == "holding" and found.is_weighted and not weighted_holdings:
+        raise InputError(
+            f"The rule {rule!r} on the level of holdings is not defined for weighted data. Use "
+            f"level='contributor' or leave out the weights."
+        )
+    return found

@@ -1,0 +1,21 @@
+"""Weights: the weights that came with the problem."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tablecloak.tables.weights.rule import WEIGHT_RULES, Floats, Weighed, WeightRule
+
+__all__ = ["File"]
+
+
+@WEIGHT_RULES.register
+class File(WeightRule):
+    """The weights that came with the problem."""
+
+    name: ClassVar[str] = "file"
+    is_of_table: ClassVar[bool] = False
+
+    def of(self, problem: Weighed) -> Floats:
+        """Return them."""
+        return problem.weights

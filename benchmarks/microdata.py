@@ -21,7 +21,7 @@ from tablecloak.microdata import (
     TargetedSwapping,
 )
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.methods.swapping import _Table
+from tablecloak.microdata.methods.swap_table import SwapTable
 
 SIZES = (3, 4, 5, 2, 2, 2, 3, 2)
 
@@ -66,14 +66,14 @@ def categorical(n: int) -> None:
 
     def release(method):
         pairs = method.draw(records, random)
-        _Table(records).evaluate(pairs, method.attributes)
+        SwapTable(records).evaluate(pairs, method.attributes)
 
     names = list(records.names)
     swap = timed(lambda: release(DataSwapping(["a0"], 0.1)))
     print(f"{n:,}: one swap release, 10 %, from scratch {1e3 * swap:.0f} ms", flush=True)
     equal = timed(lambda: release(DataSwapping(["a0"], 0.1, equal_on=["a1"])))
     print(f"{n:,}: the same within strata {1e3 * equal:.0f} ms", flush=True)
-    table = _Table(records)
+    table = SwapTable(records)
     candidates = [
         DataSwapping(attributes, rate)
         for attributes in (

@@ -22,19 +22,15 @@ from tablecloak.microdata.methods.neighbours import (
 )
 from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
 from tablecloak.microdata.methods.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
-from tablecloak.microdata.methods.swapping import (
-    DataSwapping,
-    SwapCandidates,
-    SwapRelease,
-    SwapReport,
-    sweep,
-)
+from tablecloak.microdata.methods.swap_table import SwapReport
+from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease
 from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
 from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
 from tablecloak.microdata.order import OrderWarning, in_random_order
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
 from tablecloak.microdata.risk.special_uniques import special_uniques
+from tablecloak.microdata.swap_candidates import SwapCandidates, sweep
 from tablecloak.microdata.utility.analyses import correlations_compared, regression_compared
 from tablecloak.microdata.utility.frontier import best_below, frontier
 from tablecloak.microdata.utility.information_loss import information_loss, propensity

@@ -1,0 +1,123 @@
+"""Many ways to swap, compared by risk and distortion.
+
+References
+----------
+.. [1] Karr, Sanil: Data swapping as a decision problem, 2004.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.budget import generator
+from tablecloak.errors import InputError
+from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.methods.swap_table import SwapTable
+from tablecloak.microdata.methods.swapping import DataSwapping
+from tablecloak.microdata.utility.frontier import best_below, frontier
+
+__all__ = ["SwapCandidates", "sweep"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SwapCandidates:
+    """Means over replicates of many candidates, and which of them are worth considering.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row for each candidate: its parameters, means and standard errors of risk and
+        distortion, and whether it is on the frontier of the means or within two standard errors
+        of it.
+    candidates : tuple of DataSwapping
+    """
+
+    table: pd.DataFrame
+    candidates: tuple[DataSwapping, ...] = field(default=())
+
+    def best(self, risk_limit: float) -> pd.DataFrame:
+        """Return the candidates with the least distortion whose risk is tolerable, with ties."""
+        rows = best_below(self.table["risk"], -self.table["distortion"], risk_limit)
+        return self.table.iloc[rows]
+
+
+def sweep(
+    frame: pd.DataFrame,
+    candidates: Sequence[DataSwapping],
+    *,
+    replicates: int = 20,
+    distortion: Literal["hellinger", "total_variation"] = "hellinger",
+    seed: int = 0,
+) -> SwapCandidates:
+    """Compare candidates by the means of some replicates each.
+
+    One replicate tells little at low rates: frontiers of single replicates are mostly chance.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    candidates : sequence of DataSwapping
+        With the same keys.
+    replicates : int, default=20
+    distortion : {"hellinger", "total_variation"}, default="hellinger"
+    seed : int, default=0
+        Each candidate and replicate has random numbers of its own, so that results do not
+        depend on their order.
+
+    Raises
+    ------
+    InputError
+        If there is no candidate, or no replicate.
+    ModelError
+        If a rate cannot be met.
+    """
+    if not len(candidates) or replicates < 1:
+        raise InputError("At least one candidate and one replicate are needed.")
+    columns = list(dict.fromkeys(itertools.chain(*(c.coded_columns(frame) for c in candidates))))
+    records = CodedRecords.of(frame, columns)
+    tables: dict[tuple[str, ...], SwapTable] = {}
+    rows: list[dict[str, Any]] = []
+    for number, candidate in enumerate(candidates):
+        keys = tuple(map(str, frame.columns)) if candidate.keys is None else tuple(candidate.keys)
+        if keys not in tables:
+            tables[keys] = SwapTable(records.only(keys))
+        swapped = [name for name in candidate.attributes if name in keys]
+        found = np.empty((replicates, 2))
+        for replicate in range(replicates):
+            random = generator([seed, number, replicate])
+            pairs = candidate.draw(records, random)
+            altered = candidate.alters(records, pairs)
+            report, _ = tables[keys].evaluate(pairs, swapped, altered)
+            found[replicate] = report.risk, getattr(report, distortion)
+        error = found.std(axis=0, ddof=1) / np.sqrt(replicates) if replicates > 1 else [np.nan] * 2
+        rows.append(
+            {
+                "attributes": "+".join(candidate.attributes),
+                "rate": candidate.rate,
+                "must_change": candidate.must_change,
+                "risk": found[:, 0].mean(),
+                "risk_error": error[0],
+                "distortion": found[:, 1].mean(),
+                "distortion_error": error[1],
+            }
+        )
+    table = pd.DataFrame(rows)
+    on = frontier(table["risk"], -table["distortion"])
+    table["frontier"] = np.isin(np.arange(len(table)), on)
+    # Could be on it if risk and distortion were two standard errors lower.
+    lower_risk = table["risk"] - 2 * table["risk_error"].fillna(0)
+    lower = table["distortion"] - 2 * table["distortion_error"].fillna(0)
+    table["near_frontier"] = [
+        not bool(np.any((table["risk"][on] < r) & (table["distortion"][on] < d)))
+        for r, d in zip(lower_risk, lower, strict=True)
+    ]
+    return SwapCandidates(table, tuple(candidates))

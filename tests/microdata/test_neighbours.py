@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.microdata.methods.neighbours import LegacySampler, NeighbourhoodSampling
+from tablecloak.microdata.methods.neighbours import NeighbourhoodSampling
+from tablecloak.microdata.samplers import LegacySampler
 
 COLUMNS = ["age", "sex", "wkswrkd", "ms", "phd", "wageinc"]
 

@@ -16,12 +16,13 @@ from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
 from tablecloak.microdata.methods.neighbours import (
-    LegacySampler,
     NeighbourhoodSampling,
     NeighbourRelease,
 )
 from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
-from tablecloak.microdata.methods.pram import ClassicalPRAM, GuaranteedPRAM, PRAMRelease
+from tablecloak.microdata.methods.pram import GuaranteedPRAM
+from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
+from tablecloak.microdata.methods.pram_release import PRAMRelease
 from tablecloak.microdata.methods.swap_table import SwapReport
 from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease
 from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
@@ -30,6 +31,7 @@ from tablecloak.microdata.order import OrderWarning, in_random_order
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
 from tablecloak.microdata.risk.special_uniques import special_uniques
+from tablecloak.microdata.samplers import LegacySampler
 from tablecloak.microdata.swap_candidates import SwapCandidates, sweep
 from tablecloak.microdata.utility.analyses import correlations_compared, regression_compared
 from tablecloak.microdata.utility.frontier import best_below, frontier

@@ -17,107 +17,33 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
-from scipy.spatial import KDTree
 
-from tablecloak.budget import generator
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
+from tablecloak.microdata.near_records import NearRecords
 from tablecloak.microdata.order import warn_of_order
+from tablecloak.microdata.samplers import LegacySampler, NumpySampler, Sampler
 from tablecloak.microdata.utility.analyses import regression_compared
 
-__all__ = ["LegacySampler", "NeighbourRelease", "NeighbourhoodSampling"]
+__all__ = ["NeighbourRelease", "NeighbourhoodSampling"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-Neighbours = tuple[Integers, Integers, Integers]
-"""Some records, their neighbours one after the other, and how many each has."""
-
-FEW_VALUES = 20
-"""Different values up to which a column may part the records into strata."""
-
-LEAST_IN_STRATUM = 50
-"""Records in a stratum on average; smaller ones are not worth a tree each."""
-
-LEAF = 16
-"""Points in a leaf of a tree."""
-
-CHUNK = 2000
-"""Records whose neighbours are held at once."""
 
 WORRYING = 0.2
 """Share of records without neighbours from which on a wider eps is recommended."""
-
-
-class Sampler(Protocol):
-    """Source of uniform random numbers between 0 and 1."""
-
-    def uniforms(self, count: int) -> Floats: ...
-
-    def permutation(self, n: int) -> Integers: ...
-
-
-class LegacySampler:
-    """The random numbers of R before 3.6, from its seed: Mersenne Twister, rounding sampling.
-
-    Reproduces published releases to the last digit.
-
-    Parameters
-    ----------
-    seed : int
-        As given to ``set.seed``.
-    """
-
-    def __init__(self, seed: int) -> None:
-        state, words = seed & 0xFFFFFFFF, np.empty(625, dtype=np.uint32)
-        for _ in range(50):
-            state = (69069 * state + 1) & 0xFFFFFFFF
-        for at in range(625):
-            state = (69069 * state + 1) & 0xFFFFFFFF
-            words[at] = state
-        self._bits = np.random.MT19937()
-        self._bits.state = {
-            "bit_generator": "MT19937",
-            "state": {"key": words[1:], "pos": 624},
-        }
-
-    def uniforms(self, count: int) -> Floats:
-        """Return uniform random numbers, never 0 or 1."""
-        raw = np.asarray(self._bits.random_raw(count), dtype=np.float64) * 2.3283064365386963e-10
-        half = 0.5 * 2.328306437080797e-10
-        return np.clip(raw, half, 1 - half)
-
-    def permutation(self, n: int) -> Integers:
-        """Return what ``sample(n)`` does, from 0."""
-        left, found = np.arange(n), np.empty(n, dtype=np.int64)
-        for at, u in enumerate(self.uniforms(n)):
-            j = int((n - at) * u)
-            found[at] = left[j]
-            left[j] = left[n - at - 1]
-        return found
-
-
-class _NumpySampler:
-    def __init__(self, seed: int | np.random.Generator | None) -> None:
-        self._random = generator(seed)
-
-    def uniforms(self, count: int) -> Floats:
-        return self._random.random(count)
-
-    def permutation(self, n: int) -> Integers:
-        found: Integers = self._random.permutation(n)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +212,7 @@ class NeighbourhoodSampling(Method):
         InputError
             If a column is not there, constant, or has missing values; names column and row.
         """
-        sampler: Sampler = seed if isinstance(seed, LegacySampler) else _NumpySampler(seed)
+        sampler: Sampler = seed if isinstance(seed, LegacySampler) else NumpySampler(seed)
         names = self._names(frame)
         points = self._points(frame, names)
         warn_of_order(frame, names)
@@ -300,20 +226,20 @@ class NeighbourhoodSampling(Method):
             )
         eps = np.broadcast_to(radius, (n,))
         order = sampler.permutation(n)[: int(n * self.proportion)]
-        tree = KDTree(points)
+        records = NearRecords(points)
         counts = np.full(n, -1, dtype=np.int64)
         fallback = np.zeros(n, dtype=bool)
         donors = np.full((n, len(groups)), -1, dtype=np.int64)
-        near = self._by_strata(points, order, eps)
+        near = records.by_strata(order, eps)
         if isinstance(seed, LegacySampler):
-            near = self._in_order(tree, points, order, eps)
+            near = records.in_order(order, eps)
         for part, found, number in near:
             counts[part] = number
             flat, size = found, number
             few = np.flatnonzero(size < self.nearest)
             if len(few):
                 fallback[part[few]] = True
-                flat, size = self._with_nearest(tree, points, part, flat, size, few)
+                flat, size = records.with_nearest(part, flat, size, few, self.nearest)
             some = np.flatnonzero(size)
             u = sampler.uniforms(len(some) * len(groups)).reshape(len(some), len(groups))
             own = size[some][:, None]
@@ -370,66 +296,6 @@ class NeighbourhoodSampling(Method):
         every = [*together, *([name] for name in rest)]
         return sorted(every, key=lambda group: names.index(group[0]))
 
-    def _in_order(
-        self, tree: KDTree, points: Floats, order: Integers, eps: Floats
-    ) -> Iterator[Neighbours]:
-        """Neighbours of records as they come, each record's in increasing order.
-
-        What a legacy sampler draws depends on both.
-        """
-        for start in range(0, len(order), CHUNK):
-            part = order[start : start + CHUNK]
-            at, cells = _pairs(tree, points[part], eps[part])
-            other = cells != part[at]
-            at, cells = at[other], cells[other]
-            sort = np.argsort(at * len(points) + cells)
-            yield part, cells[sort], np.bincount(at, minlength=len(part))
-
-    def _by_strata(self, points: Floats, order: Integers, eps: Floats) -> Iterator[Neighbours]:
-        """Neighbours of records, those that lie together one after the other.
-
-        Records that differ in a column with few distant values are no neighbours: a tree for
-        each combination of these values, over the other columns alone, is several times faster.
-        """
-        wanted = np.zeros(len(points), dtype=bool)
-        wanted[order] = True
-        stratum, soft = _strata(points, float(eps.max()))
-        members = np.split(np.argsort(stratum, kind="stable"), np.cumsum(np.bincount(stratum))[:-1])
-        for inside in members:
-            place = points[inside][:, soft] if soft.any() else np.zeros((len(inside), 1))
-            tree = KDTree(place, leafsize=LEAF)
-            local = tree.indices[wanted[inside[tree.indices]]]
-            for start in range(0, len(local), CHUNK):
-                some = local[start : start + CHUNK]
-                at, cells = _pairs(tree, place[some], eps[inside[some]])
-                other = cells != some[at]
-                at, cells = at[other], cells[other]
-                # Small types are sorted without comparisons.
-                sort = np.argsort(at.astype(np.min_scalar_type(len(some))), kind="stable")
-                yield inside[some], inside[cells[sort]], np.bincount(at, minlength=len(some))
-
-    def _with_nearest(
-        self,
-        tree: KDTree,
-        points: Floats,
-        part: Integers,
-        flat: Integers,
-        size: Integers,
-        few: Integers,
-    ) -> tuple[Integers, Integers]:
-        """Replace the neighbours of records that have too few by the nearest records."""
-        number = min(self.nearest + 1, len(points))
-        near = np.asarray(tree.query(points[part[few]], number)[1]).reshape(len(few), number)
-        others = near != part[few][:, None]
-        # Of records at the same place the record itself may not be among the nearest.
-        others &= np.cumsum(others, axis=1) <= self.nearest
-        owner = np.repeat(np.arange(len(part)), size)
-        kept = ~np.isin(owner, few)
-        owners = np.concatenate([owner[kept], np.repeat(few, others.sum(axis=1))])
-        cells = np.concatenate([flat[kept], near[others]])
-        order = np.argsort(owners, kind="stable")
-        return cells[order].astype(np.int64), np.bincount(owners, minlength=len(part))
-
     def _released(
         self,
         frame: pd.DataFrame,
@@ -476,37 +342,3 @@ def _check_mixture(frame: pd.DataFrame, name: str) -> None:
             f"Column {name!r} holds numbers, but {column.iloc[odd]!r} in row "
             f"{frame.index[odd]!r}. Correct it or drop the record."
         )
-
-
-def _pairs(tree: KDTree, places: Floats, eps: Floats) -> tuple[Integers, Integers]:
-    """Pairs of a place and a point of a tree that lie closer than the eps of the place."""
-    found = KDTree(places, leafsize=LEAF).sparse_distance_matrix(
-        tree, float(eps.max()), output_type="ndarray"
-    )
-    near = found["v"] < eps[found["i"]]
-    return found["i"][near].astype(np.int64), found["j"][near].astype(np.int64)
-
-
-def _strata(points: Floats, eps: float) -> tuple[Integers, Flags]:
-    """Number the combinations of columns with few values that lie at least `eps` apart.
-
-    Returns
-    -------
-    stratum : numpy.ndarray of int, shape (n_records,)
-    soft : numpy.ndarray of bool, shape (n_columns,)
-        The other columns.
-    """
-    stratum = np.zeros(len(points), dtype=np.int64)
-    soft = np.ones(points.shape[1], dtype=bool)
-    for column in range(points.shape[1]):
-        # A look at some records spares sorting a column of continuous values.
-        if len(np.unique(points[:1000, column])) > FEW_VALUES:
-            continue
-        values, codes = np.unique(points[:, column], return_inverse=True)
-        if len(values) > FEW_VALUES or np.any(np.diff(values) < eps):
-            continue
-        combined, numbers = np.unique(stratum * len(values) + codes.ravel(), return_inverse=True)
-        if len(combined) <= max(len(points) // LEAST_IN_STRATUM, 1):
-            soft[column] = False
-            stratum = numbers.ravel().astype(np.int64)
-    return stratum, soft

@@ -30,6 +30,7 @@ from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import numbers_of, taken_from
+from tablecloak.microdata.methods.households import ROUNDS, HouseholdPairs, Households, joined
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
@@ -39,9 +40,6 @@ __all__ = ["TargetedSwapRelease", "TargetedSwapping"]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-
-ROUNDS = 200
-"""Rounds of pairing at one level with one profile; each pairs anew who found no partner."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +225,7 @@ class TargetedSwapping(Method):
         names = [*self.hierarchy, *self.risk_variables, *(n for p in self.similar for n in p)]
         names += self.carry_along
         records = CodedRecords.of(frame, list(dict.fromkeys(names)))
-        homes = _Homes(frame, self.household)
+        homes = Households(frame, self.household)
         areas = [records.combined(self.hierarchy[: d + 1]) for d in range(len(self.hierarchy))]
         for name, area in zip(self.hierarchy, areas, strict=True):
             homes.require_one(area, name)
@@ -240,9 +238,9 @@ class TargetedSwapping(Method):
         risky = np.where(below.any(axis=0), below.argmax(axis=0), len(areas)).astype(np.int64)
         of_home = [area[homes.first] for area in areas]
         profiles = [
-            _joined(homes.size, records.combined(profile)[homes.first]) for profile in self.similar
+            joined(homes.size, records.combined(profile)[homes.first]) for profile in self.similar
         ]
-        pairing = _Pairing(homes.count, 1.0 / np.maximum(fewest.min(axis=0), 1e-9), random)
+        pairing = HouseholdPairs(homes.count, 1.0 / np.maximum(fewest.min(axis=0), 1e-9), random)
         for level in range(len(areas)):
             pairing.swap(risky == level, of_home, level, profiles, forced=True)
         self._fill_up(pairing, of_home, profiles, random)
@@ -281,7 +279,7 @@ class TargetedSwapping(Method):
 
     def _fill_up(
         self,
-        pairing: _Pairing,
+        pairing: HouseholdPairs,
         areas: list[Integers],
         profiles: list[Integers],
         random: np.random.Generator,
@@ -301,7 +299,7 @@ class TargetedSwapping(Method):
             if len(pairing.pairs) == before:
                 return
 
-    def _extra(self, pairing: _Pairing, area: Integers, wanted: Floats) -> Flags:
+    def _extra(self, pairing: HouseholdPairs, area: Integers, wanted: Floats) -> Flags:
         """Choose households to swap for the rate, by chance but the riskier ones rather."""
         # Each pair takes two.
         left = wanted - np.bincount(area[pairing.used], minlength=len(wanted))
@@ -315,7 +313,7 @@ class TargetedSwapping(Method):
         return chosen
 
     def _moved(
-        self, frame: pd.DataFrame, homes: _Homes, pairs: Integers, names: list[str]
+        self, frame: pd.DataFrame, homes: Households, pairs: Integers, names: list[str]
     ) -> pd.DataFrame:
         """Give all members of each household what the first member of its partner has."""
         partner = np.full(homes.count, -1)
@@ -325,160 +323,8 @@ class TargetedSwapping(Method):
         return taken_from(frame, names, records, donors)
 
 
-class _Homes:
-    """Which record belongs to which household."""
-
-    def __init__(self, frame: pd.DataFrame, name: str) -> None:
-        coded = CodedRecords.of(frame, [name])
-        self.of_record: Integers = coded.codes[0].astype(np.int64)
-        self.names = coded.categories[0]
-        self.count = len(self.names)
-        self.first: Integers = np.unique(self.of_record, return_index=True)[1]
-        self.size: Integers = np.bincount(self.of_record)
-
-    def require_one(self, area: Integers, name: str) -> None:
-        """Members of a household live in one area."""
-        other = np.flatnonzero(area != area[self.first][self.of_record])
-        if len(other):
-            home = self.names[self.of_record[other[0]]]
-            raise InputError(
-                f"Members of household {home!r} have different values in {name!r}. A household "
-                f"lives in one area: split it, or give all members the same."
-            )
-
-    def least(self, count: Floats) -> Floats:
-        """Smallest count of any member, shape (n_households,)."""
-        smallest = np.full(self.count, np.inf)
-        np.minimum.at(smallest, self.of_record, count)
-        return smallest
-
-
-class _Pairing:
-    """Pairs of households so far."""
-
-    def __init__(self, count: int, chance: Floats, random: np.random.Generator) -> None:
-        self.used = np.zeros(count, dtype=bool)
-        self.chance = chance
-        self.random = random
-        self._found: list[tuple[Integers, int, bool]] = []
-
-    @property
-    def pairs(self) -> Integers:
-        empty = np.empty((0, 2), dtype=np.int64)
-        return np.concatenate([empty, *(pairs for pairs, _, _ in self._found)])
-
-    @property
-    def levels(self) -> Integers:
-        return np.repeat(
-            np.array([level for _, level, _ in self._found], dtype=np.int64),
-            [len(pairs) for pairs, _, _ in self._found],
-        )
-
-    @property
-    def forced(self) -> Flags:
-        return np.repeat(
-            np.array([forced for _, _, forced in self._found], dtype=bool),
-            [len(pairs) for pairs, _, _ in self._found],
-        )
-
-    def draw(self, homes: Integers) -> Floats:
-        """Numbers whose order is random, households with small counts rather first."""
-        return self.random.exponential(size=len(homes)) / self.chance[homes]
-
-    def swap(
-        self,
-        wanted: Flags,
-        areas: list[Integers],
-        level: int,
-        profiles: list[Integers],
-        *,
-        forced: bool = False,
-    ) -> None:
-        """Find partners for some households in other areas of a level, within those above."""
-        above = areas[level - 1] if level else np.zeros(len(wanted), dtype=np.int64)
-        for profile in profiles:
-            stratum = _joined(above, profile)
-            for _ in range(ROUNDS):
-                seekers = np.flatnonzero(wanted & ~self.used)
-                if not len(seekers):
-                    return
-                pairs = self._matched(seekers, stratum, areas[level])
-                if not len(pairs):
-                    break
-                self.used[pairs.ravel()] = True
-                self._found.append((pairs, level, forced))
-
-    def _matched(self, seekers: Integers, stratum: Integers, area: Integers) -> Integers:
-        """Pair each seeker with the donor of the same random rank in its stratum, if elsewhere."""
-        donors = np.flatnonzero(~self.used & np.isin(stratum, stratum[seekers]))
-        # Two who both seek may serve each other; a seeker comes first as a seeker.
-        seekers = seekers[self.random.permutation(len(seekers))]
-        donors = donors[np.argsort(self.draw(donors), kind="stable")]
-        best = np.empty((0, 2), dtype=np.int64)
-        for turn in (1, 2, 3):
-            shifted = np.roll(donors, turn * len(donors) // 4) if turn > 1 else donors
-            pairs = _by_rank(seekers, shifted, stratum)
-            good = pairs[area[pairs[:, 0]] != area[pairs[:, 1]]]
-            good = _disjoint(good)
-            if len(good) > len(best):
-                best = good
-        if len(best):
-            return best
-        return self._one_each(seekers, donors, stratum, area)
-
-    def _one_each(
-        self, seekers: Integers, donors: Integers, stratum: Integers, area: Integers
-    ) -> Integers:
-        """One pair in each stratum that has one: what ranks missed."""
-        place = _joined(stratum, area)
-        everywhere, here = np.bincount(stratum[donors]), np.bincount(place[donors])
-        # Donors include the seekers, so that every stratum and place of theirs is counted.
-        elsewhere = everywhere[stratum[seekers]] > here[place[seekers]]
-        lucky = seekers[elsewhere]
-        lucky = lucky[np.unique(stratum[lucky], return_index=True)[1]]
-        home = np.full(int(stratum.max(initial=0)) + 1, -1)
-        home[stratum[lucky]] = lucky
-        fit = donors[home[stratum[donors]] >= 0]
-        fit = fit[area[fit] != area[home[stratum[fit]]]]
-        chosen = fit[np.unique(stratum[fit], return_index=True)[1]]
-        return _disjoint(np.column_stack([home[stratum[chosen]], chosen]))
-
-
-def _by_rank(seekers: Integers, donors: Integers, stratum: Integers) -> Integers:
-    """Pair the first seeker of each stratum with its first donor, the second with the second."""
-
-    def ranked(homes: Integers) -> tuple[Integers, Integers]:
-        order = homes[np.argsort(stratum[homes], kind="stable")]
-        label = stratum[order]
-        rank = np.arange(len(order)) - np.searchsorted(label, label)
-        return order, label * (len(stratum) + 1) + rank
-
-    one, one_key = ranked(seekers)
-    other, other_key = ranked(donors)
-    _, at, there = np.intersect1d(one_key, other_key, assume_unique=True, return_indices=True)
-    return np.column_stack([one[at], other[there]])
-
-
-def _disjoint(pairs: Integers) -> Integers:
-    """Keep pairs in their order unless one of the two is in a pair before."""
-    count = int(pairs.max(initial=-1)) + 1
-    earliest = np.full(count, len(pairs))
-    at = np.arange(len(pairs))
-    np.minimum.at(earliest, pairs[:, 0], at)
-    np.minimum.at(earliest, pairs[:, 1], at)
-    kept: Integers = pairs[(earliest[pairs[:, 0]] == at) & (earliest[pairs[:, 1]] == at)]
-    return kept
-
-
-def _joined(one: Integers, other: Integers) -> Integers:
-    """One number for each combination of two that occurs."""
-    label = one * (int(other.max(initial=0)) + 1) + other
-    found: Integers = np.unique(label, return_inverse=True)[1].ravel().astype(np.int64)
-    return found
-
-
 def _counts(area: Integers, traits: Integers, weights: Floats) -> Floats:
     """Weight of the records with the same traits in the same area, for each record."""
-    label = _joined(area, traits)
+    label = joined(area, traits)
     totals: Floats = np.bincount(label, weights=weights).astype(np.float64)
     return totals[label]

@@ -1,0 +1,174 @@
+"""Households: which records belong to one, and pairs of them in other areas."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.coding import CodedRecords
+
+__all__ = ["HouseholdPairs", "Households", "joined"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+ROUNDS = 200
+"""Rounds of pairing at one level with one profile; each pairs anew who found no partner."""
+
+
+class Households:
+    """Which record belongs to which household."""
+
+    def __init__(self, frame: pd.DataFrame, name: str) -> None:
+        coded = CodedRecords.of(frame, [name])
+        self.of_record: Integers = coded.codes[0].astype(np.int64)
+        self.names = coded.categories[0]
+        self.count = len(self.names)
+        self.first: Integers = np.unique(self.of_record, return_index=True)[1]
+        self.size: Integers = np.bincount(self.of_record)
+
+    def require_one(self, area: Integers, name: str) -> None:
+        """Members of a household live in one area."""
+        other = np.flatnonzero(area != area[self.first][self.of_record])
+        if len(other):
+            home = self.names[self.of_record[other[0]]]
+            raise InputError(
+                f"Members of household {home!r} have different values in {name!r}. A household "
+                f"lives in one area: split it, or give all members the same."
+            )
+
+    def least(self, count: Floats) -> Floats:
+        """Smallest count of any member, shape (n_households,)."""
+        smallest = np.full(self.count, np.inf)
+        np.minimum.at(smallest, self.of_record, count)
+        return smallest
+
+
+class HouseholdPairs:
+    """Pairs of households so far."""
+
+    def __init__(self, count: int, chance: Floats, random: np.random.Generator) -> None:
+        self.used = np.zeros(count, dtype=bool)
+        self.chance = chance
+        self.random = random
+        self._found: list[tuple[Integers, int, bool]] = []
+
+    @property
+    def pairs(self) -> Integers:
+        """Positions of the two households of each pair, shape (m, 2)."""
+        empty = np.empty((0, 2), dtype=np.int64)
+        return np.concatenate([empty, *(pairs for pairs, _, _ in self._found)])
+
+    @property
+    def levels(self) -> Integers:
+        """Level of the geography at which each pair was made."""
+        return np.repeat(
+            np.array([level for _, level, _ in self._found], dtype=np.int64),
+            [len(pairs) for pairs, _, _ in self._found],
+        )
+
+    @property
+    def forced(self) -> Flags:
+        """Which pairs were made because a household was risky."""
+        return np.repeat(
+            np.array([forced for _, _, forced in self._found], dtype=bool),
+            [len(pairs) for pairs, _, _ in self._found],
+        )
+
+    def draw(self, homes: Integers) -> Floats:
+        """Numbers whose order is random, households with small counts rather first."""
+        return self.random.exponential(size=len(homes)) / self.chance[homes]
+
+    def swap(
+        self,
+        wanted: Flags,
+        areas: list[Integers],
+        level: int,
+        profiles: list[Integers],
+        *,
+        forced: bool = False,
+    ) -> None:
+        """Find partners for some households in other areas of a level, within those above."""
+        above = areas[level - 1] if level else np.zeros(len(wanted), dtype=np.int64)
+        for profile in profiles:
+            stratum = joined(above, profile)
+            for _ in range(ROUNDS):
+                seekers = np.flatnonzero(wanted & ~self.used)
+                if not len(seekers):
+                    return
+                pairs = self._matched(seekers, stratum, areas[level])
+                if not len(pairs):
+                    break
+                self.used[pairs.ravel()] = True
+                self._found.append((pairs, level, forced))
+
+    def _matched(self, seekers: Integers, stratum: Integers, area: Integers) -> Integers:
+        """Pair each seeker with the donor of the same random rank in its stratum, if elsewhere."""
+        donors = np.flatnonzero(~self.used & np.isin(stratum, stratum[seekers]))
+        # Two who both seek may serve each other; a seeker comes first as a seeker.
+        seekers = seekers[self.random.permutation(len(seekers))]
+        donors = donors[np.argsort(self.draw(donors), kind="stable")]
+        best = np.empty((0, 2), dtype=np.int64)
+        for turn in (1, 2, 3):
+            shifted = np.roll(donors, turn * len(donors) // 4) if turn > 1 else donors
+            pairs = _by_rank(seekers, shifted, stratum)
+            good = pairs[area[pairs[:, 0]] != area[pairs[:, 1]]]
+            good = _disjoint(good)
+            if len(good) > len(best):
+                best = good
+        if len(best):
+            return best
+        return self._one_each(seekers, donors, stratum, area)
+
+    def _one_each(
+        self, seekers: Integers, donors: Integers, stratum: Integers, area: Integers
+    ) -> Integers:
+        """One pair in each stratum that has one: what ranks missed."""
+        place = joined(stratum, area)
+        everywhere, here = np.bincount(stratum[donors]), np.bincount(place[donors])
+        # Donors include the seekers, so that every stratum and place of theirs is counted.
+        elsewhere = everywhere[stratum[seekers]] > here[place[seekers]]
+        lucky = seekers[elsewhere]
+        lucky = lucky[np.unique(stratum[lucky], return_index=True)[1]]
+        home = np.full(int(stratum.max(initial=0)) + 1, -1)
+        home[stratum[lucky]] = lucky
+        fit = donors[home[stratum[donors]] >= 0]
+        fit = fit[area[fit] != area[home[stratum[fit]]]]
+        chosen = fit[np.unique(stratum[fit], return_index=True)[1]]
+        return _disjoint(np.column_stack([home[stratum[chosen]], chosen]))
+
+
+def _by_rank(seekers: Integers, donors: Integers, stratum: Integers) -> Integers:
+    """Pair the first seeker of each stratum with its first donor, the second with the second."""
+
+    def ranked(homes: Integers) -> tuple[Integers, Integers]:
+        order = homes[np.argsort(stratum[homes], kind="stable")]
+        label = stratum[order]
+        rank = np.arange(len(order)) - np.searchsorted(label, label)
+        return order, label * (len(stratum) + 1) + rank
+
+    one, one_key = ranked(seekers)
+    other, other_key = ranked(donors)
+    _, at, there = np.intersect1d(one_key, other_key, assume_unique=True, return_indices=True)
+    return np.column_stack([one[at], other[there]])
+
+
+def _disjoint(pairs: Integers) -> Integers:
+    """Keep pairs in their order unless one of the two is in a pair before."""
+    count = int(pairs.max(initial=-1)) + 1
+    earliest = np.full(count, len(pairs))
+    at = np.arange(len(pairs))
+    np.minimum.at(earliest, pairs[:, 0], at)
+    np.minimum.at(earliest, pairs[:, 1], at)
+    kept: Integers = pairs[(earliest[pairs[:, 0]] == at) & (earliest[pairs[:, 1]] == at)]
+    return kept
+
+
+def joined(one: Integers, other: Integers) -> Integers:
+    """One number for each combination of two that occurs."""
+    label = one * (int(other.max(initial=0)) + 1) + other
+    found: Integers = np.unique(label, return_inverse=True)[1].ravel().astype(np.int64)
+    return found

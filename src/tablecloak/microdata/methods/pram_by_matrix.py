@@ -1,0 +1,135 @@
+"""Post-randomisation of one attribute by a given transition matrix, or an invariant one made of it.
+
+References
+----------
+.. [1] Gouweleeuw, Kooiman, Willenborg, de Wolf: Post randomisation for statistical disclosure
+   control, Journal of Official Statistics 14 (1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import Field, GetPydanticSchema
+from pydantic_core import core_schema
+
+from tablecloak.budget import generator
+from tablecloak.errors import InputError
+from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.pram_release import PRAMRelease
+from tablecloak.microdata.order import warn_of_order
+from tablecloak.microdata.transitions import invariant_matrix, transition_matrix
+
+__all__ = ["ClassicalPRAM"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+Matrix = Annotated[
+    npt.ArrayLike, GetPydanticSchema(lambda source, handler: core_schema.any_schema())
+]
+"""An array, or nested lists, of numbers; on the command line a CSV file without header."""
+
+
+@METHODS.register
+@dataclass(frozen=True, eq=False)
+class ClassicalPRAM(Method):
+    """Change one attribute by a transition matrix.
+
+    Parameters
+    ----------
+    attribute : str
+    matrix : array_like of float, shape (L, L)
+        Row-stochastic; row i is the distribution of the released value of records with the i-th
+        category in sorted order.
+    invariant : bool, default=False
+        Replace the matrix by one that keeps the expected frequencies; see `invariant_matrix`.
+    alpha : float, default=1
+        Share of the invariant matrix; the rest is the identity.
+    """
+
+    name: ClassVar[str] = "pram-by-matrix"
+    guide: ClassVar[str] = (
+        "Example: tablecloak pram-by-matrix people.csv -o released.csv --attribute sex "
+        "--matrix transitions.csv --invariant"
+    )
+
+    attribute: Annotated[str, Field(description="Attribute that changes.")]
+    matrix: Annotated[
+        Matrix,
+        Field(
+            description="Chance of each released value, one row for each category in sorted order."
+        ),
+    ]
+    invariant: Annotated[
+        bool, Field(description="Keep the expected frequencies: use an invariant matrix instead.")
+    ] = False
+    alpha: Annotated[
+        float,
+        Field(ge=0, le=1, description="Share of the invariant matrix; the rest is the identity."),
+    ] = 1.0
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the attribute."""
+        return Columns(changed=[self.attribute], categories=[self.attribute], keys=[self.attribute])
+
+    def released_matrix(self, frequencies: npt.ArrayLike) -> Floats:
+        """Return the matrix that is applied, for given frequencies of the categories."""
+        matrix = transition_matrix(self.matrix)
+        if not self.invariant:
+            return matrix
+        return invariant_matrix(matrix, frequencies, alpha=self.alpha)
+
+    def protect(
+        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
+    ) -> PRAMRelease:
+        """Draw released values.
+
+        Raises
+        ------
+        InputError
+            If the column is not there, has missing values, or not as many categories as rows.
+        """
+        random = generator(seed)
+        records = CodedRecords.of(frame, [self.attribute])
+        warn_of_order(frame, [self.attribute])
+        codes = records.codes[0].astype(np.int64)
+        frequencies = np.bincount(codes, minlength=records.sizes[0])
+        given = transition_matrix(self.matrix)
+        if len(given) != records.sizes[0]:
+            raise InputError(
+                f"`matrix` is {len(given)} x {len(given)}, but {self.attribute!r} has "
+                f"{records.sizes[0]} categories: {list(records.categories[0][:20])}."
+            )
+        applied = self.released_matrix(frequencies)
+        new = _drawn(applied, codes, random)
+        values = records.categories[0][new]
+        changed = frame.copy()
+        changed[self.attribute] = pd.Series(values, index=frame.index).astype(
+            frame[self.attribute].dtype
+        )
+        moved = new != codes
+        report = {
+            "attribute": self.attribute,
+            "moves": int(moved.sum()),
+            "smallest diagonal asked for": float(np.diag(given).min()),
+            "smallest diagonal applied": float(np.diag(applied).min()),
+        }
+        return PRAMRelease(changed, moved, report)
+
+
+def _drawn(matrix: Floats, codes: Integers, random: np.random.Generator) -> Integers:
+    """Draw the released code of each record from the row of its own."""
+    # One search in all cumulative rows at once: row i lies between i and i + 1.
+    steps = np.cumsum(matrix, axis=1)
+    steps[:, -1] = 1.0
+    ladder = (steps + np.arange(len(matrix))[:, None]).ravel()
+    found = np.searchsorted(ladder, codes + random.random(len(codes)), side="right")
+    released: Integers = np.minimum(found - codes * len(matrix), len(matrix) - 1)
+    return released

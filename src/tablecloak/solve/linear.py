@@ -16,11 +16,13 @@ from scipy.sparse import csr_array
 from tablecloak.budget import Stopwatch
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, dual_bound, is_proved, violation
+from tablecloak.solve.dual import dual_program
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import (
     Capability,
     Claim,
     Method,
+    Request,
     Solution,
     Solver,
     SolveStatus,
@@ -225,7 +227,10 @@ class LinearSolver:
             return Solution.without_point(status)
         if self._once:
             return self._unchecked(claim.status, claim.x)
-        return self._checked(claim.x, claim.duals)
+        duals = claim.duals
+        if len(duals) != self.program.n_rows:
+            duals = self._multipliers(seconds)
+        return self._checked(claim.x, duals)
 
     def _unchecked(self, status: SolveStatus, x: Floats) -> Solution:
         if status is not SolveStatus.OPTIMAL:
@@ -235,8 +240,6 @@ class LinearSolver:
 
     def _checked(self, x: Floats, duals: Floats) -> Solution:
         program = self.current
-        if len(duals) != program.n_rows:
-            duals = np.zeros(program.n_rows)
         value = program.objective(x)
         bound = dual_bound(program, duals)
         if violation(program, x).worst > ACCEPTED_VIOLATION:
@@ -245,3 +248,12 @@ class LinearSolver:
         proved = is_proved(program, x, duals, value, bound)
         status = SolveStatus.OPTIMAL if proved else SolveStatus.FEASIBLE
         return Solution(status, x, duals, value, bound)
+
+    def _multipliers(self, seconds: float) -> Floats:
+        """Return multipliers from the dual program; zeros, which are never wrong, without one."""
+        dual, back = dual_program(self.current)
+        try:
+            claim = self._solver.run(dual, Request(seconds=seconds))
+        except SolverError:
+            claim = Claim(SolveStatus.UNKNOWN)
+        return np.zeros(self.program.n_rows) if claim.x is None else back(claim.x)

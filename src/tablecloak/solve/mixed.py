@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
+from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
-from tablecloak.solve.solver import Request, Solution, SolveStatus, chosen_solver
+from tablecloak.solve.solver import Capability, Request, Solution, SolveStatus, chosen_solver
 
 __all__ = ["solve"]
 
@@ -46,8 +47,11 @@ def solve(
     """
     if not program.is_mixed_integer:
         return LinearSolver(program).solve(time_limit)
+    solver = chosen_solver()
+    if not solver.can(Capability.INTEGERS):
+        return _branched(program, start, time_limit)
     request = Request(seconds=time_limit, start=start, gap=gap, target=target)
-    claim = chosen_solver().run(program, request)
+    claim = solver.run(program, request)
     if claim.x is None:
         return Solution.without_point(claim.status)
     x = claim.x.copy()
@@ -57,3 +61,15 @@ def solve(
     is_optimal = claim.status is SolveStatus.OPTIMAL
     status = SolveStatus.OPTIMAL if is_optimal else SolveStatus.FEASIBLE
     return Solution(status, x, np.empty(0), program.objective(x), claim.bound)
+
+
+def _branched(program: Program, start: Floats | None, time_limit: float) -> Solution:
+    """Solve by our own branch and bound, for solvers of linear programs."""
+    value = np.inf if start is None else program.objective(start)
+    result = branch_and_bound(program, value=value, time_limit=time_limit)
+    x = result.x if len(result.x) or start is None else start
+    if not len(x) and program.n_columns:
+        status = SolveStatus.INFEASIBLE if result.is_complete else SolveStatus.UNKNOWN
+        return Solution.without_point(status, result.bound)
+    status = SolveStatus.OPTIMAL if result.is_complete else SolveStatus.FEASIBLE
+    return Solution(status, x, np.empty(0), program.objective(x), result.bound)

@@ -276,9 +276,10 @@ class Solver(ABC):
     """Python packages that it needs."""
 
     @classmethod
-    def is_installed(cls) -> bool:
-        """Whether it can be used on this machine; finds out without importing anything."""
-        return all(find_spec(package) is not None for package in cls.packages)
+    def missing(cls) -> str:
+        """Return what would have to be installed, "" if nothing; nothing is imported for that."""
+        lacking = [package for package in cls.packages if find_spec(package) is None]
+        return f"the Python package {lacking[0]}" if lacking else ""
 
     @abstractmethod
     def run(self, program: Program, request: Request) -> Claim:
@@ -399,12 +400,10 @@ def installed_solver(name: str) -> Solver:
         If there is none of this name, or if it is not installed here.
     """
     sibling = SOLVERS[name]
-    if not sibling.is_installed():
-        missing = [package for package in sibling.packages if find_spec(package) is None]
-        lacking = f"the Python package {missing[0]}" if missing else "its program"
-        usable = ", ".join(each.name for each in SOLVERS if each.is_installed())
+    if missing := sibling.missing():
+        usable = ", ".join(each.name for each in SOLVERS if not each.missing())
         raise InputError(
-            f"The solver {name!r} is not installed: {lacking} is missing. Install it, or choose "
+            f"The solver {name!r} is not installed: {missing} is missing. Install it, or choose "
             f"another one: {usable}."
         )
     return sibling()

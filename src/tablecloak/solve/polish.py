@@ -1,0 +1,87 @@
+"""From the eight digits of a solution file to what doubles can hold.
+
+Many solvers write their answers with eight significant digits. Which columns lie on their bounds
+and which rows on their sides can still be read from them; the others then follow from linear
+equations. Nothing here needs to be right: the result is checked like any other answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import lsqr
+
+from tablecloak.solve.bounds import violation
+from tablecloak.solve.program import Program
+
+__all__ = ["polished"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+NEAR = 1e-7
+"""Distance, relative to numbers above 1, within which a written number counts as a bound."""
+
+DENSE = 1_000_000
+"""Coefficients up to which least squares are solved by a dense factorisation."""
+
+
+def polished(program: Program, x: Floats, duals: Floats) -> tuple[Floats, Floats]:
+    """Return a point and multipliers near those given that fit the program more exactly.
+
+    Parameters
+    ----------
+    program : Program
+    x : numpy.ndarray of float, shape (n_columns,)
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Empty if there are none.
+    """
+    on_lower = _near(x, program.lower, np.abs(x))
+    on_upper = _near(x, program.upper, np.abs(x))
+    point = np.where(on_lower, program.lower, np.where(on_upper, program.upper, x))
+    point[program.integral] = np.rint(point[program.integral])
+    inside = ~(on_lower | on_upper | program.integral)
+    activity = program.matrix @ point
+    size = abs(program.matrix) @ np.abs(point)
+    low = _near(activity, program.row_lower, size)
+    high = _near(activity, program.row_upper, size)
+    active = low | high
+    side = np.where(low, program.row_lower, program.row_upper)
+    part = csr_array(program.matrix[active, :])[:, inside]
+    point[inside] += _least_squares(part, side[active] - activity[active])
+    point = np.clip(point, program.lower, program.upper)
+    if violation(program, x).worst < violation(program, point).worst:
+        point = x
+    return point, _multipliers(program, duals, active, inside) if len(duals) else duals
+
+
+def _multipliers(program: Program, duals: Floats, active: Flags, inside: Flags) -> Floats:
+    """Return multipliers for which columns inside their bounds have no reduced cost."""
+    y = np.where(active, duals, 0.0)
+    reduced = program.cost - program.matrix.T @ y
+    size = np.abs(program.cost) + abs(program.matrix).T @ np.abs(y)
+    zero = inside | _near(reduced, np.zeros_like(reduced), size)
+    part = csr_array(csr_array(program.matrix[active, :])[:, zero].T)
+    y[active] += _least_squares(part, reduced[zero])
+    return y
+
+
+def _near(values: Floats, ends: Floats, size: Floats) -> Flags:
+    """Whether values that are sums of terms of some size lie on their ends."""
+    return np.abs(values - ends) <= NEAR * np.maximum(size, 1.0)
+
+
+def _least_squares(matrix: csr_array, right: Floats) -> Floats:
+    """Return the smallest solution of a system, or the best there is."""
+    solution = np.zeros(matrix.shape[1])
+    if not matrix.nnz or not np.any(right):
+        return solution
+    is_dense = matrix.shape[0] * matrix.shape[1] <= DENSE
+    for _ in range(2):
+        left = right - matrix @ solution
+        if is_dense:
+            solution += np.linalg.lstsq(matrix.toarray(), left, rcond=None)[0]
+        else:
+            solution += lsqr(matrix, left, atol=1e-14, btol=1e-14)[0]
+    return solution

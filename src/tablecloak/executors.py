@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextvars import copy_context
 from typing import Any, Protocol, TypeVar
 
 from tablecloak.errors import InputError, SolverError, suggestion
@@ -23,6 +24,7 @@ __all__ = [
     "SerialExecutor",
     "ThreadExecutor",
     "executor_named",
+    "in_context",
 ]
 
 T = TypeVar("T")
@@ -70,7 +72,7 @@ class ThreadExecutor:
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result."""
         with ThreadPoolExecutor(self.workers) as pool:
-            yield from _gathered(pool, function, dict(enumerate(tasks)))
+            yield from _gathered(pool, in_context(function), dict(enumerate(tasks)))
 
 
 class ProcessExecutor:
@@ -177,6 +179,15 @@ def executor_named(name: str) -> Executor:
             return DaskExecutor(rest, workers)
     known = ["serial", "threads", "processes", "dask"]
     raise InputError(f"There is no executor {name!r}.{suggestion(kind, known)}")
+
+
+def in_context(function: Callable[[T], R]) -> Callable[[T], R]:
+    """Return a function for other threads that sees the caller's context variables.
+
+    Such as the solver that was chosen around a computation.
+    """
+    context = copy_context()
+    return lambda task: context.copy().run(function, task)
 
 
 def _gathered(

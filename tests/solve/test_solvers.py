@@ -8,6 +8,7 @@ import highspy
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tablecloak.solve.pulp_bridge import solve_with_pulp
 
 from tablecloak.errors import InputError
 from tablecloak.solve.bounds import dual_bound, proves_infeasible, violation
@@ -16,7 +17,6 @@ from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program, Scaling
-from tablecloak.solve.pulp_bridge import solve_with_pulp
 from tablecloak.solve.solver import SolveStatus
 
 

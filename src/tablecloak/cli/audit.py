@@ -11,6 +11,7 @@ import typer
 
 from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
 from tablecloak.cli.problem import RequireName
+from tablecloak.cli.solver_option import CommandWithSolver, SolverName
 
 if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
@@ -32,7 +33,7 @@ class IntruderName(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(audit)
+    app.command(cls=CommandWithSolver)(audit)
     app.command()(verify)
 
 
@@ -73,6 +74,7 @@ def audit(
     tolerance: Annotated[
         float, typer.Option(min=0.0, help="Accepted error of a relation, if rounded.")
     ] = 0.0,
+    solver: SolverName = None,
 ) -> None:
     """Attack a release, whoever made it.
 
@@ -93,10 +95,11 @@ def audit(
     from tablecloak.publish.adjusted_audit import AdjustedAudit
     from tablecloak.publish.audit import audit as run
     from tablecloak.render.plotting import picture_format
+    from tablecloak.solve.solver import using_solver
     from tablecloak.storage import require_writable
     from tablecloak.tables.formats import write_frame
 
-    with errors_as_messages(), reporting() as reporter:
+    with errors_as_messages(), using_solver(solver), reporting() as reporter:
         require_writable(output, certificate, plot)
         if plot is not None:
             picture_format(plot)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablecloak.cli.display import errors_as_messages, reporting
+from tablecloak.cli.solver_option import CommandWithSolver, SolverName
 
 if TYPE_CHECKING:
     from tablecloak.cta.rounding.controlled import RoundedTable
@@ -80,10 +81,10 @@ Tolerance = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(suppress)
-    app.command()(intervals)
-    app.command()(adjust)
-    app.command(name="round")(round_)
+    app.command(cls=CommandWithSolver)(suppress)
+    app.command(cls=CommandWithSolver)(intervals)
+    app.command(cls=CommandWithSolver)(adjust)
+    app.command(name="round", cls=CommandWithSolver)(round_)
 
 
 def suppress(
@@ -113,6 +114,7 @@ def suppress(
     ] = 0,
     threads: Annotated[int, typer.Option(min=1, help="Strategies to try at once.")] = 1,
     tolerance: Tolerance = 0.0,
+    solver: SolverName = None,
 ) -> None:
     """Find a suppression pattern and prove it.
 
@@ -123,10 +125,11 @@ def suppress(
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
     """
     from tablecloak.publish.previous import read_previous
+    from tablecloak.solve.solver import using_solver
     from tablecloak.suppression.suppress import suppress as run
     from tablecloak.tables.formats import read_problem, write_frame
 
-    with errors_as_messages(), reporting() as reporter:
+    with errors_as_messages(), using_solver(solver), reporting() as reporter:
         problem = read_problem(file, tolerance=tolerance)
         pattern = run(
             problem,
@@ -162,6 +165,7 @@ def intervals(
         int | None, typer.Option(min=0, help="For the blur; keep it secret. By default drawn anew.")
     ] = None,
     tolerance: Tolerance = 0.0,
+    solver: SolverName = None,
 ) -> None:
     """Publish intervals instead of gaps (partial suppression), and prove them.
 
@@ -170,10 +174,11 @@ def intervals(
 
     Example: tablecloak intervals table.jj -o intervals.csv --time-limit 30
     """
+    from tablecloak.solve.solver import using_solver
     from tablecloak.suppression.intervals import publish_intervals
     from tablecloak.tables.formats import read_problem, write_frame
 
-    with errors_as_messages(), reporting() as reporter:
+    with errors_as_messages(), using_solver(solver), reporting() as reporter:
         problem = read_problem(file, tolerance=tolerance)
         found = publish_intervals(
             problem,
@@ -226,6 +231,7 @@ def adjust(
         int, typer.Option(min=0, help="Accepted for symmetry; the method is not random.")
     ] = 0,
     tolerance: Tolerance = 0.0,
+    solver: SolverName = None,
 ) -> None:
     """Move sensitive cells to safe values and the rest as little as possible.
 
@@ -238,10 +244,11 @@ def adjust(
     """
     from tablecloak.cta.adjust import adjust as run
     from tablecloak.cta.decimals import in_decimals, marks_changes
+    from tablecloak.solve.solver import using_solver
     from tablecloak.tables.formats import read_problem, write_frame
 
     del seed
-    with errors_as_messages(), reporting() as reporter:
+    with errors_as_messages(), using_solver(solver), reporting() as reporter:
         problem = read_problem(file, tolerance=tolerance)
         adjusted = run(
             problem,
@@ -288,6 +295,7 @@ def round_(
     ] = False,
     weights: Annotated[Weights, typer.Option(help=WeightsHelp)] = Weights.UNIT,
     time_limit: TimeLimit = 60.0,
+    solver: SolverName = None,
 ) -> None:
     """Round a table of counts so that it stays additive (controlled rounding), and audit it.
 
@@ -303,9 +311,10 @@ def round_(
     from tablecloak.cta.rounding.controlled import controlled_rounding
     from tablecloak.cta.rounding.small_counts import small_count_rounding
     from tablecloak.publish.audit import audit
+    from tablecloak.solve.solver import using_solver
     from tablecloak.tables.formats import read_problem, write_frame
 
-    with errors_as_messages(), reporting() as reporter:
+    with errors_as_messages(), using_solver(solver), reporting() as reporter:
         problem = read_problem(file)
         rounded: RoundedTable | SmallCountTable
         if small_counts:

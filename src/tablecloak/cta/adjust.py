@@ -41,6 +41,7 @@ from tablecloak.errors import (
 from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -78,6 +79,7 @@ WHOLE_SHARE = 0.15
 """Share of the time kept back for whole numbers, where they are wanted."""
 
 
+@on_chosen_solver
 def adjust(
     problem: ProtectionProblem,
     *,
@@ -90,6 +92,7 @@ def adjust(
     repair: bool = False,
     time_limit: float = 60.0,
     progress: Progress | None = None,
+    solver: str | None = None,
 ) -> Adjustment:
     """Move sensitive cells to safe values and the rest as little as possible.
 
@@ -131,6 +134,9 @@ def adjust(
         Seconds after which the search ends with the best adjustment found.
     progress : callable, optional
         Called with stage, loss, bound and number of open nodes.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
 
     Returns
     -------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ def adjust_parts(
 
     with ThreadPoolExecutor(workers) as pool:
         tasks = [
-            pool.submit(answer_one, number, seconds)
+            pool.submit(copy_context().run, answer_one, number, seconds)
             for number, seconds in zip(numbers.tolist(), time_limit * share, strict=True)
         ]
         try:

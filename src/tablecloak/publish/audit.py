@@ -18,6 +18,7 @@ from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError
 from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values
 from tablecloak.publish.released_cells import read_release, rows_in_table_order
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.audit import Audit, audit_pattern
 from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.intervals import IntervalPattern
@@ -49,6 +50,7 @@ ENDS = ("lower", "upper")
 """Columns of a release of intervals."""
 
 
+@on_chosen_solver
 def audit(
     problem: ProtectionProblem,
     release: Release,
@@ -60,6 +62,7 @@ def audit(
     time_limit: float = np.inf,
     threads: int | None = None,
     progress: Progress | None = None,
+    solver: str | None = None,
 ) -> Audit | AdjustedAudit:
     """Attack a release, whoever made it.
 
@@ -89,6 +92,9 @@ def audit(
         By default as many as there are processors; the result does not depend on it.
     progress : callable, optional
         Called with stage, proved cells, all sensitive cells and open parts.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
 
     Returns
     -------

@@ -77,7 +77,12 @@ class PulpSolver(Solver):
         x, duals = np.array(values, dtype=np.float64), np.empty(0)
         if self.can(Capability.DUALS) and not program.is_mixed_integer:
             duals = _duals(rows, program.n_rows)
-        return Claim(status, *polished(program, x, duals), message=message)
+        x, duals = polished(program, x, duals)
+        bound = -np.inf
+        if status is SolveStatus.OPTIMAL and program.is_mixed_integer:
+            value = program.objective(x)
+            bound = value - request.gap * max(1.0, abs(value))
+        return Claim(status, x, duals, bound, message=message)
 
 
 @SOLVERS.register

@@ -39,6 +39,7 @@ from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.attack import (
     Attack,
     Extreme,
@@ -185,6 +186,7 @@ class IntervalPattern(Result):
         return showing.html(self)
 
 
+@on_chosen_solver
 def publish_intervals(
     problem: ProtectionProblem,
     *,
@@ -194,6 +196,7 @@ def publish_intervals(
     time_limit: float = 60.0,
     seed: int | None = None,
     progress: Progress | None = None,
+    solver: str | None = None,
 ) -> IntervalPattern:
     """Find the narrowest intervals that protect every sensitive cell, with a proved bound.
 
@@ -213,6 +216,9 @@ def publish_intervals(
         For the blur. Secret: whoever knows it can undo the blur. By default drawn anew.
     progress : callable, optional
         Called with stage, loss, bound and number of rows.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
 
     Returns
     -------

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from typing import Literal
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, SolverError, suggestion
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.attack import with_finite_bounds
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
@@ -81,6 +83,7 @@ STRATEGIES = (
 """Tried one after the other while there is time; the best result counts."""
 
 
+@on_chosen_solver
 def suppress(
     problem: ProtectionProblem,
     *,
@@ -94,6 +97,7 @@ def suppress(
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
+    solver: str | None = None,
 ) -> SuppressionPattern:
     """Find a suppression pattern and prove that it protects every sensitive cell.
 
@@ -134,6 +138,9 @@ def suppress(
         The pattern is the same for any number if no time limit cuts the search short.
     progress : callable, optional
         Called with stage, loss, bound and what is still open.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
 
     Returns
     -------
@@ -273,7 +280,7 @@ class _Search:
             return
         with ThreadPoolExecutor(self.threads) as executor:
             runs = [
-                executor.submit(self._run, strategy, rank, deadline)
+                executor.submit(copy_context().run, self._run, strategy, rank, deadline)
                 for rank, strategy in enumerate(strategies)
             ]
             try:

@@ -37,7 +37,7 @@ from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
-from tablecloak.solve.solver import SolveStatus
+from tablecloak.solve.solver import SolveStatus, on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order
 from tablecloak.tables.weights.rule import WeightRule
@@ -220,6 +220,7 @@ def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: s
         )
 
 
+@on_chosen_solver
 def controlled_rounding(
     problem: ProtectionProblem,
     *,
@@ -228,6 +229,7 @@ def controlled_rounding(
     weights: WeightRule | str = WeightRule.UNIT,
     time_limit: float = 60.0,
     progress: Progress | None = None,
+    solver: str | None = None,
 ) -> RoundedTable:
     """Round a table of whole numbers so that it stays additive.
 
@@ -246,6 +248,9 @@ def controlled_rounding(
         Seconds, shared by all steps.
     progress : callable, optional
         Called with stage, loss, bound and number of open nodes.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
 
     Returns
     -------

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -507,7 +508,7 @@ def _attack_all(
             done.release()
 
     with ThreadPoolExecutor(workers) as executor:
-        futures = [executor.submit(work, part) for part in parts]
+        futures = [executor.submit(copy_context().run, work, part) for part in parts]
         try:
             for left in range(len(parts), 0, -1):
                 while not done.acquire(timeout=0.2):

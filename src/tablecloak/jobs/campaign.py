@@ -20,7 +20,9 @@ import pandas as pd
 from tablecloak.errors import InputError, TablecloakError, listed
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.jobs.job import RESULT, Job, read_job, run_job
-from tablecloak.tables.tabulation.engines import engine_errors, open_database, open_file
+from tablecloak.tables.tabulation.database import open_database
+from tablecloak.tables.tabulation.engine_errors import engine_errors
+from tablecloak.tables.tabulation.engines import engine_named
 
 __all__ = ["Outcome", "run_campaign"]
 
@@ -181,7 +183,7 @@ class _Measure:
         """Read columns of the data; the first one, if none is asked for; None: all of them."""
         data = self.data
         if data.file is not None:
-            table = open_file(data.file, [])
+            table, _ = engine_named("duckdb").open_file(data.file, [])
         else:
             assert data.connection is not None
             assert data.table is not None

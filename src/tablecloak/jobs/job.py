@@ -48,7 +48,7 @@ from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulation.engines import open_database
+from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.tables.weights.rule import WEIGHT_RULES
 from tablecloak.toml_file import read_toml

@@ -1,0 +1,65 @@
+"""Tasks on a dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from tablecloak.errors import InputError
+from tablecloak.executors.executor import EXECUTORS, Executor, workers_of
+
+__all__ = ["DaskExecutor"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@EXECUTORS.register
+class DaskExecutor(Executor):
+    """Tasks on a cluster of dask.distributed, or on one that is started on this machine.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of the scheduler; by default a cluster of processes on this machine is started.
+    workers : int, default=2
+        Of the cluster that is started.
+    """
+
+    name = "dask"
+    forms = ("dask", "dask:tcp://scheduler:8786")
+
+    def __init__(self, address: str = "", workers: int = 2) -> None:
+        self.address, self.workers = address, workers
+
+    @classmethod
+    def of(cls, argument: str) -> Executor:
+        """Make one from the address of a scheduler."""
+        return cls(argument, workers_of(cls.name, ""))
+
+    def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Yield the number of each task, and its result; dask repeats tasks of dead workers."""
+        try:
+            from distributed import Client, LocalCluster
+            from distributed import as_completed as completed
+        except ImportError:
+            raise InputError(
+                "dask.distributed is not installed: install tablecloak with its extra `dask`."
+            ) from None
+        cluster: Any = None
+        if not self.address:
+            cluster = LocalCluster(
+                n_workers=self.workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+            )
+        try:
+            with Client(cluster or self.address) as client:
+                futures = client.map(function, list(tasks), pure=False)
+                number = {future.key: at for at, future in enumerate(futures)}
+                for future in completed(futures):
+                    yield number[future.key], future.result()
+        finally:
+            if cluster is not None:
+                cluster.close()

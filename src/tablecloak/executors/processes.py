@@ -1,0 +1,60 @@
+"""Tasks in processes of their own."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from tablecloak.errors import SolverError
+from tablecloak.executors.executor import EXECUTORS, Executor, gathered, workers_of
+
+__all__ = ["ProcessExecutor"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ATTEMPTS = 3
+"""Deaths of workers without any task done in between, after which the rest is given up."""
+
+
+@EXECUTORS.register
+class ProcessExecutor(Executor):
+    """Tasks in processes of this machine; a task whose process died is repeated.
+
+    Parameters
+    ----------
+    workers : int
+    """
+
+    name = "processes"
+    forms = ("processes", "processes:2")
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    @classmethod
+    def of(cls, argument: str) -> Executor:
+        """Make one from the number of workers."""
+        return cls(workers_of(cls.name, argument))
+
+    def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Yield the number of each task, and its result; a task whose process died is repeated."""
+        left, deaths = dict(enumerate(tasks)), 0
+        context = multiprocessing.get_context("spawn")
+        while left:
+            try:
+                with ProcessPoolExecutor(self.workers, mp_context=context) as pool:
+                    for number, result in gathered(pool, function, left):
+                        deaths = 0
+                        del left[number]
+                        yield number, result
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths == ATTEMPTS:
+                    raise SolverError(
+                        f"Processes died {deaths} times in a row with {len(left)} tasks left; "
+                        f"perhaps there is too little memory. Use fewer workers."
+                    ) from None

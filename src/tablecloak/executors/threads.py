@@ -1,0 +1,51 @@
+"""Tasks in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+from tablecloak.executors.executor import EXECUTORS, Executor, gathered, workers_of
+
+__all__ = ["ThreadExecutor", "in_context"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@EXECUTORS.register
+class ThreadExecutor(Executor):
+    """Tasks in threads of this process, each in a copy of the caller's context.
+
+    Parameters
+    ----------
+    workers : int
+    """
+
+    name = "threads"
+    forms = ("threads", "threads:2")
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    @classmethod
+    def of(cls, argument: str) -> Executor:
+        """Make one from the number of workers."""
+        return cls(workers_of(cls.name, argument))
+
+    def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Yield the number of each task, and its result."""
+        with ThreadPoolExecutor(self.workers) as pool:
+            yield from gathered(pool, in_context(function), dict(enumerate(tasks)))
+
+
+def in_context(function: Callable[[T], R]) -> Callable[[T], R]:
+    """Return a function for other threads that sees the caller's context variables.
+
+    Such as the solver that was chosen around a computation.
+    """
+    context = copy_context()
+    # A context can be entered by one thread at a time.
+    return lambda task: context.copy().run(function, task)

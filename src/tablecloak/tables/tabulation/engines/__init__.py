@@ -1,0 +1,10 @@
+"""Engines that read and aggregate files of microdata: one sibling for each."""
+
+from tablecloak.tables.tabulation.engines.engine import (
+    ENGINES,
+    Engine,
+    engine_forms,
+    engine_named,
+)
+
+__all__ = ["ENGINES", "Engine", "engine_forms", "engine_named"]

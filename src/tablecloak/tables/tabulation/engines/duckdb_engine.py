@@ -1,0 +1,56 @@
+"""DuckDB in this process."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tablecloak.tables.formats import FrameFormat
+from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
+
+__all__ = ["DuckDB"]
+
+MEMORY_LIMIT = "3GB"
+"""Beyond it DuckDB puts what it holds on disk, into a private folder."""
+
+_GLOB = re.compile(r"([*?\[])")
+
+
+@ENGINES.register
+class DuckDB(Engine):
+    """In this process, with what is too large for memory on disk; the default."""
+
+    name = "duckdb"
+    forms = ("duckdb",)
+
+    def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
+        """Open a file; formats that DuckDB does not know are read here first."""
+        connection = _connection()
+        # Brackets and stars in a name are no pattern, and folders such as v=1 are no columns.
+        name, options = _GLOB.sub(r"[\1]", str(path)), {"hive_partitioning": False}
+        match file_format.engine_kind:
+            case "parquet":
+                return connection.read_parquet(name, **options)
+            case "csv":
+                header = connection.read_csv(name, **options).columns
+                types = {c: "VARCHAR" for c in text_columns if c in header}
+                return connection.read_csv(name, types=types, **options)
+        return connection.create_table("records", file_format.read(path, text_columns))
+
+    def is_quick(self, file_format: FrameFormat) -> bool:
+        """Whether columns are read as they lie there, and not parsed from text."""
+        return file_format.is_typed
+
+
+def _connection() -> Any:
+    import ibis
+
+    aside = tempfile.mkdtemp(prefix="tablecloak-")
+    connection = ibis.duckdb.connect(memory_limit=MEMORY_LIMIT, temp_directory=aside)
+    weakref.finalize(connection, shutil.rmtree, aside, ignore_errors=True)
+    return connection

@@ -1,0 +1,100 @@
+"""What an engine is, and how one is found by its name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.registry import Registry
+from tablecloak.storage import existing_file
+from tablecloak.tables.formats import FrameFormat, format_of
+from tablecloak.tables.tabulation.engine_errors import explained
+
+__all__ = ["ENGINES", "Engine", "engine_forms", "engine_named"]
+
+
+class Engine(ABC):
+    """Reads and aggregates files of microdata; siblings are registered in `ENGINES`.
+
+    Parameters
+    ----------
+    address : str, default=""
+        Where it runs, for engines on other machines.
+    """
+
+    name: ClassVar[str]
+    schemes: ClassVar[tuple[str, ...]] = ()
+    """How addresses of it begin, such as ``spark://``."""
+    forms: ClassVar[tuple[str, ...]]
+    """How it is written, with an example of an address."""
+
+    def __init__(self, address: str = "") -> None:
+        self.address = address
+
+    @abstractmethod
+    def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
+        """Open a file that is there as an Ibis table; the named columns are text."""
+
+    def is_quick(self, file_format: FrameFormat) -> bool:
+        """Whether reading a file of that format again costs little."""
+        del file_format
+        return False
+
+    def open_file(self, path: str | Path, text_columns: Sequence[str]) -> tuple[Any, bool]:
+        """Open a file of records as an Ibis table.
+
+        Parameters
+        ----------
+        path : str or path
+            Names without a known ending are taken for CSV.
+        text_columns : sequence of str
+            Columns that are text whatever they look like, so that "01" stays "01".
+
+        Returns
+        -------
+        table : ibis.Table
+        is_quick : bool
+            Whether reading it again costs little.
+
+        Raises
+        ------
+        InputError
+            If the file does not exist or cannot be read, or the engine is not installed.
+        """
+        path = existing_file(path)
+        file_format = format_of(path, FrameFormat, otherwise="csv")
+        try:
+            return self.open(path, file_format, text_columns), self.is_quick(file_format)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{path}: cannot be read as a table. {explained(error)}") from None
+
+
+ENGINES: Registry[Engine] = Registry("engine", "tablecloak.tables.tabulation.engines")
+"""All engines."""
+
+
+def engine_named(name: str) -> Engine:
+    """Return an engine by its name or its address.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if name in ENGINES:
+        return ENGINES[name]()
+    for each in ENGINES:
+        if name.startswith(each.schemes):
+            return each(name)
+    known = [word for each in ENGINES for word in (each.name, *each.schemes)]
+    raise InputError(f"There is no engine {name!r}.{suggestion(name, known)}")
+
+
+def engine_forms() -> str:
+    """Return how all engines are written, for help texts."""
+    return ", ".join(form for each in ENGINES for form in each.forms)

@@ -1,0 +1,68 @@
+"""Spark, in this process or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tablecloak.errors import InputError
+from tablecloak.tables.formats import FrameFormat
+from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
+
+__all__ = ["Spark"]
+
+
+@ENGINES.register
+class Spark(Engine):
+    """In this process, or on a cluster whose workers read the file under the same path."""
+
+    name = "spark"
+    schemes = ("spark://",)
+    forms = ("spark", "spark://host:7077")
+
+    def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
+        """Open a file; formats that Spark does not know are read here first."""
+        try:
+            import ibis
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise InputError(
+                "Spark is not installed: install tablecloak with its extra `spark`, and Java 17."
+            ) from None
+        if re.search(r"[*?\[\]{}]", str(path)):
+            raise InputError(
+                f"{path}: Spark takes this name for a pattern of names. Rename the file, or take "
+                f"the engine duckdb."
+            )
+        # Workers on this machine need the same Python.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        with warnings.catch_warnings():
+            # What Spark says about versions of pandas is no matter of ours.
+            warnings.simplefilter("ignore")
+            connection = ibis.pyspark.connect(self._builder(SparkSession).getOrCreate())
+            match file_format.engine_kind:
+                case "parquet":
+                    return connection.read_parquet(str(path.resolve()))
+                case "csv":
+                    table = connection.read_csv(str(path.resolve()), header=True)
+                    return _with_numbers(table, text_columns)
+            return ibis.memtable(file_format.read(path, text_columns))
+
+    def _builder(self, session: Any) -> Any:
+        builder = session.builder.appName("tablecloak").config("spark.ui.enabled", "false")
+        if self.address:
+            return builder.master(self.address)
+        builder = builder.master("local[*]").config("spark.sql.shuffle.partitions", "8")
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+        return builder.config("spark.driver.host", "127.0.0.1")
+
+
+def _with_numbers(table: Any, text_columns: Sequence[str]) -> Any:
+    """Take columns for numbers where they are not text by their role."""
+    numbers = [name for name in table.columns if name not in text_columns]
+    return table.mutate(**{name: table[name].try_cast("float64") for name in numbers})

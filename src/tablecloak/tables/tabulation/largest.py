@@ -1,0 +1,63 @@
+"""The largest contributions to each cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.tables.tabulation.roll_up import expand, group_rows, locate, rank_within
+
+__all__ = ["Largest"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Largest:
+    """Largest contributions as rows: position of the cell, size, weight, contributor."""
+
+    positions: Integers
+    size: Floats
+    weight: Floats
+    contributor: Integers
+
+    def take(self, rows: Integers, positions: Integers) -> Largest:
+        """Return some rows, at other positions."""
+        return Largest(positions, self.size[rows], self.weight[rows], self.contributor[rows])
+
+    def expanded(self, axis: int, above: tuple[Integers, Integers]) -> Largest:
+        """Repeat each row for each code above its leaf on one axis."""
+        source, positions = expand(self.positions, axis, above)
+        return self.take(source, positions)
+
+    def largest(self, k: int) -> Largest:
+        """Keep the k largest of each cell; equal sizes in the order of the contributor."""
+        _, group = group_rows(self.positions)
+        order = np.lexsort((self.contributor, -self.size, group))
+        rank = rank_within(group[order])
+        keep = order[rank < k]
+        return self.take(keep, self.positions[keep])
+
+    def joined(self, other: Largest) -> Largest:
+        """Return the rows of both."""
+        return Largest(
+            np.concatenate([self.positions, other.positions]),
+            np.concatenate([self.size, other.size]),
+            np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.contributor, other.contributor]),
+        )
+
+    def as_matrix(self, cells: Integers, k: int) -> tuple[Floats, Floats, Integers]:
+        """Return sizes, weights and contributors, one row for each cell; -1 where there is none."""
+        at = locate(self.positions, cells)
+        order = np.lexsort((self.contributor, -self.size, at))
+        row, rank = at[order], rank_within(at[order])
+        size, weight = np.zeros((len(cells), k)), np.zeros((len(cells), k))
+        contributor = np.full((len(cells), k), -1, dtype=np.int64)
+        size[row, rank] = self.size[order]
+        weight[row, rank] = self.weight[order]
+        contributor[row, rank] = self.contributor[order]
+        return size, weight, contributor

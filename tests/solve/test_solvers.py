@@ -8,7 +8,6 @@ import highspy
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tablecloak.solve.pulp_bridge import solve_with_pulp
 
 from tablecloak.errors import InputError
 from tablecloak.solve.bounds import dual_bound, proves_infeasible, violation
@@ -17,7 +16,7 @@ from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program, Scaling
-from tablecloak.solve.solver import SolveStatus
+from tablecloak.solve.solver import SolveStatus, using_solver
 
 
 def small(upper: float = 2.0) -> Program:
@@ -107,7 +106,8 @@ def test_branch_and_bound_proves_the_optimum_of_other_solvers(seed):
     program = knapsack(seed)
     result = branch_and_bound(program, step=1.0)
     assert result.value == pytest.approx(solve(program).value)
-    assert result.value == pytest.approx(solve_with_pulp(program).value)
+    with using_solver("cbc"):
+        assert result.value == pytest.approx(solve(program).value)
     assert np.ceil(result.tree.verify(result.program) - 1e-6) == result.value
 
 
@@ -135,6 +135,6 @@ def test_what_rows_have_proved_at_the_root_survives_an_interruption():
     assert result.tree.verify(result.program) == pytest.approx(1.5)
 
 
-def test_unknown_solver_of_pulp_is_named():
-    with pytest.raises(InputError, match="PuLP finds no solver 'PULP_CBC'"):
-        solve_with_pulp(small(), "PULP_CBC")
+def test_unknown_solver_is_named():
+    with pytest.raises(InputError, match="There is no solver 'cbcc'. Did you mean 'cbc'?"):
+        using_solver("cbcc").__enter__()

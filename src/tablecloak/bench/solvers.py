@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from tablecloak.history import History
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
-from tablecloak.solve.pulp_bridge import pulp_model
-from tablecloak.solve.solver import Request, SolveStatus, installed_solver
+from tablecloak.solve.solver import SOLVERS, Capability, Request, SolveStatus, installed_solver
+from tablecloak.solve.solver import Solver as RegisteredSolver
 from tablecloak.suppression.suppress import suppress
 
 __all__ = ["Solver", "available_solvers", "solver_named", "takes"]
@@ -28,33 +27,67 @@ __all__ = ["Solver", "available_solvers", "solver_named", "takes"]
 Solver = Callable[[Any, str, float], Answer]
 """Given a program (or a problem), the kind of question, and seconds."""
 
-LINEAR = ("highs-simplex", "highs-ipm", "highs-pdlp")
-PULP_NAMES = {
-    "cbc": "PULP_CBC_CMD",
-    "glpk": "GLPK_CMD",
-    "scip": "SCIP_PY",
-    "cplex": "CPLEX_PY",
-    "gurobi": "GUROBI",
-    "xpress": "XPRESS_PY",
-    "copt": "COPT",
-}
-"""Names here, and those of PuLP."""
+OURS = "tablecloak"
+"""Name of this package among the solvers."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A registered solver as it is shipped, with one of its algorithms.
+
+    Parameters
+    ----------
+    sibling : type
+        Of `tablecloak.solve.solver.SOLVERS`.
+    algorithm : str
+        "" for the one it chooses.
+    is_linear, is_mixed : bool
+        Whether it takes part in linear, and in mixed-integer, programs.
+    """
+
+    sibling: type[RegisteredSolver]
+    algorithm: str
+    is_linear: bool
+    is_mixed: bool
+
+    def __call__(self, program: Program, kind: str, seconds: float) -> Answer:
+        """Return what the solver says; building its model counts."""
+        request = Request(seconds=seconds, algorithm=self.algorithm, as_shipped=True)
+        claim = self.sibling().run(program, request)
+        status = _STATUS[claim.status]
+        x = claim.x if claim.x is not None and status in ("optimal", "feasible") else np.empty(0)
+        value = float(program.cost @ x) if len(x) else np.nan
+        bound = claim.bound if np.isfinite(claim.bound) else np.nan
+        return Answer(status, x, value, bound, history=claim.history, message=claim.message)
+
+
+def contestants() -> dict[str, Contestant]:
+    """Return all registered solvers; each algorithm of one that lets us choose is a name."""
+    named: dict[str, Contestant] = {}
+    for sibling in SOLVERS:
+        mixed = Capability.INTEGERS in sibling.capabilities
+        for algorithm in sibling.algorithms:
+            named[f"{sibling.name}-{algorithm}"] = Contestant(sibling, algorithm, True, False)
+        if not sibling.algorithms:
+            named[sibling.name] = Contestant(sibling, "", True, mixed)
+        elif mixed:
+            named[f"{sibling.name}-mip"] = Contestant(sibling, "", False, True)
+    return named
 
 
 def available_solvers() -> list[str]:
     """Return the names of all solvers that are installed."""
-    import pulp
-
-    found = set(pulp.listSolvers(onlyAvailable=True))
-    others = [name for name, theirs in PULP_NAMES.items() if theirs in found]
-    return ["tablecloak", *LINEAR, "highs-mip", *others]
+    return [OURS, *(name for name, each in contestants().items() if not each.sibling.missing())]
 
 
 def takes(name: str, kind: str, mixed: bool) -> bool:
     """Tell whether a solver is meant for a kind of question."""
     if kind in ("suppress", "adjust"):
-        return name == "tablecloak" or ":" in name
-    return not (name in LINEAR and mixed) and not (name == "highs-mip" and not mixed)
+        return name == OURS or ":" in name
+    contestant = contestants().get(name)
+    if contestant is None:
+        return True
+    return contestant.is_mixed if mixed else contestant.is_linear
 
 
 def solver_named(name: str) -> Solver:
@@ -79,16 +112,13 @@ def solver_named(name: str) -> Solver:
         except (ImportError, AttributeError, ValueError) as error:
             raise InputError(f"Solver {name!r} cannot be loaded: {error}.") from error
         return found
-    if name == "tablecloak":
+    if name == OURS:
         return _ours
-    if name in LINEAR:
-        return partial(_highs, name.removeprefix("highs-"))
-    if name == "highs-mip":
-        return partial(_highs, "choose")
-    if name in PULP_NAMES:
-        return partial(_pulp, PULP_NAMES[name])
-    known = ["tablecloak", *LINEAR, "highs-mip", *PULP_NAMES]
-    raise InputError(f"There is no solver {name!r}.{suggestion(name, known)}")
+    known = contestants()
+    if name not in known:
+        raise InputError(f"There is no solver {name!r}.{suggestion(name, [OURS, *known])}")
+    installed_solver(known[name].sibling.name)
+    return known[name]
 
 
 def _ours(question: Any, kind: str, seconds: float) -> Answer:
@@ -128,35 +158,3 @@ def _with_history(answer: Answer, history: History) -> Answer:
     frame = history.to_frame()
     rows = list(frame[["seconds", "loss", "bound"]].itertuples(index=False, name=None))
     return Answer(answer.status, answer.x, answer.value, answer.bound, history=rows)
-
-
-def _highs(algorithm: str, program: Program, kind: str, seconds: float) -> Answer:
-    """HiGHS with its own settings, and what it says."""
-    request = Request(seconds=seconds, algorithm=algorithm, as_shipped=True)
-    claim = installed_solver("highs").run(program, request)
-    status = _STATUS[claim.status]
-    x = claim.x if claim.x is not None and status in ("optimal", "feasible") else np.empty(0)
-    value = float(program.cost @ x) if len(x) else np.nan
-    bound = claim.bound if np.isfinite(claim.bound) else np.nan
-    return Answer(status, x, value, bound, history=claim.history, message=claim.message)
-
-
-def _pulp(theirs: str, program: Program, kind: str, seconds: float) -> Answer:
-    """A solver through PuLP; building its model counts."""
-    import pulp
-
-    started = time.monotonic()
-    model, columns = pulp_model(pulp, program)
-    left = max(seconds - (time.monotonic() - started), 1.0)
-    model.solve(pulp.getSolver(theirs, msg=False, timeLimit=left))
-    x = np.array([column.value() or 0.0 for column in columns])
-    known = {
-        pulp.LpSolutionOptimal: "optimal",
-        pulp.LpSolutionIntegerFeasible: "feasible",
-        pulp.LpSolutionInfeasible: "infeasible",
-        pulp.LpSolutionUnbounded: "unbounded",
-    }
-    said = known.get(model.sol_status, "limit")
-    if said not in ("optimal", "feasible"):
-        return Answer(said, message=pulp.LpSolution[model.sol_status])
-    return Answer(said, x, float(pulp.value(model.objective) or 0.0))

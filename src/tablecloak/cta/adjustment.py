@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.certificates.claim import Claim
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.formulation import AdjustmentModel, Room
 from tablecloak.cta.moments import Moments, moments
@@ -248,6 +250,13 @@ class Adjustment(Result):
     @property
     def _deviation(self) -> Deviation:
         return deviation(self.problem.table, self.values, self.decimals)
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return what is claimed of the adjusted table, each claim with its proof. Secret."""
+        from tablecloak.cta.claims import claims_of
+
+        return claims_of(self)
 
     def proved_bound(self) -> float:
         """Return the bound on the loss that the certificate proves; no solver is called.

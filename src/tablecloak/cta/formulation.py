@@ -253,6 +253,8 @@ class AdjustmentModel:
         Groups with sensitive cells.
     up_level, down_level : numpy.ndarray of float
         Their levels.
+    discrepancy : numpy.ndarray of int
+        Relations of the discrepancy rows, which come before the balance rows.
     balance : numpy.ndarray of int
         Balance rows at the end of the program.
     """
@@ -279,6 +281,7 @@ class AdjustmentModel:
         self.maximum = maximum
         self.elastic = elastic
         self.balance: Integers = np.empty(0, dtype=np.int64)
+        self.discrepancy: Integers = np.empty(0, dtype=np.int64)
         if like is None:
             self.coupled, self.moves = coupled_room(problem, room)
             self.relations = self.coupled.relations(problem.table.relations)
@@ -585,6 +588,7 @@ class AdjustmentModel:
             if delta > 1e-9 * self.problem.unit:
                 rows.append(row)
                 deltas.append(delta)
+        self.discrepancy = np.array(rows, dtype=np.int64)
         if not rows:
             return csr_array((0, 2 * n + k)), _NONE, _NONE
         part = abs(csr_array(relations[np.array(rows), :]))

@@ -1,0 +1,175 @@
+"""Proofs of lower bounds as plain arrays: search trees with multipliers at their leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.certificates import verifier
+from tablecloak.certificates.claim import Claim, arrays_of, joined, starts_of
+from tablecloak.errors import VerificationError
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["ROOT", "Forest", "Multipliers", "Node", "bound_claim", "tree_of"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a search tree: its parent's releases on one side of a limit.
+
+    Parameters
+    ----------
+    parent : int
+        Position in the tree; -1 for the root, which comes first.
+    cell : int
+        Whose choice is limited; -1 for the root. A choice is whether a cell is hidden (0 or 1),
+        whether it goes up (0 or 1), or the multiple of the base to which it is rounded.
+    is_lower : bool
+        Whether the limit is the smallest or the largest choice left.
+    limit : int
+    """
+
+    parent: int
+    cell: int
+    is_lower: bool
+    limit: int
+
+
+ROOT = Node(-1, -1, False, 0)
+"""The root of every tree: all releases."""
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Multipliers of one leaf, for entries that kind, row and cell name (see the verifier)."""
+
+    kind: Integers
+    row: Integers
+    cell: Integers
+    data: Floats
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[int, Any, Any, Any]]) -> Multipliers:
+        """Join multipliers of several kinds: kind, rows, cells (one number for all, or each)."""
+        kinds, rows, cells, data = [], [], [], []
+        for kind, row, cell, numbers in parts:
+            values = np.asarray(numbers, dtype=np.float64)
+            kinds.append(np.full(len(values), kind, dtype=np.int64))
+            rows.append(np.broadcast_to(np.asarray(row, dtype=np.int64), values.shape))
+            cells.append(np.broadcast_to(np.asarray(cell, dtype=np.int64), values.shape))
+            data.append(values)
+        columns = [joined(part, np.int64) for part in (kinds, rows, cells)]
+        values = joined(data, np.float64)
+        order = np.lexsort(columns[::-1])
+        order = order[values[order] != 0]
+        return cls(*(column[order] for column in columns), values[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Search trees, each of which proves a bound, with the multipliers of their leaves.
+
+    Parameters
+    ----------
+    trees : tuple of (sequence of Node, mapping of int to Multipliers)
+        Leaves without multipliers prove what costs alone prove.
+    """
+
+    trees: tuple[tuple[Sequence[Node], Mapping[int, Multipliers]], ...]
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a certificate."""
+        nothing = Multipliers.of([])
+        nodes: list[tuple[int, int, bool, int, int]] = []
+        proofs: list[Multipliers] = []
+        number: dict[int, int] = {}
+        starts = [0]
+        for tree, multipliers in self.trees:
+            inner = {node.parent for node in tree}
+            for at, node in enumerate(tree):
+                proof = -1
+                if at not in inner:
+                    own = multipliers.get(at, nothing)
+                    # Leaves often share the multipliers of a common ancestor.
+                    if id(own) not in number:
+                        number[id(own)] = len(proofs)
+                        proofs.append(own)
+                    proof = number[id(own)]
+                parent = node.parent + starts[-1] if node.parent >= 0 else -1
+                nodes.append((parent, node.cell, node.is_lower, node.limit, proof))
+            starts.append(len(nodes))
+        parent_, cell, is_lower, limit, proof_ = zip(*nodes, strict=True)
+        return {
+            "tree_starts": np.array(starts, dtype=np.int64),
+            "node_parent": np.array(parent_, dtype=np.int64),
+            "node_cell": np.array(cell, dtype=np.int64),
+            "node_is_lower": np.array(is_lower, dtype=bool),
+            "node_limit": np.array(limit, dtype=np.int64),
+            "node_proof": np.array(proof_, dtype=np.int64),
+            "proof_starts": starts_of([proof.data for proof in proofs]),
+            "proof_kind": joined([proof.kind for proof in proofs], np.int64),
+            "proof_row": joined([proof.row for proof in proofs], np.int64),
+            "proof_cell": joined([proof.cell for proof in proofs], np.int64),
+            "proof_data": joined([proof.data for proof in proofs], np.float64),
+        }
+
+
+def tree_of(
+    tree: Any, limits: Callable[[int, bool, float], tuple[int, bool, int]],
+    multipliers: Callable[[Floats], Multipliers],
+) -> tuple[list[Node], dict[int, Multipliers]]:
+    """Return a search tree over the columns of a program as one over the cells of a table.
+
+    Parameters
+    ----------
+    tree : BranchTree
+    limits : callable
+        From a column, whether its limit is a lower one, and that limit, to cell, is_lower, limit.
+    multipliers : callable
+        From multipliers of rows of the program to those of a certificate.
+    """
+    nodes = [ROOT]
+    for entry in tree.nodes[1:]:
+        nodes.append(Node(entry.parent, *limits(entry.column, entry.is_lower, entry.limit)))
+    known: dict[int, Multipliers] = {}
+    leaves: dict[int, Multipliers] = {}
+    inner = {node.parent for node in nodes}
+    for node, duals in tree.multipliers.items():
+        if node not in inner:
+            if id(duals) not in known:
+                known[id(duals)] = multipliers(duals)
+            leaves[node] = known[id(duals)]
+    return nodes, leaves
+
+
+def bound_claim(
+    loss: Claim, problem: ProtectionProblem, bound: float, arrays: Mapping[str, npt.NDArray[Any]],
+    rests_on: Sequence[Claim] = (),
+) -> Claim:
+    """Return the claim of a bound: as much of the given one as the arrays prove in exact arithmetic.
+
+    Parameters
+    ----------
+    loss : Claim
+    problem : ProtectionProblem
+    bound : float
+    arrays : mapping of str to numpy.ndarray
+        Trees and multipliers.
+    rests_on : sequence of Claim
+        Further claims to which the proof refers, such as statistics.
+    """
+    basis = (*rests_on, loss)
+    claim = Claim("bound", loss.released, {**arrays, "bound": np.array(0.0)}, basis)
+    try:
+        proved = verifier.proved(arrays_of([*basis, claim], problem))  # type: ignore[no-untyped-call]
+    except verifier.RefusedError as error:
+        raise VerificationError(f"The proof of the bound is not accepted: {error}.") from error
+    claimed = np.array(min(float(bound), proved))
+    return Claim("bound", loss.released, {**arrays, "bound": claimed}, basis)

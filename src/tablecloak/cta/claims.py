@@ -1,0 +1,258 @@
+"""The claims of an adjusted table as plain arrays, which a stranger checks.
+
+The search proves its bounds by multipliers of a program, which is laid out in coupled cells and
+scaled. A certificate has none of that: multipliers of relations, statistics, discrepancy and
+balance rows are all that is kept, and the verifier prices every cell by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.certificates.claim import Claim, Released, rows_of
+from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Node, bound_claim, tree_of
+from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
+from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.formulation import AdjustmentModel
+from tablecloak.cta.parts import PartsBound, parts_of
+from tablecloak.cta.question import Question
+from tablecloak.cta.squares import SquaresBound, SquaresModel
+from tablecloak.cta.statistics.statistic import PreservedRow
+from tablecloak.cta.statistics.variance import PreservedVariance
+
+if TYPE_CHECKING:
+    from tablecloak.cta.adjustment import Adjustment, DistanceBound
+
+__all__ = ["bound_arrays", "claims_of", "loss_claim"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Arrays = dict[str, npt.NDArray[Any]]
+Tree = tuple[list[Node], dict[int, Multipliers]]
+
+RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
+"""Kinds of multipliers, as the verifier numbers them."""
+
+NAMED = ("mean", "slope", "covariance", "variance")
+"""Statistics whose meaning the verifier knows; others are sums with given coefficients."""
+
+
+def claims_of(adjustment: Adjustment) -> tuple[Claim, ...]:
+    """Return what an adjusted table claims, each with its proof.
+
+    Parameters
+    ----------
+    adjustment : Adjustment
+    """
+    problem, limit = adjustment.problem, adjustment.sensitive_limit
+    decimals = NO_DECIMALS if adjustment.decimals is None else adjustment.decimals
+    released = Released(
+        "adjustment",
+        {
+            "published": np.asarray(adjustment.values, dtype=np.float64),
+            "decimals": np.array(decimals, dtype=np.int64),
+            "sensitive_limit": np.array(np.inf if limit is None else limit, dtype=np.float64),
+            "capacity_up": problem.capacity_up,
+            "capacity_down": problem.capacity_down,
+        },
+    )
+    claims = [Claim("protection", released), Claim("additivity", released)]
+    statistics: list[Claim] = []
+    if adjustment.preserved:
+        statistics = [Claim("statistics", released, _statistics(adjustment))]
+    claims += statistics
+    if adjustment.distance not in MEASURES["adjustment"]:
+        return tuple(claims)
+    loss = loss_claim(released, adjustment.distance, adjustment.weights, adjustment.loss)
+    arrays = bound_arrays(adjustment)
+    bound = bound_claim(loss, problem, adjustment.bound, arrays, statistics)
+    return (*claims, loss, bound)
+
+
+def loss_claim(released: Released, measure: str, weights: Floats, loss: float) -> Claim:
+    """Return the claim of a loss.
+
+    Parameters
+    ----------
+    released : Released
+    measure : str
+        How losses of single cells make one of all.
+    weights : numpy.ndarray of float, shape (n_cells,)
+    loss : float
+    """
+    arrays = {"measure": np.array(measure), "weights": weights, "loss": np.array(float(loss))}
+    return Claim("loss", released, arrays)
+
+
+def _statistics(adjustment: Adjustment) -> Arrays:
+    kinds, slacks, targets, rows = [], [], [], []
+    for row in adjustment.preserved:
+        if isinstance(row, PreservedRow):
+            kinds.append(row.name if row.name in NAMED[:-1] else "sum")
+            slacks.append(row.slack)
+            targets.append(row.target)
+            rows.append(row.coefficients)
+        elif isinstance(row, PreservedVariance):
+            kinds.append("variance")
+            slacks.append(row.tolerance)
+            targets.append(0.0)
+            rows.append(row.cells.astype(np.float64))
+    matrix = np.array(rows).reshape(len(rows), adjustment.problem.table.n_cells)
+    return {
+        "statistic_kind": np.array(kinds, dtype="U"),
+        "statistic_slack": np.array(slacks, dtype=np.float64),
+        "statistic_target": np.array(targets, dtype=np.float64),
+        **rows_of("statistic", csr_array(matrix)),
+    }
+
+
+def bound_arrays(adjustment: Adjustment) -> Arrays:
+    """Return the proof of the bound of an adjustment."""
+    question, certificate = adjustment.question, adjustment.bound_certificate
+    n = adjustment.problem.table.n_cells
+    part, direction = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    changes = np.asarray(adjustment.changes / adjustment.unit, dtype=np.float64)
+    trees: list[Tree] = []
+    if certificate is None:
+        trees.append(([ROOT], {}))
+    elif isinstance(certificate, PartsBound):
+        own_part = parts_of(question.problem, question.room)
+        part[:] = -1
+        for number, own in zip(certificate.numbers, certificate.certificates, strict=True):
+            inside = own_part == number
+            part[inside] = len(trees)
+            alone = np.where(inside, changes, 0.0)
+            trees.append(_tree(own, question.part(inside), alone, direction))
+    else:
+        trees.append(_tree(certificate, question, changes, direction))
+    return {**Forest(tuple(trees)).arrays(), "part": part, "direction": direction}
+
+
+def _tree(
+    certificate: DistanceBound | SquaresBound,
+    question: Question,
+    changes: Floats,
+    direction: Integers,
+) -> Tree:
+    """Return the tree of one part; set the directions to which it refers."""
+    rows = _statistic_numbers(question)
+    if isinstance(certificate, SquaresBound):
+        known = float(np.dot(question.weights, changes**2))
+        squares = SquaresModel(
+            question.problem, question.weights, question.room, list(question.preserved), known,
+            certificate.independent,
+        )  # fmt: skip
+        _set_directions(squares, certificate.directions, direction)
+        used, duals = len(squares.independent), certificate.duals * squares.objective
+        duals = duals / squares.length
+        parts = [(RELATION, squares.independent, -1, duals[:used])]
+        parts.append((STATISTIC, rows, -1, duals[used:]))
+        return [ROOT], {0: Multipliers.of(parts)}
+    model = AdjustmentModel(
+        question.problem, question.weights, question.room, question.preserved,
+        free=certificate.directions is None,
+        maximum=DISTANCES[question.distance].is_maximum,
+        independent=certificate.independent,
+    )  # fmt: skip
+    if len(certificate.balance):
+        model = model.with_balance(certificate.balance)
+    _set_directions(model, certificate.directions, direction)
+    reader = _Rows(model, rows)
+    if certificate.tree is None:
+        return [ROOT], {0: reader.multipliers(certificate.duals)}
+    first = _representatives(model)
+
+    def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
+        return int(first[column - model.direction_columns[0]]), is_lower, int(limit)
+
+    return tree_of(certificate.tree, limits, reader.multipliers)
+
+
+def _statistic_numbers(question: Question) -> Integers:
+    """Positions of the rows among all statistics: conditions that are no rows come last."""
+    return np.arange(len(question.preserved))
+
+
+def _representatives(model: AdjustmentModel | SquaresModel) -> Integers:
+    """First sensitive cell of each group, which moves as the group does."""
+    cells = np.flatnonzero(model.problem.sensitive & (model.coupled.group >= 0))
+    _, first = np.unique(model.coupled.group[cells], return_index=True)
+    return np.asarray(cells[first], dtype=np.int64)
+
+
+def _set_directions(
+    model: AdjustmentModel | SquaresModel, directions: Floats | None, direction: Integers
+) -> None:
+    if directions is not None:
+        direction[_representatives(model)] = np.where(directions > 0, 1, -1)
+
+
+class _Rows:
+    """Knows which multiplier of a program belongs to which row of the table.
+
+    Parameters
+    ----------
+    model : AdjustmentModel
+    statistics : numpy.ndarray of int
+        Numbers of the statistics that are rows.
+    """
+
+    def __init__(self, model: AdjustmentModel, statistics: Integers) -> None:
+        self._model, self._statistics = model, statistics
+        matrix = csr_array(abs(model.relations))
+        relation = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        self._balance_row, group = relation[model.balance], matrix.indices[model.balance]
+        any_cell = np.zeros(model.n_groups, dtype=np.int64)
+        cells = np.flatnonzero(model.coupled.group >= 0)
+        any_cell[model.coupled.group[cells[::-1]]] = cells[::-1]
+        self._balance_cell = any_cell[group]
+        # Balance rows are divided by powers of two: by how much, their own entry tells.
+        first = model.program.n_rows - len(model.balance)
+        rows = csr_array(model.program.matrix[first:, :])
+        entry = np.abs(np.asarray(rows[np.arange(len(group)), group]).reshape(-1))
+        size = matrix.data[model.balance] * model.scaling.column[group]
+        self._balance_scale = model.scaling.objective * entry / size if len(group) else np.zeros(0)
+        # Of a group the cell with the largest weight is the one that its maximum is about.
+        self._heaviest = np.zeros(model.n_groups, dtype=np.int64)
+        order = cells[np.argsort(model.weights[cells], kind="stable")]
+        self._heaviest[model.coupled.group[order]] = order
+
+    def multipliers(self, duals: Floats) -> Multipliers:
+        """Return what a certificate keeps of the multipliers of a program."""
+        model, base = self._model, len(self._model.scaling.row)
+        duals = np.concatenate([duals, np.zeros(max(model.program.n_rows - len(duals), 0))])
+        raw = model.scaling.duals(duals[:base])
+        blocks = self._blocks(raw)
+        balance = np.maximum(duals[base:] * self._balance_scale, 0.0)
+        parts: list[tuple[int, Any, Any, Any]] = [
+            (RELATION, model.independent, -1, blocks[0]),
+            (STATISTIC, self._statistics, -1, blocks[1]),
+            (DISCREPANCY, model.discrepancy, -1, np.maximum(blocks[3], 0.0)),
+        ]
+        if not model.maximum:
+            return Multipliers.of([*parts, (BALANCE, self._balance_row, self._balance_cell, balance)])
+        shares = np.maximum(-blocks[4], 0.0)
+        # Shares that rounding left above 1 in all: bounds hold for any multiple of multipliers.
+        total = float(shares.sum()) * (1 + 1e-15 * len(shares))
+        least = 1.0 if total <= 1 else 1 / total
+        scaled = [(kind, row, cell, least * data) for kind, row, cell, data in parts]
+        scaled.append((BALANCE, self._balance_row, self._balance_cell, least * balance))
+        return Multipliers.of([*scaled, (SHARE, -1, self._heaviest, least * shares)])
+
+    def _blocks(self, raw: Floats) -> list[Floats]:
+        """Relations, statistics, directions, discrepancies, and shares in the maximum."""
+        model = self._model
+        free = len(model.discrepancy)
+        sizes = [
+            len(model.independent),
+            len(model.preserved),
+            2 * len(model.sensitive) if model.free else 0,
+            free,
+            model.n_groups if model.maximum else 0,
+        ]
+        ends = np.cumsum(sizes)
+        return np.split(raw, ends[:-1])

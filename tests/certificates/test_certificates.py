@@ -16,8 +16,9 @@ import tablecloak as tc
 from tablecloak.certificates.file import write_certificate
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.needs import needs_of
+from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool
+from tablecloak.suppression.witness import WitnessPool
 
 
 @pytest.fixture(scope="module")

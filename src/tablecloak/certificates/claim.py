@@ -19,7 +19,16 @@ from tablecloak.errors import VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["Arrays", "Certified", "Claim", "Released", "arrays_of", "joined", "rows_of", "starts_of"]
+__all__ = [
+    "Arrays",
+    "Certified",
+    "Claim",
+    "Released",
+    "arrays_of",
+    "joined",
+    "rows_of",
+    "starts_of",
+]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

@@ -35,7 +35,7 @@ def write_certificate(result: Certified, path: str | Path) -> None:
     """
     arrays = arrays_of(result.certificates, result.problem)
     with replacing(path, secret=True) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(file, allow_pickle=False, **arrays)
         file.flush()
         # Nobody is given a certificate that a stranger would refuse.
         try:

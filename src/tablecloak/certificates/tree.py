@@ -69,7 +69,8 @@ class Multipliers:
         values = joined(data, np.float64)
         order = np.lexsort(columns[::-1])
         order = order[values[order] != 0]
-        return cls(*(column[order] for column in columns), values[order])
+        kind_, row_, cell_ = (column[order] for column in columns)
+        return cls(kind_, row_, cell_, values[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,8 @@ class Forest:
 
 
 def tree_of(
-    tree: Any, limits: Callable[[int, bool, float], tuple[int, bool, int]],
+    tree: Any,
+    limits: Callable[[int, bool, float], tuple[int, bool, int]],
     multipliers: Callable[[Floats], Multipliers],
 ) -> tuple[list[Node], dict[int, Multipliers]]:
     """Return a search tree over the columns of a program as one over the cells of a table.
@@ -150,10 +152,13 @@ def tree_of(
 
 
 def bound_claim(
-    loss: Claim, problem: ProtectionProblem, bound: float, arrays: Mapping[str, npt.NDArray[Any]],
+    loss: Claim,
+    problem: ProtectionProblem,
+    bound: float,
+    arrays: Mapping[str, npt.NDArray[Any]],
     rests_on: Sequence[Claim] = (),
 ) -> Claim:
-    """Return the claim of a bound: as much of the given one as the arrays prove in exact arithmetic.
+    """Return the claim of a bound: as much of the given one as the arrays prove.
 
     Parameters
     ----------

@@ -5,19 +5,20 @@ Copy this file anywhere and run ``python verifier.py CERTIFICATE.npz [ORIGINAL.j
 A certificate holds a table a with relations A a = b, what is released of it (a pattern of hidden
 cells, intervals, an adjusted or rounded table) and the proofs of some claims about that release:
 
-protection  A witness d, A d = 0, moves hidden cells only, so that nobody can tell a from a + d; if it
-            moves a sensitive cell by its level, nobody can rule that out. An adjusted cell is
+protection  A witness d, A d = 0, moves hidden cells only, so that nobody can tell a from a + d; if
+            it moves a sensitive cell by its level, nobody can rule that out. An adjusted cell is
             protected if it lies as far from its true value as its level asks.
 additivity  The released table satisfies the relations as the true one does.
 statistics  Means, slopes and variances of the adjusted table are those of the true one.
 loss        What the release costs, from its weights.
 bound       No release costs less: the leaves of a search tree cover all releases, and multipliers
-            at each leaf prove a bound for it (weak duality: `price_adjustment` and its siblings).
+            at each leaf prove a bound for it (weak duality: `AdjustmentPrices` and its siblings).
 
-No number of another cell softens a check. Read `verify` first; the format is in docs/certificate.md.
+No number of another cell softens a check. Read `verify` first; docs/certificate.md has the format.
 """
 
 import gzip
+import itertools
 import math
 import re
 import sys
@@ -213,8 +214,17 @@ def check_form(data):
             require(size == sizes.setdefault(length[0], size) >= 0, f"{name} has a wrong length")
     require(np.all(np.isin(data["status"], list("sumz"))), "unknown status")
     levels = ("lower_protection", "upper_protection", "sliding_protection")
-    open_ended = ("lower_bound", "upper_bound", "published_lower", "published_upper", "capacity_up",
-                  "capacity_down", "sensitive_limit", "intruder_lower", "intruder_upper")
+    open_ended = (
+        "lower_bound",
+        "upper_bound",
+        "published_lower",
+        "published_upper",
+        "capacity_up",
+        "capacity_down",
+        "sensitive_limit",
+        "intruder_lower",
+        "intruder_upper",
+    )
     for name in schema:
         if schema[name][0] == "<f8":  # of an insider is asked below that it admits the truth
             good = ~np.isnan(data[name]) if name in open_ended[:-2] else np.isfinite(data[name])
@@ -249,7 +259,7 @@ def check_witness_form(data, sizes):
 
 
 def check_tree_form(data, sizes):
-    """Require that trees, their limits and the multipliers of their leaves refer to what is there."""
+    """Require that trees, and the multipliers of their leaves, refer to what is there."""
     for name, size in (("tree", "nodes"), ("proof", "entries")):
         check_starts(data[f"{name}_starts"], sizes[size], name)
     for name, size in (("node_parent", "nodes"), ("node_cell", "cells"), ("node_proof", "proofs"),
@@ -780,7 +790,7 @@ def check_rounded(data, relations):
     base, steps, x = int(data["base"]), int(data["steps"]), multiples(data["published"], 0)
     a = multiples(data["values"], 0)
     require(a is not None and x is not None, "rounding is for whole numbers")
-    require(base >= 2 and 1 <= steps and base * steps <= 10**15, "base or steps out of range")
+    require(base >= 2 and steps >= 1 and base * steps <= 10**15, "base or steps out of range")
     require(np.all(x % base == 0), "a value is no multiple of the base")
     low, high = rounding_range(data)
     require(np.all((x >= low * base) & (x <= high * base)), "a value is too far from the truth")
@@ -794,7 +804,10 @@ def rounding_range(data):
     a, base, steps = multiples(data["values"], 0), int(data["base"]), int(data["steps"])
     most = steps * base - 1
     low, high = -((most - a) // base), (a + most) // base
-    low, high = np.where(a >= 0, np.maximum(low, 0), low), np.where(a < 0, np.minimum(high, 0), high)
+    low, high = (
+        np.where(a >= 0, np.maximum(low, 0), low),
+        np.where(a < 0, np.minimum(high, 0), high),
+    )
     kept = (data["status"] == "z") | ((a % base == 0) & (steps == 1))
     require(np.all(a[data["status"] == "z"] % base == 0), "a frozen cell cannot be rounded")
     return np.where(kept, a // base, low), np.where(kept, a // base, high)
@@ -840,7 +853,9 @@ def check_loss(data, relations):
         loss = {"L1": np.sum(weights * np.abs(z)), "L2": np.sum(weights * z**2),
                 "Linf": np.max(weights * np.abs(z), initial=0)}[measure]  # fmt: skip
     claimed = float(data["loss"])
-    require(abs(loss - claimed) <= REAL_SHARE * loss, f"the loss is {loss:.12g}, not {claimed:.12g}")
+    require(
+        abs(loss - claimed) <= REAL_SHARE * loss, f"the loss is {loss:.12g}, not {claimed:.12g}"
+    )
     return [(True, f"loss {claimed:.9g} ({measure}), with the weights that the certificate holds")]
 
 
@@ -888,7 +903,7 @@ def tree_bounds(data, prices):
     lower, proof = data["node_is_lower"], data["node_proof"]
     work = len(parent) * (STEPS_EACH + 10.0 * len(data["values"])) + 10.0 * len(data["proof_data"])
     bounds = []
-    for tree, (first, last) in enumerate(zip(starts, starts[1:], strict=False)):
+    for tree, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
         require(first < last and parent[first] == cell[first] == -1 and limit[first] == 0
                 and not lower[first], "a tree without a root")  # fmt: skip
         children, depth = defaultdict(list), {int(first): 0}
@@ -926,9 +941,9 @@ def settled(value, error):
 
 
 class AdjustmentPrices:
-    """Weak duality for adjustments: sum w |z| >= sum of the least of what each cell adds.
+    """Weak duality for adjustments: the least that each cell must add, one by one.
 
-    For all multipliers of relations and statistics (any sign) and of the rows below (>= 0)::
+    For multipliers of relations and statistics (any sign) and of the rows below (>= 0)::
 
         sum w |z| >= sum_g min over what z_g may be of (W_g |z_g| - r_g z_g + e_g (|z_g| - level_g))
 
@@ -940,64 +955,64 @@ class AdjustmentPrices:
 
     def __init__(self, data, relations):
         self.data, self.n, self.m = data, len(data["values"]), relations.count
-        self.measure = str(data["measure"])
-        self.up, self.down, level, safe = rooms(data)
-        # No table of less loss moves a cell farther; where a cell costs nothing this says nothing.
-        weights, loss = data["weights"], float(data["loss"]) * (1 + 1e-8)
-        self.scale = unit_of(data) ** (2 if self.measure == "L2" else 1)
-        loss = float(loss / self.scale)
+        self.measure, unit = str(data["measure"]), unit_of(data)
+        self.scale = unit ** (2 if self.measure == "L2" else 1)
+        up, down, level, safe = rooms(data)
+        movable = (up > 0) | (down > 0) | (data["status"] == "u")
+        # No table of less loss moves a cell farther. Where a cell costs nothing this says nothing.
+        weights, loss = data["weights"], float(data["loss"] / self.scale) * (1 + 1e-8)
         far = np.where(weights > 0, loss / weights, np.inf)
         far = np.sqrt(far) if self.measure == "L2" else far
-        movable = (self.up > 0) | (self.down > 0) | (data["status"] == "u")
-        distant = 10 * np.max(np.abs(data["values"]), initial=0) / float(unit_of(data))
-        distant += 100 * float(np.sum(level))
-        self.cut = bool(np.any(np.isinf(far) & (np.maximum(self.up, self.down) > distant)))
+        distant = float(10 * np.max(np.abs(data["values"]), initial=0) / unit + 100 * np.sum(level))
+        self.is_cut = bool(np.any(np.isinf(far) & (np.maximum(up, down) > distant)))
         far = np.minimum(far, distant)
-        self.up = np.minimum(self.up, np.maximum(far, level[0]))
-        self.down = np.minimum(self.down, np.maximum(far, level[1]))
-        self.group(relations, movable, level, safe)
-        self.rounding = EPSILON
-        whole = np.all(relations.given == np.rint(relations.given))
-        self.blur = 0.0 if whole and not len(data.get("statistic_data", [])) else 2.0**-44
+        self.root, self.sign = coupled(relations, movable, self.n)
+        room = (
+            np.minimum(up, np.maximum(far, level[0])),
+            np.minimum(down, np.maximum(far, level[1])),
+        )
+        self.group(room, level, safe)
+        self.lay_rows(relations)
+        whole = np.all(relations.given == np.rint(relations.given)) and "statistic_data" not in data
+        self.blur = 0.0 if whole else 2.0**-44  # of a coefficient that is a sum of real ones
         self.deltas = {}
 
-    def group(self, relations, movable, level, safe):
-        """Put cells that can only move together into groups, named by one of their cells."""
-        data, n = self.data, self.n
-        self.root, self.sign = coupled(relations, movable, n)
+    def group(self, rooms_of, level, safe):
+        """Find room, levels and open directions of groups, which go by the number of a cell."""
+        n, sensitive = self.n, self.data["status"] == "u"
         live = np.flatnonzero(self.root >= 0)
         root, same = self.root[live], self.sign[live] > 0
-        sides = []
+        self.room, self.need, self.open = [], [], []
         for one, other in ((0, 1), (1, 0)):
-            room = np.full(n, np.inf)
-            rooms_of = np.where(same, (self.up, self.down)[one][live], (self.up, self.down)[other][live])
-            np.minimum.at(room, root, rooms_of)
-            need, open_ = np.zeros(n), np.ones(n, dtype=bool)
-            np.maximum.at(need, root, np.where(same, level[one][live], level[other][live]))
-            np.logical_and.at(open_, root, np.where(same, safe[one][live], safe[other][live]))
-            sides.append((room, need, open_ & (room >= need)))
-        self.room, self.need, self.open = zip(*sides, strict=True)
-        sensitive = np.zeros(n, dtype=bool)
-        sensitive[self.root[(self.root >= 0) & (data["status"] == "u")]] = True
-        self.sensitive = sensitive
-        stuck = (data["status"] == "u") & (self.root < 0)
-        require(not np.any(stuck), "a sensitive cell that cannot move")
-        self.groups = np.unique(root)
-        self.weight = np.zeros(n, dtype=LONG)
-        directions = data["direction"]
-        require(np.all((directions == 0) | (data["status"] == "u")), "a direction of a safe cell")
-        for cell in np.flatnonzero(directions):
-            self.close(int(cell), directions[cell] > 0, self.open)
-        # Relations between groups, then statistics.
-        starts, cells, terms = relations.starts, relations.cells, relations.given
+            room, need, is_open = np.full(n, np.inf), np.zeros(n), np.ones(n, dtype=bool)
+            own = [np.where(same, parts[one][live], parts[other][live])
+                   for parts in (rooms_of, level, safe)]  # fmt: skip
+            np.minimum.at(room, root, own[0])
+            np.maximum.at(need, root, own[1])
+            np.logical_and.at(is_open, root, own[2])
+            self.room.append(room)
+            self.need.append(need)
+            self.open.append(is_open & (room >= need))
+        require(np.all(self.root[sensitive] >= 0), "a sensitive cell that cannot move")
+        self.groups, self.sensitive = np.unique(root), np.zeros(n, dtype=bool)
+        self.sensitive[self.root[sensitive]] = True
+        for cell in np.flatnonzero(self.data["direction"]):
+            self.close(int(cell), self.data["direction"][cell] > 0, self.open)
+
+    def lay_rows(self, relations):
+        """Store relations between groups, then statistics, by row and by group."""
+        data, starts = self.data, relations.starts
+        cells, terms, statistics = relations.cells, relations.given, 0
         if "statistic_data" in data:
-            kept = np.append(data["statistic_starts"][1:], 0)
-            starts = np.concatenate([starts, starts[-1] + kept[:-1]])
+            starts = np.concatenate([starts, starts[-1] + data["statistic_starts"][1:]])
             cells = np.concatenate([cells, data["statistic_cells"]])
             terms = np.concatenate([terms, data["statistic_data"]])
-        self.row, self.member, self.term = merged(starts, cells, terms, self.root, self.sign)
+            statistics = len(data["statistic_kind"])
+        self.rows = (self.m, statistics, self.m, self.m, 0)
+        self.row, self.member, term = merged(starts, cells, terms, self.root, self.sign)
+        self.term, self.size = term.astype(LONG), np.abs(term).astype(LONG)
         self.order = np.argsort(self.member, kind="stable")
-        counts = np.bincount(self.member, minlength=n)
+        counts = np.bincount(self.member, minlength=self.n)
         self.columns = np.concatenate([[0], np.cumsum(counts)])
 
     def close(self, cell, is_up, sides):
@@ -1009,90 +1024,98 @@ class AdjustmentPrices:
         """Return what the bound rests on."""
         fixed = int(np.sum(self.data["direction"] != 0))
         whole = int(self.data["decimals"]) != NO_DECIMALS
-        return [(fixed, f"the bound is for the given directions of {fixed} cells"),
-                (whole, "the bound is for levels rounded up, and room rounded down, to last digits"),
-                (self.cut, "the bound is for cells of weight 0 that move no farther than is sane")]  # fmt: skip
+        return [
+            (fixed, f"the bound is for the given directions of {fixed} cells"),
+            (whole, "the bound is for levels rounded up, and room rounded down, to last digits"),
+            (self.is_cut, "the bound is for cells without cost that move less than ten times the"),
+            (self.is_cut, "largest value and a hundred times all levels"),
+        ]
 
     def by_group(self, terms):
-        """Return the sum of terms, one for each entry of a relation, over each group."""
+        """Return the sum of terms, one for each entry of a row, over each group."""
         return row_sums(self.columns, terms[self.order])
 
     def delta(self, r):
-        """Return what levels leave at least to be made up for in a relation, whatever directions."""
+        """Return what levels leave at least to be made up for in a relation."""
         if r not in self.deltas:
-            own = np.flatnonzero((self.row == r) & self.sensitive[self.member])
+            own = np.arange(*np.searchsorted(self.row, [r, r + 1]))
+            own = own[self.sensitive[self.member[own]]]
             require(len(own) <= 14, "too many sensitive cells in a discrepancy row")
             sums, size = np.zeros(1, dtype=LONG), 0.0
             for at in own:
-                g, c = self.member[at], LONG(self.term[at])
-                ends = [sign * c * side[g] for sign, side, open_ in
-                        zip((1, -1), self.need, self.open, strict=True) if open_[g]]  # fmt: skip
+                g, c = self.member[at], self.term[at]
+                ends = [sign * c * need[g] for sign, need, is_open in
+                        zip((1, -1), self.need, self.open, strict=True) if is_open[g]]  # fmt: skip
                 size += float(abs(c) * max(self.need[0][g], self.need[1][g]))
                 sums = (sums[:, None] + np.array(ends, dtype=LONG)[None, :]).reshape(-1)
-            least = float(np.min(np.abs(sums), initial=np.inf)) if len(sums) else 0.0
+            least = float(np.min(np.abs(sums))) if len(sums) else 0.0
             self.deltas[r] = max(least - (32 * EPSILON + self.blur) * size, 0.0)
         return self.deltas[r]
+
+    def by_kind(self, entries):
+        """Return rows, cells and multipliers of each kind, and check that there are such."""
+        kind, row, cell, number = entries
+        require(np.all((kind >= 0) & (kind < 5)), "an unknown kind of multiplier")
+        require(np.all(number[kind >= 2] > 0), "a multiplier below 0")
+        require(np.all((cell >= 0) == (kind >= 3)), "a multiplier of no cell")
+        fits = (row >= 0) == (kind < 4)
+        require(np.all(fits & (row < np.array(self.rows)[kind])), "a multiplier of no row")
+        simple = self.measure != "L2" or not np.any(kind >= 2)
+        require(simple, "sums of squares have multipliers of relations and statistics only")
+        return [(row[kind == k], cell[kind == k], number[kind == k].astype(LONG)) for k in range(5)]
 
     def price(self, tree, entries, box):
         """Return a lower bound for all adjustments with directions in the box; inf if none is."""
         sides = [side.copy() for side in self.open]
         for cell, (low, high) in box.items():
-            if low >= 1:
-                self.close(cell, True, sides)
-            if high <= 0:
-                self.close(cell, False, sides)
             if low > 1 or high < 0 or low > high:
                 return np.inf
-        kind, row, cell, number = entries
-        number = number.astype(LONG)
-        rows = self.m + len(self.data.get("statistic_kind", []))
-        used = [kind == each for each in range(5)]
-        require(np.all((kind >= 0) & (kind < 5)), "an unknown kind of multiplier")
-        require(np.all((row >= 0) != used[4]), "a multiplier of no row")
-        require(np.all((cell >= 0) == (used[3] | used[4])), "a multiplier of no cell")
-        require(np.all(row[used[1]] < rows - self.m), "a multiplier of no statistic")
-        require(np.all(row[~used[1]] < self.m), "a multiplier of no relation")
-        require(np.all(number[kind >= 2] > 0), "a multiplier below 0")
-        any_sign, discrepancy, balance = np.zeros(rows, LONG), np.zeros(rows, LONG), np.zeros(rows, LONG)
-        any_sign[row[used[0]]] = number[used[0]]
-        any_sign[self.m + row[used[1]]] = number[used[1]]
-        constant, size = LONG(0), LONG(0)
-        for at, multiplier in zip(row[used[1]], number[used[1]], strict=True):
-            require(self.data["statistic_kind"][at] != "variance", "a variance is no row")
-            sides_of = self.data["statistic_target"][at], self.data["statistic_slack"][at]
-            constant += multiplier * sides_of[0] - abs(multiplier) * sides_of[1]
-            size += abs(multiplier) * (abs(sides_of[0]) + sides_of[1])
-        discrepancy[row[used[2]]] = number[used[2]]
-        for at, multiplier in zip(row[used[2]], number[used[2]], strict=True):
-            constant += multiplier * self.delta(int(at))
-            size += multiplier * self.delta(int(at))
-        np.add.at(balance, row[used[3]], number[used[3]])
-        own = np.zeros(len(self.row), LONG)
-        keys = self.row * self.n + self.member
-        wanted = row[used[3]] * self.n + self.root[cell[used[3]]]
-        place = np.searchsorted(keys, wanted)
-        require(np.all(np.append(keys, -1)[place] == wanted), "a balance row of another relation")
-        np.add.at(own, place, number[used[3]])
-        term, absolute = self.term.astype(LONG), np.abs(self.term).astype(LONG)
-        r = self.by_group(term * any_sign[self.row])
-        extra = self.by_group(absolute * (2 * own - balance[self.row]))
-        above = -self.by_group(absolute * discrepancy[self.row])
-        sizes = self.by_group(absolute * (np.abs(any_sign) + 2 * own + balance + discrepancy
-                                          if False else np.abs(any_sign)[self.row] + 2 * own
-                                          + (balance + discrepancy)[self.row]))  # fmt: skip
-        weight = self.weights(tree, cell[used[4]], number[used[4]])
-        if self.measure == "L2":
-            require(not np.any(kind >= 2), "sums of squares have multipliers of rows only")
+            if low == 1 or high == 0:
+                self.close(cell, low == 1, sides)
+        relation, statistic, discrepancy, balance, share = self.by_kind(entries)
+        signed, lacking, moved = (np.zeros(self.m + self.rows[1], dtype=LONG) for _ in range(3))
+        signed[relation[0]] = relation[2]
+        signed[self.m + statistic[0]] = statistic[2]
+        lacking[discrepancy[0]] = discrepancy[2]
+        np.add.at(moved, balance[0], balance[2])
+        constant, size = self.constant(statistic, discrepancy)
+        own = self.own_entries(balance)
+        r = self.by_group(self.term * signed[self.row])
+        extra = self.by_group(self.size * (2 * own - moved[self.row]))
+        above = -self.by_group(self.size * lacking[self.row])
+        used = np.abs(signed) + moved + lacking
+        sizes = self.by_group(self.size * (used[self.row] + 2 * own))
+        weight = self.weights(tree, share)
+        slack = (len(entries[0]) + 8) * EPSILON * size
         value, error = self.least(weight, extra, r, above, sizes, sides)
         empty, doubt = self.least(0 * weight, extra, r, above, sizes, sides)
-        slack = (len(kind) + 8) * EPSILON * size
         if empty + constant - doubt - slack > 0:
             return np.inf
         return settled(value + constant, error + slack)
 
-    def weights(self, tree, cells, shares):
+    def constant(self, statistic, discrepancy):
+        """Return what the sides of rows prove, and the sum of its absolute terms."""
+        sides = [(number, self.delta(int(r)), 0.0)
+                 for r, number in zip(discrepancy[0], discrepancy[2], strict=True)]  # fmt: skip
+        for at, number in zip(statistic[0], statistic[2], strict=True):
+            require(self.data["statistic_kind"][at] != "variance", "a variance is no row")
+            target, slack = self.data["statistic_target"][at], self.data["statistic_slack"][at]
+            sides.append((number, target, slack))
+        total = sum((number * side - abs(number) * slack for number, side, slack in sides), LONG(0))
+        return total, sum((abs(number) * (abs(side) + slack) for number, side, slack in sides), 0.0)
+
+    def own_entries(self, balance):
+        """Return for each entry of a relation the balance multipliers of its own group."""
+        own, keys = np.zeros(len(self.row), LONG), self.row * self.n + self.member
+        wanted = balance[0] * self.n + self.root[balance[1]]
+        place = np.searchsorted(keys, wanted)
+        require(np.all(np.append(keys, -1)[place] == wanted), "a balance row of another relation")
+        np.add.at(own, place, balance[2])
+        return own
+
+    def weights(self, tree, share):
         """Return the cost of moving each group, for the cells of one part of the table."""
-        weight = np.zeros(self.n, dtype=LONG)
+        weight, (_, cells, shares) = np.zeros(self.n, dtype=LONG), share
         priced = np.flatnonzero((self.data["part"] == tree) & (self.root >= 0))
         own = self.data["weights"][priced].astype(LONG)
         if self.measure != "Linf":
@@ -1100,33 +1123,30 @@ class AdjustmentPrices:
             np.add.at(weight, self.root[priced], own)
             return weight
         require(np.sum(shares) <= 1 + len(shares) * EPSILON, "shares of more than 1 in all")
+        require(np.all(self.root[cells] >= 0), "a share of a cell that cannot move")
         np.maximum.at(weight, self.root[priced], own)
-        share = np.zeros(self.n, dtype=LONG)
-        np.add.at(share, self.root[cells], shares / (1 + 4 * len(shares) * EPSILON))
-        return weight * share
+        part = np.zeros(self.n, dtype=LONG)
+        np.add.at(part, self.root[cells], shares / (1 + 4 * len(shares) * EPSILON))
+        return weight * part
 
     def least(self, weight, extra, r, above, sizes, sides):
         """Return the least sum over all groups, and what rounding may have added to it."""
-        best = np.full(self.n, np.inf, dtype=LONG)
-        at = np.zeros(self.n)
-        for sign, room, need, open_ in zip((1, -1), self.room, self.need, sides, strict=True):
+        best, reached = np.full(self.n, np.inf, dtype=LONG), np.zeros(self.n)
+        for sign, room, need, is_open in zip((1, -1), self.room, self.need, sides, strict=True):
             near, most = need.astype(LONG), np.maximum(room, need).astype(LONG)
             if self.measure == "L2":
-                top = np.where(weight > 0, sign * r / (2 * np.where(weight > 0, weight, 1)), 0)
+                top = sign * r / (2 * np.where(weight > 0, weight, 1))
                 middle = np.clip(np.where(weight > 0, top, near), near, most)
                 ends = [weight * d * d - sign * r * d for d in (near, middle, most)]
             else:
                 ends = [(weight + extra - sign * r) * d + above * (d - near) for d in (near, most)]
-            best = np.where(open_, np.minimum(best, np.min(ends, axis=0)), best)
-            at = np.where(open_, np.maximum(at, most.astype(float)), at)
-        best, at = best[self.groups], at[self.groups]
+            best = np.where(is_open, np.minimum(best, np.min(ends, axis=0)), best)
+            reached = np.where(is_open, np.maximum(reached, room), reached)
+        best, reached, own = (part[self.groups] for part in (best, reached, sizes))
         counts = np.diff(self.columns)[self.groups] + 16
-        size = (weight * (at.max(initial=0) if False else 1))[self.groups]
-        if self.measure == "L2":
-            size = size * at
-        blur = EPSILON * counts * (sizes[self.groups] + size) + self.blur * sizes[self.groups]
-        total = np.sum(best)
-        return total, np.sum(blur * at) + len(best) * EPSILON * np.sum(np.abs(best))
+        cost = weight[self.groups] * (reached if self.measure == "L2" else 1)
+        blur = EPSILON * counts * (own + cost) + self.blur * own
+        return np.sum(best), np.sum(blur * reached) + len(best) * EPSILON * np.sum(np.abs(best))
 
 
 def rooms(data):
@@ -1159,7 +1179,9 @@ def rooms(data):
 def rounded_down(numbers):
     """Round down, but what is whole up to its last places to that number."""
     whole = np.rint(numbers)
-    near = np.isinf(numbers) | (np.abs(whole - numbers) <= LAST_PLACES * np.spacing(np.abs(numbers)))
+    near = np.isinf(numbers) | (
+        np.abs(whole - numbers) <= LAST_PLACES * np.spacing(np.abs(numbers))
+    )
     return np.where(near, whole, np.floor(numbers))
 
 
@@ -1221,7 +1243,7 @@ def coupled(relations, movable, n):
 
 
 class RoundingPrices:
-    """Weak duality for controlled rounding: the best multiple of each cell, at given multipliers."""
+    """Weak duality for controlled rounding: the best multiple of the base for each cell."""
 
     def __init__(self, data, relations):
         self.data, self.relations = data, relations
@@ -1229,57 +1251,72 @@ class RoundingPrices:
         self.low, self.high = rounding_range(data)
 
     def price(self, tree, entries, box):
+        """Return a lower bound for all rounded tables in the box; inf if there is none."""
         data, relations, base = self.data, self.relations, int(self.data["base"])
-        kind, row, cell, number = entries
-        good = np.all((kind == 0) & (row >= 0) & (row < relations.count) & (cell == -1))
-        require(good, "a multiplier of no relation")
+        multiplier = multipliers_of_rows(entries, relations.count)
         low, high = self.low.copy(), self.high.copy()
         for at, (least, most) in box.items():
             low[at], high[at] = max(low[at], least), min(high[at], most)
         if np.any(low > high):
             return np.inf
-        multiplier = np.zeros(relations.count, dtype=LONG)
-        multiplier[row] = number
-        order = np.argsort(relations.cells, kind="stable")
+        order, starts = np.argsort(relations.cells, kind="stable"), relations.column_starts
         terms = (relations.given * multiplier[relations.row])[order]
-        r, sizes = row_sums(relations.column_starts, terms), row_sums(relations.column_starts, np.abs(terms))
+        r, sizes = row_sums(starts, terms), row_sums(starts, np.abs(terms))
         side = multiplier * data["right_hand_side"]
         error = (len(side) + 4) * EPSILON * np.sum(np.abs(side))
-        counts, found = np.diff(relations.column_starts) + 16, []
         blur = 0.0 if np.all(relations.given == np.rint(relations.given)) else 2.0**-44
+        far = np.maximum(np.abs(low), np.abs(high)) * base + np.abs(self.a)
+        found = []
         for weight in (data["weights"].astype(LONG), np.zeros(len(low), dtype=LONG)):
             best = np.full(len(low), np.inf, dtype=LONG)
             for steps in (low, high, self.a // base, -(-self.a // base)):
                 x = np.clip(steps, low, high) * base
                 best = np.minimum(best, weight * np.abs(x - self.a) - r * x)
-            far = np.maximum(np.abs(low), np.abs(high)) * base
-            doubt = np.sum((EPSILON * counts * (sizes + weight) + blur * sizes) * (far + np.abs(self.a)))
+            doubt = (EPSILON * (np.diff(starts) + 16) * (sizes + weight) + blur * sizes) * far
+            doubt = np.sum(doubt) + len(low) * EPSILON * np.sum(np.abs(best))
             found.append((np.sum(best) + np.sum(side), doubt + error))
-        if found[1][0] - found[1][1] > 0:
-            return np.inf
-        return settled(*found[0])
+        return np.inf if found[1][0] > found[1][1] else settled(*found[0])
+
+
+def multipliers_of_rows(entries, count):
+    """Return one multiplier for each row, of entries that name nothing else."""
+    kind, row, cell, number = entries
+    require(np.all((kind == 0) & (row >= 0) & (row < count) & (cell == -1)), "an unknown row")
+    multiplier = np.zeros(count, dtype=LONG)
+    multiplier[row] = number
+    return multiplier
 
 
 def combined(data, relations, side, number):
-    """Return A^T gamma of one cut: cells, sums, their rounding errors, and the exact terms."""
+    """Return A^T gamma of one cut: cells, sums, and their errors; what is 0 is exactly 0."""
     own = slice(*data[f"{side}_starts"][number : number + 2])
     rows, gamma = data[f"{side}_relations"][own], data[f"{side}_data"][own]
     at = positions(relations.starts, rows)
     cells, given = relations.cells[at], relations.given[at]
-    gamma = np.repeat(gamma, np.diff(relations.starts)[rows])
     order = np.argsort(cells, kind="stable")
-    cells, given, gamma = cells[order], given[order], gamma[order]
-    first = np.append(np.flatnonzero(np.append(True, np.diff(cells) != 0)[: len(cells)]), len(cells))
+    gamma = np.repeat(gamma, np.diff(relations.starts)[rows])[order]
+    cells, given = cells[order], given[order]
+    new = np.append(True, np.diff(cells) != 0)[: len(cells)]
+    first = np.append(np.flatnonzero(new), len(cells))
     terms = given.astype(LONG) * gamma
-    blur = (EPSILON if np.all(given == np.rint(given)) else 2.0**-50) * (np.diff(first) + 2)
-    return cells[first[:-1]], row_sums(first, terms), blur * row_sums(first, np.abs(terms)), (cells, given, gamma)
+    total, size = row_sums(first, terms), row_sums(first, np.abs(terms))
+    if not np.all(given == np.rint(given)):  # what real coefficients sum to is never certainly 0
+        return cells[new], total, 2.0**-50 * (np.diff(first) + 2) * size
+    blur = EPSILON * (np.diff(first) + 2) * size
+    doubtful = np.repeat(np.abs(total) <= blur, np.diff(first))
+    exact, unit = long_sums(cells[doubtful], given[doubtful], gamma[doubtful])
+    for place, cell in enumerate(cells[new].tolist()):
+        if cell in exact:
+            total[place] = float(exact[cell] * unit)
+            blur[place] = abs(total[place]) * 1e-15
+    return cells[new], total, blur
 
 
 class Cuts:
     """Rows that all protected releases satisfy: capacities of single cells, and bridges.
 
-    For a sensitive cell p and any gamma put r = e_p - A^T gamma: every table x that an intruder must
-    consider has x_p - a_p = r.(x - a), at most the sum of max(r_i (ub_i - a_i), r_i (lb_i - a_i))
+    For a sensitive cell p and any gamma put r = e_p - A^T gamma. Every table x that an intruder
+    must consider has x_p - a_p = r.(x - a), at most the sum of max(r_i (ub_i - a_i), r_i (lb_i - a_i))
     over what is hidden. To protect p this must reach its level.
     """
 
@@ -1294,26 +1331,34 @@ class Cuts:
         self.place, self.need = place, (upper, lower, width)
 
     def sides(self, number):
-        """Return cells and what a unit of room of each, above and below, counts at most."""
+        """Return the level of a cut, its cells, and the most that room above and below counts."""
         kind, p = int(self.data["cut_kind"][number]), int(self.data["cut_cell"][number])
         require(kind < 3 and self.place[p] >= 0, "a cut for a cell that is not sensitive")
         above, below = defaultdict(float), defaultdict(float)
         for sign, side, wanted in ((1, "up", kind in (0, 2)), (-1, "down", kind in (1, 2))):
-            own = slice(*self.data[f"{side}_starts"][number : number + 2])
-            require(wanted or own.start == own.stop, "multipliers that a cut does not use")
+            own = self.data[f"{side}_starts"][number : number + 2]
+            require(wanted or own[0] == own[1], "multipliers that a cut does not use")
             if wanted:
-                cells, sums, blur, _ = combined(self.data, self.relations, side, number)
-                reduced = dict(zip(cells.tolist(), zip((-sums).tolist(), blur.tolist(), strict=True), strict=True))
-                own_term, error = reduced.get(p, (0.0, 0.0))
-                reduced[p] = (own_term + sign, error + 4e-16 * (abs(own_term) + 1))
+                cells, sums, blur = combined(self.data, self.relations, side, number)
+                reduced = {p: (LONG(sign), 0.0)}
+                for cell, total, error in zip(cells.tolist(), sums, blur, strict=True):
+                    r = (sign if cell == p else 0) - total
+                    reduced[cell] = r, error + (abs(r) * 1e-15 if cell == p else 0.0)
                 for cell, (r, error) in reduced.items():
-                    error += 4e-16 * abs(r)
-                    above[cell] += max(r + error, 0.0)
-                    below[cell] += max(error - r, 0.0)
+                    above[cell] += float(max(r + error, 0.0)) * (1 + 1e-15)
+                    below[cell] += float(max(error - r, 0.0)) * (1 + 1e-15)
         level = float(self.need[kind][self.place[p]]) * NEED_SHARE
         cells = np.array(sorted(above), dtype=np.int64)
         cells = cells[~self.frozen[cells]]
-        return level, cells, *(np.array([side[cell] for cell in cells.tolist()]) for side in (above, below))
+        ends = (np.array([side[cell] for cell in cells.tolist()]) for side in (above, below))
+        return level, cells, *ends
+
+    def capacity(self, number):
+        """Return the level of a cut, its cells, and the most that hiding each of them counts."""
+        level, cells, above, below = self.sides(number)
+        high = np.where(above > 0, above * self.high[cells], 0.0)
+        low = np.where(below > 0, below * self.low[cells], 0.0)
+        return level, cells, (high + low) * (1 + 2.0**-48)
 
 
 def bound_of_patterns(data, relations):
@@ -1343,13 +1388,7 @@ class PatternPrices:
             if kind == 3:
                 own, values = self.bridge(cuts, number, fixed, mobile)
             else:
-                level, own, above, below = cuts.sides(number)
-                room = np.where(above > 0, above * cuts.high[own], 0.0)
-                room = np.maximum(room, np.where(below > 0, below * cuts.low[own], 0.0))
-                if data["cut_kind"][number] == 2:
-                    room = np.where(above > 0, above * cuts.high[own], 0.0)
-                    room = room + np.where(below > 0, below * cuts.low[own], 0.0)
-                room = room * (1 + 2.0**-48)
+                level, own, room = cuts.capacity(number)
                 left = level - np.sum(room[fixed[own]])
                 own, room = own[self.free[own]], room[self.free[own]]
                 self.side[number] = float(left > 0)
@@ -1366,77 +1405,65 @@ class PatternPrices:
         self.columns = np.concatenate([[0], np.cumsum(np.bincount(cells, minlength=n))])
 
     def bridge(self, cuts, number, fixed, mobile):
-        """A hidden cell that no other hidden cell makes up for could be published instead."""
-        data, k = self.data, int(self.data["cut_cell"][number])
-        nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        require(data["down_starts"][number] == data["down_starts"][number + 1], "a bridge has one list")
-        cells, _, _, (each, given, gamma) = combined(data, cuts.relations, "up", number)
-        exact, _ = long_sums(each, given, gamma)
-        if np.all(given == np.rint(given)):
-            cells = np.array([cell for cell in cells.tolist() if exact[cell] != 0], dtype=np.int64)
-            itself = k in cells
-        else:  # which of them are 0 is not certain: all count
-            itself = k in cells and np.sum(each == k) == 1
-        others = cells[(cells != k) & mobile[cells]]
+        """Lay a bridge: a hidden cell that no other one makes up for could be published instead."""
+        k, ends = int(self.data["cut_cell"][number]), self.data["down_starts"][number : number + 2]
+        require(ends[0] == ends[1], "a bridge has one list of multipliers")
+        cells, sums, blur = combined(self.data, cuts.relations, "up", number)
+        itself = bool(np.any((cells == k) & (np.abs(sums) > blur)))
+        others = cells[(cells != k) & mobile[cells] & ((sums != 0) | (blur > 0))]
         if not itself or not self.free[k] or np.any(fixed[others]):
-            return nothing
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
         return np.append(others, k), np.append(np.ones(len(others)), -1.0)
 
     def price(self, tree, entries, box):
-        kind, row, cell, number = entries
-        good = np.all((kind == 0) & (row >= 0) & (row < len(self.side)) & (cell == -1))
-        require(good and np.all(number > 0), "a multiplier of no cut")
+        """Return a lower bound for the free cells of all patterns in the box; inf if none is."""
+        multiplier = multipliers_of_rows(entries, len(self.side))
+        require(np.all(multiplier >= 0), "a multiplier below 0")
         low, high = np.zeros(len(self.free)), self.free.astype(float)
         for at, (least, most) in box.items():
             require(self.free[at], "a split at a cell that is no choice")
             low[at], high[at] = max(low[at], least), min(high[at], most)
         if np.any(low > high):
             return np.inf
-        multiplier = np.zeros(len(self.side), dtype=LONG)
-        multiplier[row] = number
-        terms = self.terms * multiplier[self.rows]
+        terms, found = self.terms * multiplier[self.rows], []
         priced, sizes = row_sums(self.columns, terms), row_sums(self.columns, np.abs(terms))
-        constant = np.sum(multiplier * self.side)
-        counts, found = np.diff(self.columns) + 16, []
+        constant, counts = np.sum(multiplier * self.side), np.diff(self.columns) + 16
         for weight in (np.where(self.free, self.data["weights"], 0.0), np.zeros(len(low))):
             reduced = weight - priced
             best = np.where(reduced > 0, reduced * low, reduced * high)
-            error = EPSILON * (np.sum(counts * (sizes + weight)) + (len(row) + 4) * constant)
-            found.append((np.sum(best) + constant, error + len(low) * EPSILON * np.sum(np.abs(best))))
-        if found[1][0] - found[1][1] > 0:
-            return np.inf
-        return settled(*found[0])
+            error = np.sum(counts * (sizes + weight)) + (len(counts) + len(multiplier)) * constant
+            found.append((np.sum(best) + constant, EPSILON * (error + len(low) * np.sum(sizes))))
+        return np.inf if found[1][0] > found[1][1] else settled(*found[0])
 
 
 def bound_of_widths(data, relations):
-    """Return what multipliers of cuts prove of the widths of intervals: weak duality at one leaf."""
+    """Return what multipliers of cuts prove of the widths of intervals, at one leaf."""
     cuts, loss = Cuts(data, relations), float(data["loss"]) * (1 + 1e-8)
-    require(len(data["node_proof"]) == 1 and len(data["tree_starts"]) == 2, "widths have one leaf")
-    require(data["node_parent"][0] == data["node_cell"][0] == -1, "widths have one leaf")
-    cost = np.where(data["status"] == "m", 0.0, data["weights"])
-    cost = np.where(cuts.frozen, 0.0, cost)
-    with np.errstate(divide="ignore"):
-        reach = np.where(cost > 0, loss / cost, np.inf)
-    rooms_of = [np.where(cuts.frozen, 0.0, np.minimum(side, reach)) for side in (cuts.high, cuts.low)]
-    kind, row, cell, number = (data[f"proof_{name}"] for name in ("kind", "row", "cell", "data"))
-    good = np.all((kind == 0) & (row >= 0) & (row < len(data["cut_kind"])) & (cell == -1))
-    require(good and np.all(number > 0), "a multiplier of no cut")
-    reduced = [cost.astype(LONG), cost.astype(LONG)]
-    sizes, constant = [cost.copy(), cost.copy()], LONG(0)
-    for at, multiplier in zip(row.tolist(), number.tolist(), strict=True):
-        level, own, *sides = cuts.sides(at)
-        useless = any(np.any(np.isinf(room[own][side > 0])) for room, side in zip(rooms_of, sides, strict=True))
-        if useless:  # a cell that costs nothing has room without end
-            continue
-        constant += LONG(multiplier) * level
-        for priced, size, side in zip(reduced, sizes, sides, strict=True):
-            priced[own] -= LONG(multiplier) * side
-            size[own] += multiplier * side
-    total = constant - (len(row) + 4) * EPSILON * constant
-    for priced, size, room in zip(reduced, sizes, rooms_of, strict=True):
-        finite = np.where(np.isinf(room), 0.0, room)
-        total += np.sum(np.minimum(priced, 0) * finite) - (len(row) + 16) * EPSILON * np.sum(size * finite)
-        total -= len(room) * EPSILON * np.sum(size * finite)
+    single = len(data["node_proof"]) == 1 and data["node_parent"][0] == data["node_cell"][0] == -1
+    require(single, "widths have one leaf")
+    cost = np.where((data["status"] == "m") | cuts.frozen, 0.0, data["weights"])
+    reach = np.where(cost > 0, loss / cost, np.inf)  # no intervals of less loss are wider
+    ends = [np.where(cuts.frozen, 0.0, np.minimum(side, reach)) for side in (cuts.high, cuts.low)]
+    entries = [data[f"proof_{name}"] for name in ("kind", "row", "cell", "data")]
+    multiplier = multipliers_of_rows(entries, len(data["cut_kind"]))
+    require(np.all(multiplier >= 0), "a multiplier below 0")
+    reduced = [cost.astype(LONG) for _ in ends]
+    sizes, constant = [cost.astype(LONG) for _ in ends], LONG(0)
+    for number in np.flatnonzero(multiplier).tolist():
+        level, own, *sides = cuts.sides(number)
+        endless = [
+            np.any(np.isinf(end[own][side > 0])) for end, side in zip(ends, sides, strict=True)
+        ]
+        if not any(endless):  # else cells that cost nothing can take all that is needed
+            constant += multiplier[number] * level
+            for priced, size, side in zip(reduced, sizes, sides, strict=True):
+                priced[own] -= multiplier[number] * side
+                size[own] += multiplier[number] * side
+    error = (len(multiplier) + len(cost) + 16) * EPSILON
+    total = constant * (1 - error)
+    for priced, size, end in zip(reduced, sizes, ends, strict=True):
+        finite = np.where(np.isinf(end), 0.0, end)
+        total += np.sum(np.minimum(priced, 0) * finite) - error * np.sum(size * finite)
     return float(total)
 
 
@@ -1477,8 +1504,9 @@ def check_protection(data, relations):
     if release == "suppression":
         return check_hidden(data, relations)
     if release == "intervals":
-        known = {"lower_bound": np.maximum(data["lower_bound"], data["published_lower"]),
-                 "upper_bound": np.minimum(data["upper_bound"], data["published_upper"])}  # fmt: skip
+        low = np.maximum(data["lower_bound"], data["published_lower"])
+        high = np.minimum(data["upper_bound"], data["published_upper"])
+        known = {"lower_bound": low, "upper_bound": high}
         notes = check_hidden(data | known, relations)
         return [*notes, (True, "the intruder uses all published intervals as bounds")]
     if release == "small counts":
@@ -1508,7 +1536,6 @@ def verify(data, problem=None):
         rough = check_additive(relations, data["values"], side, tolerance)
     for claim in data["claims"].tolist():
         notes = notes + CHECKS[claim](checked, relations)
-    left = [claim for claim in CLAIMS if claim not in data["claims"].tolist()]
     notes += [
         (rough, f"{rough} relations of the true table: to {ADDITIVE_SHARE:g} of their terms"),
         (tolerance, f"additivity of the true table: within {tolerance:g}, as was stated"),

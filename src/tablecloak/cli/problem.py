@@ -77,6 +77,10 @@ WeightsHelp = (
 Tolerance = Annotated[
     float, typer.Option("--tolerance", min=0.0, help="Accepted error of a relation, if rounded.")
 ]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(help="Write all proofs (.npz, secret); see `tablecloak verify`."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -232,6 +236,7 @@ def adjust(
     ] = 0,
     tolerance: Tolerance = 0.0,
     solver: SolverName = None,
+    certificate: Certificate = None,
 ) -> None:
     """Move sensitive cells to safe values and the rest as little as possible.
 
@@ -242,13 +247,16 @@ def adjust(
 
     Example: tablecloak adjust table.jj -o adjusted.csv --preserve regression --preserve mean:all
     """
+    from tablecloak.certificates.file import write_certificate
     from tablecloak.cta.adjust import adjust as run
     from tablecloak.cta.decimals import in_decimals, marks_changes
     from tablecloak.solve.solver import using_solver
+    from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem, write_frame
 
     del seed
     with errors_as_messages(), using_solver(solver), reporting() as reporter:
+        require_writable(output, certificate)
         problem = read_problem(file, tolerance=tolerance)
         adjusted = run(
             problem,
@@ -268,6 +276,8 @@ def adjust(
             frame = problem.table.keys.assign(value=adjusted.values)
         else:
             frame = adjusted.release().rename(columns={problem.table.name: "value"})
+        if certificate is not None:
+            write_certificate(adjusted, certificate)
         write_frame(frame, output, secret=marked)
     typer.echo(adjusted.summary())
     if marked:

@@ -234,7 +234,9 @@ class _Rows:
             (DISCREPANCY, model.discrepancy, -1, np.maximum(blocks[3], 0.0)),
         ]
         if not model.maximum:
-            return Multipliers.of([*parts, (BALANCE, self._balance_row, self._balance_cell, balance)])
+            return Multipliers.of(
+                [*parts, (BALANCE, self._balance_row, self._balance_cell, balance)]
+            )
         shares = np.maximum(-blocks[4], 0.0)
         # Shares that rounding left above 1 in all: bounds hold for any multiple of multipliers.
         total = float(shares.sum()) * (1 + 1e-15 * len(shares))

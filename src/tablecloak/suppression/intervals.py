@@ -47,11 +47,13 @@ from tablecloak.suppression.audit.attack import (
     with_finite_bounds,
     with_intervals,
 )
+from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.needs import asked_of, decimals_of, needs_of
+from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
+from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights.rule import WeightRule

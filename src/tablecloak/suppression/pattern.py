@@ -11,9 +11,9 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
+from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import BoundCertificate
-from tablecloak.suppression.witness import ProtectionCertificate, Verification
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_decimals, published_order
 

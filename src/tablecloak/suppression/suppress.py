@@ -20,6 +20,7 @@ from tablecloak.suppression.audit.attack import with_finite_bounds
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
 from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
+from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
@@ -34,7 +35,6 @@ from tablecloak.suppression.search.sequential import (
     protect_one_by_one,
 )
 from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import certificate_of
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 

@@ -7,34 +7,22 @@ UPL_p. Witnesses are secret: they are consistent with the truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
-from tablecloak.errors import VerificationError, listed
-from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_rows
-from tablecloak.suppression.knowledge import Knowledge
-from tablecloak.suppression.needs import Needs, asked_of, needs_of, own_precision
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.solve.exact import NullSpace, snapped
+from tablecloak.suppression.proof import REAL_SHARE, TRUTH, is_outside, least_asked
 from tablecloak.suppression.system import System, entries_of
-from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["ProtectionCertificate", "Verification", "WitnessPool", "certificate_of"]
+__all__ = ["WitnessPool"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-
-REAL_SHARE = 1e-9
-"""Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share
-of the least level among the sensitive cells that rest on it, and of each of its own terms there."""
-
-ROOM_SHARE = 1e-9
-"""Share of the distance to a bound by which a witness may pass it: shrunk by it, it keeps all."""
 
 NOISES = (1e-10, 1e-8, 1e-13)
 """Shares of the largest move below which moves count as what a solver leaves of 0, one after the
@@ -57,256 +45,6 @@ PULLS = 3
 
 LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
 """Shares by which a witness is shrunk at least, and beyond which it is given up."""
-
-TRUTH = -1
-"""Number of the witness that is the true table itself: it moves nothing."""
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What a check measured.
-
-    Parameters
-    ----------
-    checked : int
-        Number of sensitive cells.
-    relations : float
-        Largest violation of a relation by any witness; 0 if `exact`.
-    bounds : float
-        Largest violation of an external bound, at most the rounding error of that cell's value.
-    exact : bool
-        Whether every relation was checked exactly. Not so are those with coefficients that are no
-        decimal numbers; there the error is at most 1e-9 of the level that is proved.
-    """
-
-    checked: int
-    relations: float
-    bounds: float
-    exact: bool
-
-
-@dataclass(frozen=True, eq=False)
-class InsiderClaim:
-    """That a pattern also holds against one intruder who knows more than everybody.
-
-    Parameters
-    ----------
-    knowledge : Knowledge
-    index : numpy.ndarray of int
-        Positions of those sensitive cells, among all, whose common witnesses this intruder can
-        rule out.
-    upper_witness, lower_witness : numpy.ndarray of int
-        Witnesses that take their place.
-    """
-
-    knowledge: Knowledge
-    index: Integers
-    upper_witness: Integers
-    lower_witness: Integers
-
-
-@dataclass(frozen=True, eq=False)
-class ProtectionCertificate:
-    """Proof that every sensitive cell of a pattern is protected.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    suppressed : numpy.ndarray of bool, shape (n_cells,)
-    requirement : Requirement
-    deviations : scipy.sparse.csr_array, shape (n_witnesses, n_cells)
-        One witness a row, as its deviation from the true table.
-    upper_witness, lower_witness : numpy.ndarray of int, shape (n_sensitive,)
-        For each sensitive cell, in the order of `problem.sensitive`, the witness that moves
-        it up and the one that moves it down; -1 where the true table suffices.
-    insiders : tuple of InsiderClaim
-        The same for intruders who know more.
-    """
-
-    problem: ProtectionProblem
-    suppressed: Flags
-    requirement: Requirement
-    deviations: csr_array
-    upper_witness: Integers
-    lower_witness: Integers
-    insiders: tuple[InsiderClaim, ...] = ()
-
-    def verify(self) -> Verification:
-        """Check the proof by matrix products alone; no solver is called.
-
-        Guarantee: if this returns, then for every sensitive cell p there are tables that
-        agree with all published cells and with the external bounds, satisfy all relations
-        exactly, and in which cell p lies as far from its true value as the requirement asks,
-        within 1e-9 of its own level. No tolerance comes from another cell. Proof:
-        docs/guarantees.md, section 1.
-
-        Raises
-        ------
-        VerificationError
-            Names the condition that fails, the cells, and by how much.
-        """
-        needs = needs_of(self.problem, self.requirement)
-        matrix = self._canonical()
-        self._check_status(matrix)
-        relations, exact = self._check_relations(matrix)
-        bounds = self._check_bounds(matrix)
-        above = self._reach(matrix, self.upper_witness, needs.cells)
-        below = -self._reach(matrix, self.lower_witness, needs.cells)
-        self._require(~needs.met(above, below), needs.cells, "")
-        if self.insiders:
-            by_cell = csc_array(matrix)
-            for claim in self.insiders:
-                self._check_insider(claim, needs, matrix, by_cell)
-        return Verification(len(needs.cells), relations, bounds, exact)
-
-    def check_witnesses(self) -> None:
-        """Check that every witness keeps all relations and bounds, whatever it proves.
-
-        Raises
-        ------
-        VerificationError
-            Says what is broken, and by how much.
-        """
-        matrix = self._canonical()
-        self._check_relations(matrix)
-        self._check_bounds(matrix)
-
-    def _canonical(self) -> csr_array:
-        """The witnesses with one entry for each cell, so that every check sees the same numbers."""
-        matrix = csr_array(self.deviations, dtype=np.float64, copy=True)
-        if matrix.shape[1] != self.problem.table.n_cells:
-            raise VerificationError("The witnesses are not those of a table of this size.")
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        if not np.all(np.isfinite(matrix.data)):
-            raise VerificationError("A witness holds an entry that is not a number.")
-        return matrix
-
-    def _require(self, open_: Flags, cells: Integers, against: str) -> None:
-        if np.any(open_):
-            cells = cells[open_]
-            raise VerificationError(
-                f"{len(cells)} sensitive cells are not proved to be protected{against}: "
-                f"{listed(self.problem.table.labels(cells[:5]))}.",
-                cells=cells,
-            )
-
-    def _check_insider(
-        self, claim: InsiderClaim, needs: Needs, matrix: csr_array, by_cell: csc_array
-    ) -> None:
-        """Witnesses outside the intruder's bounds prove nothing against it."""
-        known, values = claim.knowledge, self.problem.table.values
-        lower, upper = self.problem.lower_bound.copy(), self.problem.upper_bound.copy()
-        lower[known.cells], upper[known.cells] = known.lower, known.upper
-        below, above = own_precision(values, lower), own_precision(values, upper)
-        low, high = lower - values, upper - values
-        if np.any(low > below) or np.any(high < -above):
-            raise VerificationError(f"The bounds of intruder {known.name} exclude the truth.")
-        needs = needs.cut(low, high)
-        moves = by_cell[:, known.cells].toarray()
-        refuted = np.any(
-            _outside(
-                moves, low[known.cells], high[known.cells], (below[known.cells], above[known.cells])
-            ),
-            axis=1,
-        )
-        reach = []
-        for sign, common, own in (
-            (1, self.upper_witness, claim.upper_witness),
-            (-1, self.lower_witness, claim.lower_witness),
-        ):
-            witness = common.copy()
-            witness[claim.index] = own
-            moved = sign * self._reach(matrix, witness, needs.cells)
-            good = (witness == TRUTH) | ~np.append(refuted, False)[witness]
-            reach.append(np.where(good, moved, 0.0))
-        self._require(~needs.met(*reach), needs.cells, f" against {known.name}")
-
-    def _check_status(self, matrix: csr_array) -> None:
-        problem = self.problem
-        must = problem.sensitive | problem.forced
-        for cells, what in (
-            (np.flatnonzero(must & ~self.suppressed), "must be suppressed but are published"),
-            (np.flatnonzero(problem.frozen & self.suppressed), "are frozen but suppressed"),
-            (
-                np.unique(matrix.indices[~self.suppressed[matrix.indices]]),
-                "are published but differ in a witness",
-            ),
-        ):
-            if len(cells):
-                raise VerificationError(
-                    f"{len(cells)} cells {what}: {listed(problem.table.labels(cells[:5]))}.",
-                    cells=cells,
-                )
-
-    def _check_relations(self, matrix: csr_array) -> tuple[float, bool]:
-        """Return the largest violation, and whether all relations were checked exactly."""
-        relations, real = whole_rows(self.problem.table.relations)
-        if not np.all(products_vanish(csr_array(relations[np.flatnonzero(~real), :]), matrix)):
-            worst = float(abs(relations @ matrix.T).max())
-            raise VerificationError(f"A witness breaks a relation by {worst:g}.")
-        rest = csr_array(relations[np.flatnonzero(real), :])
-        if not np.any(np.diff(rest.indptr)):
-            return 0.0, True
-        least, by_cell, worst = self._least_levels(), csc_array(matrix), 0.0
-        for cells, coefficients in _rows_of(rest):
-            terms = csr_array(csr_array(by_cell[:, cells]).multiply(coefficients))
-            moved = np.flatnonzero(np.diff(terms.indptr))
-            if not len(moved):
-                continue
-            smallest = np.minimum.reduceat(np.abs(terms.data), terms.indptr[moved])
-            residual = np.abs(np.add.reduceat(terms.data, terms.indptr[moved]))
-            scale = np.max(np.abs(coefficients[self.suppressed[cells]]), initial=0.0)
-            beyond = residual > REAL_SHARE * np.minimum(least[moved] * min(scale, 1.0), smallest)
-            if np.any(beyond):
-                raise VerificationError(
-                    f"A witness breaks a relation by {residual[beyond].max():g}."
-                )
-            worst = max(worst, float(residual.max()))
-        return worst, False
-
-    def _least_levels(self) -> Floats:
-        """Least level among the sensitive cells that rest on each witness."""
-        level = _least_asked(asked_of(self.problem, self.requirement))
-        least = np.full(self.deviations.shape[0], np.inf)
-        every = np.arange(len(level))
-        claims = [(every, self.upper_witness), (every, self.lower_witness)]
-        for claim in self.insiders:
-            claims += [(claim.index, claim.upper_witness), (claim.index, claim.lower_witness)]
-        for index, witness in claims:
-            used = np.flatnonzero((witness >= 0) & (witness < len(least)))
-            np.minimum.at(least, witness[used], level[index[used]])
-        return least
-
-    def _check_bounds(self, matrix: csr_array) -> float:
-        cells = matrix.indices
-        values = self.problem.table.values[cells]
-        lower, upper = self.problem.lower_bound[cells], self.problem.upper_bound[cells]
-        low, high = lower - values, upper - values
-        bad = np.flatnonzero(
-            _outside(
-                matrix.data, low, high, (own_precision(values, lower), own_precision(values, upper))
-            )
-        )
-        beyond = np.maximum(matrix.data - high, low - matrix.data)
-        if len(bad):
-            raise VerificationError(
-                f"A witness breaks an external bound by {beyond[bad].max():g}.", cells=cells[bad]
-            )
-        return float(np.max(beyond, initial=0.0))
-
-    def _reach(self, matrix: csr_array, witness: Integers, cells: Integers) -> Floats:
-        if (
-            len(witness) != len(cells)
-            or np.any(witness >= matrix.shape[0])
-            or np.any(witness < TRUTH)
-        ):
-            raise VerificationError("The certificate names witnesses that it does not hold.")
-        reach = np.zeros(len(cells))
-        moved = witness != TRUTH
-        if np.any(moved):
-            reach[moved] = np.asarray(matrix[witness[moved], cells[moved]]).reshape(-1)
-        return reach
 
 
 class WitnessPool:
@@ -420,7 +158,7 @@ class WitnessPool:
         matrix = self._matrix()
         moves = matrix[:, news].toarray()
         slack = system.slack[news] / 2
-        outside = _outside(moves, system.low[news], system.high[news], (slack, slack))
+        outside = is_outside(moves, system.low[news], system.high[news], (slack, slack))
         refuted = np.any(outside, axis=1)
         pool = self._copied()
         pool.system, pool.needs = system, system.needs
@@ -635,7 +373,7 @@ class WitnessPool:
         system = self.system
         low, high = system.low[cells], system.high[cells]
         slack = system.slack[cells] / 2
-        outside = _outside(d, low, high, (slack, slack))
+        outside = is_outside(d, low, high, (slack, slack))
         beyond = np.maximum(np.minimum(low, 0.0) - d, d - np.maximum(high, 0.0))
         return float(np.max(beyond[outside] / np.abs(d[outside]), initial=0.0))
 
@@ -653,110 +391,9 @@ class WitnessPool:
         np.minimum.at(smallest, row, np.where(terms != 0, np.abs(terms), np.inf))
         np.maximum.at(scale, row, np.abs(by_cell.data[taken][real]))
         index = self.need_of[cells]
-        level = _least_asked(self.needs)[index[index >= 0]]
+        level = least_asked(self.needs)[index[index >= 0]]
         least = np.min(level, initial=np.inf) * np.minimum(scale, 1.0)
         return bool(np.all(np.abs(residual) <= REAL_SHARE / 2 * np.minimum(least, smallest)))
-
-
-def _least_asked(needs: Needs) -> Floats:
-    """Return the least distance that is asked of each need; inf where nothing is."""
-    asked = np.array([needs.upper, needs.lower, needs.width])
-    least: Floats = np.where(asked > 0, asked, np.inf).min(axis=0)
-    return least
-
-
-def _outside(moves: Floats, low: Floats, high: Floats, slack: tuple[Floats, Floats]) -> Flags:
-    """Which moves pass their room by more than slack, or a share of it; it holds the truth."""
-    below, above = np.minimum(low, 0.0), np.maximum(high, 0.0)
-    least = below - np.minimum(slack[0], ROOM_SHARE * -below)
-    most = above + np.minimum(slack[1], ROOM_SHARE * above)
-    passed: Flags = (moves < least) | (moves > most)
-    return passed
-
-
-def _rows_of(matrix: csr_array) -> Iterator[tuple[Integers, Floats]]:
-    """The columns and entries of each row."""
-    for start, stop in pairwise(matrix.indptr.tolist()):
-        yield matrix.indices[start:stop], matrix.data[start:stop]
-
-
-def certificate_of(
-    problem: ProtectionProblem,
-    suppressed: Flags,
-    requirement: Requirement,
-    pools: Sequence[WitnessPool],
-    insiders: Sequence[tuple[Knowledge, Sequence[tuple[WitnessPool, Flags]]]] = (),
-) -> ProtectionCertificate:
-    """Join the witnesses of separate systems into one proof.
-
-    Systems share no relation, so the first witnesses of all of them add up to one witness,
-    and so do the second ones: the proof is as long as that of the hardest system. With
-    insiders they stay apart, for who can rule out one summand rules out the sum.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    suppressed : numpy.ndarray of bool, shape (n_cells,)
-    requirement : Requirement
-    pools : sequence of WitnessPool
-        One for each system.
-    insiders : sequence of (Knowledge, sequence of (WitnessPool, numpy.ndarray of bool))
-        For each further intruder its own pools, and which needs they prove anew.
-    """
-    rows = _RowsByCell(problem.table.n_cells, apart=bool(insiders))
-    whole = np.ones(problem.n_sensitive, dtype=bool)
-    upper, lower = rows.join([(pool, whole[: len(pool.needs.cells)]) for pool in pools], problem)
-    claims = []
-    for knowledge, parts in insiders:
-        above, below = rows.join(parts, problem)
-        index = np.sort(np.concatenate([_NO_CELLS, *(p.needs.index[new] for p, new in parts)]))
-        claims.append(InsiderClaim(knowledge, index, above[index], below[index]))
-    return ProtectionCertificate(
-        problem=problem,
-        suppressed=suppressed,
-        requirement=requirement,
-        deviations=rows.matrix(),
-        upper_witness=upper,
-        lower_witness=lower,
-        insiders=tuple(claims),
-    )
-
-
-class _RowsByCell:
-    """Collects witnesses of several systems as rows over all cells of the table."""
-
-    def __init__(self, n_cells: int, *, apart: bool) -> None:
-        self.n_cells = n_cells
-        self.apart = apart
-        self.count = 0
-        self.entries = [(_NO_CELLS, _NO_CELLS, np.zeros(0))]
-
-    def join(
-        self, parts: Sequence[tuple[WitnessPool, Flags]], problem: ProtectionProblem
-    ) -> tuple[Integers, Integers]:
-        """Add the witnesses of some needs; return their numbers for each sensitive cell."""
-        upper = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
-        lower = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
-        start = self.count
-        for pool, chosen in parts:
-            start = self.count if self.apart else start
-            above, below, rows = pool.proof(chosen)
-            index = pool.needs.index[chosen]
-            upper[index] = np.where(above == TRUTH, TRUTH, above + start)
-            lower[index] = np.where(below == TRUTH, TRUTH, below + start)
-            self.count = max(self.count, start + len(rows))
-            for number, (positions, data) in enumerate(rows, start=start):
-                numbers = np.full(len(positions), number, dtype=np.int64)
-                self.entries.append((numbers, pool.system.cells[positions], data))
-        return upper, lower
-
-    def matrix(self) -> csr_array:
-        """Return one witness a row."""
-        numbers, cells, data = (np.concatenate(part) for part in zip(*self.entries, strict=True))
-        return csr_array((data, (numbers, cells)), shape=(self.count, self.n_cells))
-
-
-_NO_CELLS = np.zeros(0, dtype=np.int64)
 
 
 def _stacked(rows: list[tuple[Integers, Floats]], n_cells: int) -> csr_array:

@@ -38,11 +38,13 @@ from tablecloak.suppression.audit.groups import SensitiveGroup, sensitive_groups
 from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
 from tablecloak.suppression.audit.intruders.integers import WholeNumbers, with_whole_numbers
 from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
+from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.needs import Needs, needs_of
+from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import ProtectionCertificate, WitnessPool, certificate_of
+from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 

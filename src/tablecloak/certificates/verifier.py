@@ -1316,8 +1316,8 @@ class Cuts:
     """Rows that all protected releases satisfy: capacities of single cells, and bridges.
 
     For a sensitive cell p and any gamma put r = e_p - A^T gamma. Every table x that an intruder
-    must consider has x_p - a_p = r.(x - a), at most the sum of max(r_i (ub_i - a_i), r_i (lb_i - a_i))
-    over what is hidden. To protect p this must reach its level.
+    must consider has x_p - a_p = r.(x - a), at most the sum of max(r_i (ub_i - a_i),
+    r_i (lb_i - a_i)) over what is hidden. To protect p this must reach its level.
     """
 
     def __init__(self, data, relations):

@@ -5,7 +5,8 @@ python benchmarks/attack_adjustments.py --count 1000 --seed 0
 Draws random tables over 12 orders of magnitude, with and without a last digit, with zeros, levels
 of 0, frozen cells, capacities, statistics and distances, and rounded tables of counts. Each answer
 is checked in fractions: every relation, every sensitive cell, bounds, frozen cells; and where all
-directions can be tried, the optimum by exact linear programs. Ends with code 1 after any failure.
+directions can be tried, the optimum by exact linear programs, and that of a rounding by trying all
+of them. Preserved statistics are computed anew. Ends with code 1 after any failure.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import itertools
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from fractions import Fraction
 
@@ -26,8 +28,10 @@ from tablecloak.cta.precision import last_digit
 
 SHAPES = [(2, 3), (3, 3), (3, 4), (4, 5), (2, 2, 3), (2, 3, 3), (6, 6)]
 SCALES = ["plain", "spread", "block", "huge", "negative"]
+STATISTICS = ["mean", "slope", "regression", "variance"]
 ENUMERATED_CELLS = 12
 ENUMERATED_DIRECTIONS = 4
+ENUMERATED_ROUNDINGS = 12
 
 
 def random_table(random: np.random.Generator, scale: str, digits: int | None) -> tc.Table:
@@ -53,7 +57,8 @@ def random_table(random: np.random.Generator, scale: str, digits: int | None) ->
         while digits and np.abs(leaves).sum() * 10.0**digits > 2.0**52:
             digits -= 1
         leaves = np.round(leaves, digits)
-    return tc.tabulate(frame.assign(v=leaves), names, "v")
+    linked = [names[:2], names[1:]] if len(names) > 2 and random.random() < 0.4 else None
+    return tc.tabulate(frame.assign(v=leaves), names, "v", tables=linked)
 
 
 def random_problem(random: np.random.Generator) -> tuple[tc.ProtectionProblem, str]:
@@ -103,8 +108,7 @@ def random_options(random: np.random.Generator, problem: tc.ProtectionProblem) -
     }
     if random.random() < 0.25:
         subset = ":all" if random.random() < 0.5 else ""
-        names = ["mean", "slope", "regression", "variance"]
-        options["preserve"] = [str(random.choice(names)) + subset]
+        options["preserve"] = [str(random.choice(STATISTICS)) + subset]
     if options["distance"] == "L1":
         options["integer"] = [None, None, False, True][random.integers(4)]
     if random.random() < 0.2:
@@ -179,6 +183,43 @@ def faults(adjusted: tc.Adjustment, problem: tc.ProtectionProblem) -> list[str]:
     }
     if abs(loss[adjusted.distance] - adjusted.loss) > 1e-6 * adjusted.loss + 1e-12 * weighted.sum():
         found.append("the loss is not that of the table")
+    return found
+
+
+def broken_statistics(
+    adjusted: tc.Adjustment, problem: tc.ProtectionProblem, wanted: list[str]
+) -> list[str]:
+    """Statistics that were to stay and did not, from their definitions in fractions."""
+    found = []
+    true = as_fractions(problem.table.values, None)
+    changes = [x - a for x, a in zip(as_fractions(adjusted.values, None), true, strict=True)]
+    for name in wanted:
+        everywhere = name.endswith(":all")
+        cells = range(len(true)) if everywhere else np.flatnonzero(problem.sensitive).tolist()
+        a, z = [true[cell] for cell in cells], [changes[cell] for cell in cells]
+        mean = sum(a) / len(a)
+        centred = [x - mean for x in a]
+        kind = name.split(":")[0]
+        dust = sum(Fraction(float(np.spacing(abs(float(x))))) for x in a)
+        if kind in ("mean", "regression"):
+            size = sum(abs(c) for c in z)
+            if abs(sum(z)) > size / 10**6 + 4 * dust:
+                found.append(f"the mean of {name} moved by {float(sum(z) / len(z)):g}")
+        products = [c * d for c, d in zip(centred, z, strict=True)]
+        most = max(abs(c) for c in centred)
+        # Whole changes meet the slope to half a unit of one cell.
+        half = most * Fraction(1, 2 * 10 ** (adjusted.decimals or 0)) if adjusted.integer else 0
+        if kind in ("slope", "regression"):
+            size = sum(abs(c) for c in products)
+            if abs(sum(products)) > size / 10**6 + half + 4 * dust * most:
+                found.append(f"the slope of {name} is off by {float(sum(products)):g}")
+        if kind == "variance" and (spread := sum(c * c for c in centred)):
+            shift = sum(z) / len(z)
+            after = sum((c + d - shift) ** 2 for c, d in zip(centred, z, strict=True))
+            if abs(after / spread - 1) > Fraction(101, 10**6):
+                found.append(
+                    f"the variance of {name} is {float(after / spread):.9g} of what it was"
+                )
     return found
 
 
@@ -337,7 +378,9 @@ def attack_adjustment(random: np.random.Generator, counts: Counter[str]) -> list
     counts[str(options["distance"])] += 1
     for word in ("zero levels", "frozen"):
         counts[word] += word in kind
-    counts["statistics"] += "preserve" in options
+    counts["linked"] += len(problem.table.keys.columns) > 2 and not _is_one_table(problem)
+    for name in options.get("preserve", ()):
+        counts[f"preserved {name}"] += 1
     idle = problem.sensitive & (problem.upper_protection <= 0) & (problem.lower_protection <= 0)
     started = time.monotonic()
     try:
@@ -373,6 +416,11 @@ def attack_adjustment(random: np.random.Generator, counts: Counter[str]) -> list
         return [f"{kind}: levels of 0 on both sides were accepted"]
     asked = adjusted.problem if options.get("repair") else problem
     found = [f"{kind}: {fault}" for fault in faults(adjusted, asked)]
+    wanted = list(options.get("preserve", ()))
+    found += [f"{kind}: {fault}" for fault in broken_statistics(adjusted, asked, wanted)]
+    counts["cells checked"] += asked.table.n_cells
+    counts["sensitive cells checked"] += asked.n_sensitive
+    counts["statistics checked"] += len(wanted)
     adjusted.verify()
     if not options.get("repair") and not tc.audit(problem, adjusted).is_safe:
         found.append(f"{kind}: the audit does not find it safe")
@@ -398,6 +446,11 @@ def attack_adjustment(random: np.random.Generator, counts: Counter[str]) -> list
     return found
 
 
+def _is_one_table(problem: tc.ProtectionProblem) -> bool:
+    """Whether there is a cell with a code of its own on every dimension."""
+    return bool((problem.table.keys != "Total").all(axis=1).any())
+
+
 def _is_small(problem: tc.ProtectionProblem) -> bool:
     few = problem.n_sensitive <= ENUMERATED_DIRECTIONS
     return few and problem.table.n_cells <= ENUMERATED_CELLS
@@ -410,7 +463,8 @@ def attack_rounding(random: np.random.Generator, counts: Counter[str]) -> list[s
     frame = pd.DataFrame(list(itertools.product(*(range(s) for s in shape))), columns=names)
     top = int(random.choice([5, 50, 10**9, 10**14]))
     frame = frame.astype(str).assign(v=random.integers(0, top, len(frame)).astype(float))
-    table = tc.tabulate(frame, names, "v")
+    linked = [names[:2], names[1:]] if len(names) > 2 and random.random() < 0.4 else None
+    table = tc.tabulate(frame, names, "v", tables=linked)
     n, zero = table.n_cells, np.zeros(table.n_cells)
     problem = tc.ProtectionProblem(
         table, np.full(n, "s"), zero, zero, zero, zero, np.full(n, np.inf), np.ones(n)
@@ -418,30 +472,63 @@ def attack_rounding(random: np.random.Generator, counts: Counter[str]) -> list[s
     base = int(random.choice([2, 3, 5, 10, 10**6]))
     is_small = base < 10 and top <= 50 and random.random() < 0.5
     counts["small counts" if is_small else "rounding"] += 1
+    least = None if is_small else least_rounding(problem, base)
     try:
         if is_small:
             rounded = tc.small_count_rounding(problem, base=base, time_limit=3)
         else:
             rounded = tc.controlled_rounding(problem, base=base, time_limit=3)
-    except (tc.ModelError, tc.SolverError):
+    except (tc.ModelError, tc.SolverError) as error:
         counts["not rounded"] += 1
+        if least is not None and isinstance(error, tc.ModelError):
+            return [f"rounding called impossible, but one exists: {str(error)[:150]}"]
         return []
     rounded.verify()
+    counts["rounded cells checked"] += n
     x = [int(value) for value in rounded.values]
     a = [int(value) for value in table.values]
     found = []
     for row in table.relations.toarray().astype(int).tolist():
         if sum(c * value for c, value in zip(row, x, strict=True)):
             found.append("rounding: a relation is off")
+    if rounded.bound > rounded.loss * (1 + 1e-9):
+        found.append("rounding: the bound is above the loss")
     if is_small:
         found += ["a small count is left"] * any(0 < value < base for value in x)
-    else:
-        found += ["not a multiple of the base"] * any(value % base for value in x)
-        most = rounded.steps * base
-        found += ["too far"] * any(abs(v - t) >= most for v, t in zip(x, a, strict=True))
-        if rounded.bound > rounded.loss * (1 + 1e-9):
-            found.append("rounding: the bound is above the loss")
+        found += ["a zero changed"] * any(v and not t for v, t in zip(x, a, strict=True))
+        return found
+    found += ["not a multiple of the base"] * any(value % base for value in x)
+    most = rounded.steps * base
+    found += ["too far"] * any(abs(v - t) >= most for v, t in zip(x, a, strict=True))
+    if least is not None:
+        counts["roundings compared with all others"] += 1
+        if rounded.steps > 1:
+            found.append(f"{rounded.steps} steps, but one is enough")
+        elif rounded.bound > least * (1 + 1e-9) or rounded.loss < least * (1 - 1e-9):
+            found.append(
+                f"rounding: loss {rounded.loss!r}, bound {rounded.bound!r}, best {least!r}"
+            )
+        elif rounded.is_optimal and rounded.loss > least * (1 + 2e-6):
+            found.append(f"rounding: {rounded.loss!r} is called optimal, {least!r} is")
     return found
+
+
+def least_rounding(problem: tc.ProtectionProblem, base: int) -> float | None:
+    """Least sum of changes where each value goes to one of the multiples around it, by trying all.
+
+    None if there is no such table, or if there are too many to be tried.
+    """
+    a = [int(value) for value in problem.table.values]
+    free = [cell for cell, value in enumerate(a) if value % base]
+    if len(free) > ENUMERATED_ROUNDINGS or max(a) + base > 2**53:
+        return None
+    choices = np.array(list(itertools.product([0, 1], repeat=len(free))), dtype=np.int64)
+    x = np.tile(np.array([value - value % base for value in a], dtype=np.int64), (len(choices), 1))
+    x[:, free] += base * choices
+    relations = problem.table.relations.toarray().astype(np.int64)
+    additive = x[~np.any(x @ relations.T, axis=1)]
+    losses = np.abs(additive - np.array(a, dtype=np.int64)).sum(axis=1)
+    return float(losses.min()) if len(losses) else None
 
 
 def main() -> int:
@@ -453,6 +540,7 @@ def main() -> int:
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     failures: list[str] = []
+    warnings.simplefilter("ignore", tc.TablecloakWarning)
     started = time.monotonic()
     for number in range(options.seed, options.seed + options.count):
         if time.monotonic() - started > options.seconds:

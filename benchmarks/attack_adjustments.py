@@ -22,6 +22,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+from watchdog import Watchdog
 
 import tablecloak as tc
 from tablecloak.cta.precision import last_digit
@@ -542,9 +543,17 @@ def main() -> int:
     failures: list[str] = []
     warnings.simplefilter("ignore", tc.TablecloakWarning)
     started = time.monotonic()
+
+    def report() -> None:
+        for name, count in sorted(counts.items()):
+            print(f"{count:7,} {name}")
+        print(f"{len(failures)} failures, {time.monotonic() - started:.0f} s", flush=True)
+
+    watchdog = Watchdog(report)
     for number in range(options.seed, options.seed + options.count):
         if time.monotonic() - started > options.seconds:
             break
+        watchdog.watch(number)
         counts["problems"] += 1
         random = np.random.default_rng(number)
         attack = attack_rounding if random.random() < 0.1 else attack_adjustment
@@ -556,9 +565,7 @@ def main() -> int:
         for fault in found:
             failures.append(fault)
             print(f"FAILURE, seed {number}: {fault}", flush=True)
-    for name, count in sorted(counts.items()):
-        print(f"{count:7,} {name}")
-    print(f"{len(failures)} failures, {time.monotonic() - started:.0f} s")
+    report()
     return 1 if failures else 0
 
 

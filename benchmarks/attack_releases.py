@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
+from watchdog import Watchdog
 
 import tablecloak as tc
 from tablecloak.cli.main import app
@@ -44,6 +46,9 @@ from tablecloak.jobs.job import load_problem, read_job
 Key = tuple[str, ...]
 Floats = npt.NDArray[np.float64]
 FORMATS = ("csv", "excel", "sdmx-csv", "json-stat", "px", "parquet")
+
+ATTACKED: Counter[str] = Counter()
+"""Sensitive cells that were attacked, by who attacks them."""
 
 
 class FoundError(Exception):
@@ -561,6 +566,7 @@ def attack_suppression(case: Case, about: Public, hidden: list[int], slack: Frac
 
 
 def _reach_both(about: Public, attack: Attack, t: Target, low: Any, high: Any, who: str) -> None:
+    ATTACKED[f"cells attacked by {who.split(maxsplit=1)[0]}"] += 1
     for side, need in ((-1, t.down), (1, t.up)):
         if need <= 0:
             continue
@@ -685,6 +691,7 @@ def check_adjustment(case: Case, folder: Path, truth: dict[Key, Fraction], slack
     if min(about.low) >= 0 and min(values) < 0:
         raise FoundError("adjusted value below 0")
     for t in targets(case, about, slack):
+        ATTACKED["cells of adjusted tables"] += 1
         move = values[t.cell] - about.truth[t.cell]
         if t.up == t.down == 0 and move:
             continue  # where cells were rounded first, levels are known up to the rounding only
@@ -747,6 +754,7 @@ def check_rounding(case: Case, folder: Path, truth: dict[Key, Fraction]) -> str:
     given = {tuple(str(r[n]) for n in case.names): int(r[name]) for r in frame.to_dict("records")}
     values = [Fraction(given[k]) for k in about.keys]
     _additive(about, values)
+    ATTACKED["cells of rounded tables"] += len(values)
     for value, true in zip(values, about.truth, strict=True):
         if small and 0 < value < base:
             raise FoundError(f"small count {value} left")
@@ -916,9 +924,18 @@ def main() -> int:
     counts: Counter[str] = Counter()
     failures = 0
     end = time.monotonic() + 60 * options.minutes
+
+    def report() -> None:
+        for name, count in sorted((counts + ATTACKED).items()):
+            print(f"{count:6d}  {name}")
+        print(f"{failures:6d}  failures", flush=True)
+
+    warnings.simplefilter("ignore", tc.TablecloakWarning)
+    watchdog = Watchdog(report)
     for seed in seeds:
         if time.monotonic() > end:
             break
+        watchdog.watch(seed)
         with contextlib.ExitStack() as stack:
             folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             folder.mkdir(exist_ok=True, parents=True)
@@ -931,9 +948,7 @@ def main() -> int:
                 failures += 1
                 print(f"seed {seed}: {traceback.format_exc(limit=-3)}", flush=True)
         counts["releases tried"] += 1
-    for name, count in sorted(counts.items()):
-        print(f"{count:6d}  {name}")
-    print(f"{failures:6d}  failures")
+    report()
     return int(failures > 0)
 
 

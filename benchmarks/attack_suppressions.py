@@ -24,10 +24,15 @@ import tablecloak as tc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from watchdog import Watchdog
+
 import naive_attacks as naive
 
 REQUIREMENTS = ("two-sided", "width", "upper")
 KINDS = ("pattern", "tiny pattern", "pattern", "tiny pattern", "intervals", "covering")
+
+ATTACKED: Counter[str] = Counter()
+"""Sensitive cells that were attacked, and patterns compared with all others."""
 
 
 class FaultError(Exception):
@@ -81,6 +86,7 @@ def _check_pattern(found: tc.SuppressionPattern, require: str) -> None:
     problem, hidden = found.problem, found.suppressed
     if np.any((problem.sensitive | problem.forced) & ~hidden) or np.any(problem.frozen & hidden):
         raise FaultError("a status is not kept")
+    ATTACKED["cells attacked, patterns"] += problem.n_sensitive
     open_ = naive.exposed(problem, *naive.intervals_of(problem, hidden), require)
     if open_:
         raise FaultError(f"exposed: {open_}")
@@ -95,6 +101,7 @@ def _check_bound(found: tc.SuppressionPattern, require: str, against: bool) -> N
     free = found.problem.table.n_cells - int((found.problem.sensitive | found.problem.forced).sum())
     if free > 10:
         return
+    ATTACKED["patterns compared with all others"] += 1
     best = naive.least_loss(found.problem, require)
     slack = 1e-6 * max(1.0, best)
     if found.bound > best + slack:
@@ -132,6 +139,7 @@ def check_intervals(problem: tc.ProtectionProblem, found: tc.IntervalPattern, re
     exact = low == high
     if np.any(exact & (problem.sensitive | problem.forced)) or np.any(~exact & problem.frozen):
         raise FaultError("a status is not kept")
+    ATTACKED["cells attacked, intervals"] += problem.n_sensitive
     open_ = naive.exposed(problem, low, high, require)
     if open_:
         raise FaultError(f"exposed: {open_}")
@@ -195,18 +203,25 @@ def main() -> None:
     counts: Counter[str] = Counter()
     started, failures = time.monotonic(), 0
     tried = 0
+
+    def report() -> None:
+        for kind, number in sorted((counts + ATTACKED).items()):
+            print(f"{number:6d}  {kind}")
+        seconds = time.monotonic() - started
+        print(f"{failures} failures in {tried} problems, {seconds:.0f} s", flush=True)
+
+    watchdog = Watchdog(report)
     for seed in range(options.seed, options.seed + options.count):
         if time.monotonic() - started > 60 * options.minutes:
             break
         tried += 1
+        watchdog.watch(seed)
         try:
             counts[attack(seed, scales=options.scales)] += 1
         except FaultError as fault:
             failures += 1
             print(f"seed {seed} ({KINDS[seed % len(KINDS)]}): {fault}", flush=True)
-    for kind, number in sorted(counts.items()):
-        print(f"{number:6d}  {kind}")
-    print(f"{failures} failures in {tried} problems, {time.monotonic() - started:.0f} s")
+    report()
     sys.exit(failures > 0)
 
 

@@ -7,8 +7,11 @@ import threading
 import time
 from collections.abc import Callable
 
-HANGS = 120.0
+HANGS = 90.0
 """Seconds of processor time for one small problem after which it hangs; limits are 1 to 10."""
+
+SLOW = 20.0
+"""The same, from which on its seed is printed."""
 
 
 class Watchdog(threading.Thread):
@@ -28,6 +31,9 @@ class Watchdog(threading.Thread):
 
     def watch(self, seed: int) -> None:
         """Begin with the next problem."""
+        seconds = time.process_time() - self.since
+        if seconds > SLOW:
+            print(f"seed {self.seed} took {seconds:.0f} s of processor time", flush=True)
         self.seed, self.since = seed, time.process_time()
 
     def run(self) -> None:

@@ -59,6 +59,9 @@ FLIPPED = 0.3
 NOISE = 1.0
 """Standard deviation of the logarithm of what a promise is multiplied by in random choices."""
 
+FIRST_SECONDS = 1.0
+"""Seconds that the first program may take at least, also where time is up."""
+
 REPEATED = 50
 """Choices that were tried before, in a row, after which the search gives up."""
 
@@ -274,7 +277,7 @@ def turn_around(
     """
     random = np.random.default_rng(0)
     low, high = allowed
-    value, promise = priced(directions, np.inf)
+    value, promise = priced(directions, max(deadline - time.monotonic(), FIRST_SECONDS))
     part, noise, programs = most, 0.0, 0
     tried: set[bytes] = set()
     repeated = 0

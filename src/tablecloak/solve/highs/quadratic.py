@@ -19,12 +19,18 @@ Floats = npt.NDArray[np.float64]
 TOLERANCES = (FEASIBILITY_TOLERANCE, 1e-7)
 """Tolerances of the active-set method, tried one after the other."""
 
+LEAST_ITERATIONS = 1000
+"""Iterations of the active-set method that every program may take."""
+
+ITERATIONS = 20
+"""Iterations for each row and column beyond these. The method is known to go round in circles."""
+
 
 def run_quadratic(program: Program, curvature: Floats, request: Request) -> Claim:
     """Minimise c.x + 1/2 sum q_i x_i^2 over the points of a linear program.
 
-    HiGHS breaks off on some feasible programs at some tolerances; the first point that satisfies
-    the program is returned, optimal or not.
+    HiGHS breaks off on some feasible programs at some tolerances, and circles on others without
+    end; the first point that satisfies the program is returned, optimal or not.
 
     Parameters
     ----------
@@ -44,6 +50,8 @@ def run_quadratic(program: Program, curvature: Floats, request: Request) -> Clai
         highs = new_instance()
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             highs.setOptionValue(name, tolerance)
+        iterations = LEAST_ITERATIONS + ITERATIONS * (program.n_rows + program.n_columns)
+        highs.setOptionValue("qp_iteration_limit", iterations)
         pass_program(highs, program)
         if highs.passHessian(_hessian(curvature)) == highspy().HighsStatus.kError:
             raise SolverError("HiGHS refused the quadratic program.")

@@ -69,7 +69,8 @@ class Program:
     @cached_property
     def extended(self) -> tuple[csr_array, csr_array]:
         """The matrix and its transpose in extended precision, for checks."""
-        matrix = csr_array(self.matrix, dtype=np.longdouble)
+        # Shared indices would be sorted along with those of the matrix, but not the coefficients.
+        matrix = csr_array(self.matrix, dtype=np.longdouble, copy=True)
         return matrix, csr_array(matrix.T)
 
     def relaxed(self) -> Program:

@@ -41,7 +41,7 @@ from watchdog import Watchdog
 
 import tablecloak as tc
 from tablecloak.cli.main import app
-from tablecloak.jobs.job import load_problem, read_job
+from tablecloak.jobs.load import load_problem, read_job
 
 Key = tuple[str, ...]
 Floats = npt.NDArray[np.float64]

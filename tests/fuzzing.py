@@ -23,7 +23,7 @@ from tablecloak.argus import read_metadata, run_batch
 from tablecloak.argus.metadata import read_cells
 from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import main as verify
-from tablecloak.jobs.job import read_job
+from tablecloak.jobs.load import read_job
 from tablecloak.publish.released_cells import read_release
 
 SPECIAL = [

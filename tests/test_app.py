@@ -19,7 +19,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app import create_app
-from tablecloak.jobs.job import run_job
+from tablecloak.jobs.run import run_job
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""

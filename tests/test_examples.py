@@ -17,7 +17,8 @@ import pytest
 
 import tablecloak
 import tablecloak as tc
-from tablecloak.jobs.job import read_job, run_job
+from tablecloak.jobs.load import read_job
+from tablecloak.jobs.run import run_job
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MODULES = [name for _, name, _ in pkgutil.walk_packages(tablecloak.__path__, "tablecloak.")]

@@ -61,7 +61,7 @@ _HOME = {
     "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
-    "run_job": "jobs.job",
+    "run_job": "jobs.run",
     "small_count_rounding": "cta.rounding.small_counts",
     "suppress": "suppression.suppress",
     "tabulate": "tables.tabulation.tabulate",
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from tablecloak.errors import TablecloakError as TablecloakError
     from tablecloak.errors import TablecloakWarning as TablecloakWarning
     from tablecloak.errors import VerificationError as VerificationError
-    from tablecloak.jobs.job import run_job as run_job
+    from tablecloak.jobs.run import run_job as run_job
     from tablecloak.publish.audit import audit as audit
     from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
     from tablecloak.suppression.audit.audit import Audit as Audit

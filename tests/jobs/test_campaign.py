@@ -211,7 +211,7 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-RUN = "import sys; from tablecloak.jobs.job import run_job; run_job(sys.argv[1], sys.argv[2])"
+RUN = "import sys; from tablecloak.jobs.run import run_job; run_job(sys.argv[1], sys.argv[2])"
 
 
 @pytest.mark.slow

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from tablecloak.app.choices import Choices
 from tablecloak.errors import InputError, TablecloakError
-from tablecloak.jobs.job import Job, JobResult, load_problem, read_job, run_job
+from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.result import JobResult
+from tablecloak.jobs.run import run_job
+from tablecloak.jobs.schema import Job
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Session"]

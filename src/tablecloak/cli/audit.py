@@ -131,7 +131,7 @@ def audit(
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
-    from tablecloak.jobs.job import group_rules, load_problem, read_job
+    from tablecloak.jobs.load import group_rules, load_problem, read_job
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":

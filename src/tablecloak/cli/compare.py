@@ -62,7 +62,7 @@ def compare(
     """
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.job import load_problem, read_job
+    from tablecloak.jobs.load import load_problem, read_job
     from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem, write_frame
 

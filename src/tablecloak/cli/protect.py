@@ -52,7 +52,7 @@ def protect(
 
     Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
-    from tablecloak.jobs.job import run_job
+    from tablecloak.jobs.run import run_job
 
     if every:
         _all(job, out, executor)

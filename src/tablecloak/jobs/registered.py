@@ -6,6 +6,7 @@ time is accepted at once, and the JSON schema of a job lists what is registered 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,10 +29,13 @@ class NameIn:
     registry : Registry
     only : callable, optional
         Which classes can be asked for in a job; by default all.
+    end : str, optional
+        Where the name ends, if more may follow.
     """
 
     registry: Registry[Any]
     only: Callable[[type[Any]], bool] | None = None
+    end: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -48,15 +52,21 @@ class NameIn:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         """List the names."""
+        if self.end:
+            names = "|".join(map(re.escape, self.names))
+            return {"pattern": f"^({names})({re.escape(self.end)}.*)?$", "type": "string"}
         return {"enum": self.names, "type": "string"}
 
     def _checked(self, given: Any) -> Any:
         names = self.names
-        if given not in names:
+        name = given.partition(self.end)[0] if self.end and isinstance(given, str) else given
+        if name not in names:
             *first, last = map(repr, names)
             expected = f"{', '.join(first)} or {last}" if first else last
             raise PydanticCustomError(
-                "literal_error", "Input should be {expected}", {"expected": expected}
+                "literal_error",
+                "Input should be {expected}",
+                {"expected": expected, "known": names},
             )
         return given
 

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.jobs.job import load_problem, read_job
+from tablecloak.jobs.load import load_problem, read_job
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

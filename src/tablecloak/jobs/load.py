@@ -1,0 +1,187 @@
+"""From a job file to the problem that it describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import ValidationError
+
+from tablecloak.errors import InputError
+from tablecloak.jobs.faults import in_words
+from tablecloak.jobs.schema import AdjustmentSpec, Job
+from tablecloak.tables.dimensions import Dimension
+from tablecloak.tables.formats import read_frame
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.protect import protect
+from tablecloak.tables.published import in_published_order
+from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.table import Table
+from tablecloak.tables.tabulation.database import open_database
+from tablecloak.tables.tabulation.tabulate import tabulate
+from tablecloak.toml_file import read_toml
+
+__all__ = ["group_rules", "load_problem", "read_job", "sums", "with_capacities"]
+
+
+def read_job(path: str | Path) -> Job:
+    """Read and check a job file (TOML). Paths in it are relative to the file.
+
+    Raises
+    ------
+    InputError
+        Names file, line, key and remedy; for a misspelt key or rule also the likely one.
+    """
+    path = Path(path)
+    text, raw = read_toml(path)
+    try:
+        job = Job.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(in_words(path, text, error)) from None
+    _make_paths_absolute(job, path.parent)
+    job.source = text
+    return job
+
+
+def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
+    """Tabulate or read the data of a job and apply its rules.
+
+    Parameters
+    ----------
+    job : Job
+    engine : str, default="duckdb"
+        What reads microdata from a file; see `tablecloak.tabulate`.
+    """
+    table = _table(job, _dimensions(job), job.data.value, engine)
+    bounds = None
+    if job.protection.lower_bound is not None and job.protection.upper_bound is not None:
+        bounds = (job.protection.lower_bound, job.protection.upper_bound)
+    return protect(
+        table,
+        *job.rules,
+        floor=job.protection.floor,
+        lower_factor=job.protection.lower_factor,
+        external_bounds=bounds,
+        zeros_published=job.protection.zeros_published,
+    )
+
+
+def group_rules(job: Job) -> list[Rule]:
+    """Return the rules of a job that also apply to sums of suppressed cells."""
+    return [rule for rule in job.rules if rule.applies_to_sums]
+
+
+def _make_paths_absolute(job: Job, folder: Path) -> None:
+    if job.data.file is not None:
+        job.data.file = folder / job.data.file
+    if job.suppression is not None and job.suppression.previous is not None:
+        job.suppression.previous = folder / job.suppression.previous
+    for spec in job.dimensions.values():
+        if isinstance(spec.hierarchy, Path):
+            spec.hierarchy = folder / spec.hierarchy
+
+
+def _dimensions(job: Job) -> dict[str, Dimension]:
+    return {
+        name: Dimension(spec.column or (spec.levels or [name])[-1], spec.hierarchy,
+                        tuple(spec.levels), spec.total)
+        for name, spec in job.dimensions.items()
+    }  # fmt: skip
+
+
+def _table(
+    job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str = "duckdb"
+) -> Table:
+    """Tabulate or read one column of the data; an error names the file."""
+    try:
+        return _tabulated(job, dimensions, value, engine)
+    except InputError as error:
+        file = job.data.file
+        if file is None or str(error).startswith(str(file)):
+            raise
+        raise InputError(f"{file}: {error}", cells=error.cells) from None
+
+
+def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str) -> Table:
+    data = job.data
+    if data.kind == "table":
+        assert data.file is not None
+        frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
+        renamed = {dimension.column: name for name, dimension in dimensions.items()}
+        frame = _without_namesakes(frame, renamed, [value or "value", data.frequency or "",
+                                                    *data.largest])  # fmt: skip
+        plain = {
+            name: Dimension(name, d.hierarchy, total=d.total) for name, d in dimensions.items()
+        }
+        table = Table.from_frame(
+            frame.rename(columns=renamed),
+            plain,
+            value or "value",
+            frequency=data.frequency,
+            largest=data.largest,
+            unit=data.unit,
+            tolerance=data.tolerance,
+            decimals=data.decimals,
+        )
+        return in_published_order(table)
+    source: Any = data.file
+    if data.connection is not None and data.table is not None:
+        source = open_database(data.connection, data.table)
+    return tabulate(
+        source,
+        dimensions,
+        value,
+        contributor=data.contributor,
+        holding=data.holding,
+        weight=data.weight,
+        shadow=data.shadow,
+        request=data.request,
+        tables=[spec.dimensions for spec in job.tables] if job.tables else None,
+        decimals=data.decimals,
+        unit=data.unit,
+        n_largest=_largest_needed(job),
+        engine=engine,
+    )
+
+
+def _without_namesakes(
+    frame: pd.DataFrame, renamed: dict[str, str], needed: list[str]
+) -> pd.DataFrame:
+    """Leave out columns that are called like a dimension whose codes come from another column."""
+    like = [
+        name
+        for column, name in renamed.items()
+        if name != column and name in frame.columns and name not in renamed
+    ]
+    taken = [name for name in like if name in needed]
+    if taken:
+        raise InputError(
+            f"Dimension {taken[0]!r} has the name of a column with numbers. Give the dimension "
+            f"another name."
+        )
+    return frame.drop(columns=like)
+
+
+def with_capacities(
+    job: Job, problem: ProtectionProblem, chosen: AdjustmentSpec
+) -> ProtectionProblem:
+    """Return the problem with the tightest of the limits on changes of other cells."""
+    if chosen.capacity is None and chosen.capacity_percent is None and not chosen.measurement_error:
+        return problem
+    limit = np.full(problem.table.n_cells, np.inf if chosen.capacity is None else chosen.capacity)
+    if chosen.measurement_error:
+        limit = np.minimum(limit, sums(job, chosen.measurement_error))
+    return problem.with_capacity(limit, percent=chosen.capacity_percent)
+
+
+def sums(job: Job, column: str) -> npt.NDArray[np.float64]:
+    """Return the absolute sum of a column in each cell."""
+    return np.abs(_table(job, _dimensions(job), column).values)
+
+
+def _largest_needed(job: Job) -> int:
+    """How many largest contributors the rules of the job look at."""
+    return max([3, *(rule.n_largest for rule in job.rules)])

@@ -1,0 +1,166 @@
+"""A whole job from one file: data, dimensions, rules, methods, and two folders of results.
+
+``release/`` holds what may be published: one folder for each method, alternatives of which only
+one may be published. ``internal/`` (readable by the owner only) holds the true table, statuses,
+intervals, certificates and the report.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tablecloak.budget import Budget, Progress
+from tablecloak.cta.adjust import adjust
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.decimals import in_decimals
+from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.errors import ModelError, SolverError
+from tablecloak.history import History
+from tablecloak.jobs.load import group_rules, load_problem, read_job, sums, with_capacities
+from tablecloak.jobs.result import JobResult
+from tablecloak.jobs.schema import AdjustmentSpec, Job
+from tablecloak.jobs.write import write_results
+from tablecloak.publish.adjusted_audit import AdjustedAudit
+from tablecloak.publish.audit import audit
+from tablecloak.publish.previous import read_previous
+from tablecloak.storage import replacing_folder
+from tablecloak.suppression.audit.audit import Audit
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.suppress import suppress
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["run_job"]
+
+ROUNDING = 0.1
+"""Least share of the time limit of an adjustment for rounding it to the digits of the table.
+
+Without these digits nothing can be published, so that a search that used up all its time must not
+leave none for them.
+"""
+
+
+def run_job(
+    job: Job | str | Path,
+    out: str | Path | None = None,
+    *,
+    engine: str = "duckdb",
+    progress: Progress | None = None,
+) -> JobResult:
+    """Run a job and write its results.
+
+    Parameters
+    ----------
+    job : Job, str or Path
+        A job, or the path of a job file.
+    out : str or Path, optional
+        Folder for ``release/`` and ``internal/``. Without it nothing is written.
+    engine : str, default="duckdb"
+        What reads microdata from a file; see `tablecloak.tabulate`.
+    progress : callable, optional
+        Called with stage, loss, bound and what is still open.
+
+    Returns
+    -------
+    JobResult
+        Each release has been verified by its certificate and audited as a stranger would.
+    """
+    job = job if isinstance(job, Job) else read_job(job)
+    # Before the data are read: what changes while the job runs is then noticed.
+    fingerprint = "" if out is None else job.fingerprint()
+    problem = load_problem(job, engine)
+    histories = {name: History(progress) for name in ("suppression", "adjustment")}
+    failures: dict[str, str] = {}
+    pattern = _suppressed(job, problem, histories["suppression"])
+    try:
+        adjusted = _adjusted(job, problem, histories["adjustment"])
+    except (ModelError, SolverError) as error:
+        # What the other method found is not lost.
+        if pattern is None:
+            raise
+        adjusted, failures = None, {"adjustment": str(error)}
+    result = JobResult(
+        problem=problem,
+        pattern=pattern,
+        pattern_audit=_audited(job, problem, pattern, Audit),
+        adjustment=adjusted,
+        adjustment_audit=_audited(job, problem, adjusted, AdjustedAudit),
+        files=[],
+        histories=histories,
+        failures=failures,
+    )
+    if out is not None:
+        out = Path(out)
+        with replacing_folder(out) as folder:
+            write_results(job, result, folder, fingerprint)
+        result.files[:] = [out / path.relative_to(folder) for path in result.files]
+    return result
+
+
+def _suppressed(
+    job: Job, problem: ProtectionProblem, progress: Progress
+) -> SuppressionPattern | None:
+    options = job.suppression
+    if options is None:
+        return None
+    return suppress(
+        problem if options.cost is None else problem.with_changes(weights=sums(job, options.cost)),
+        method=options.method,
+        require=options.require,
+        weights=None if options.cost else options.weights,
+        protect_against=options.protect_against,
+        previous=None if options.previous is None else read_previous(problem, options.previous),
+        discount=options.discount,
+        time_limit=options.time_limit,
+        seed=job.seed,
+        progress=progress,
+    )
+
+
+def _adjusted(job: Job, problem: ProtectionProblem, progress: Progress) -> Adjustment | None:
+    chosen = job.adjustment
+    if chosen is None:
+        return None
+    budget = Budget.of(chosen.time_limit)
+    found = adjust(
+        with_capacities(job, problem, chosen),
+        weights=chosen.weights if chosen.cost is None else sums(job, chosen.cost),
+        preserve=chosen.preserve,
+        distance=chosen.distance,
+        sensitive_limit=chosen.sensitive_limit,
+        integer=_whole(problem, chosen),
+        repair=chosen.repair,
+        time_limit=chosen.time_limit,
+        progress=progress,
+    )
+    # What is audited and reported is what is published.
+    return in_decimals(found, time_limit=budget.at_least(ROUNDING * chosen.time_limit).left)
+
+
+def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool | None:
+    """Whole numbers for a table of these; else the last digit of the table, where there is one."""
+    if chosen.integer is not None:
+        return chosen.integer
+    return True if problem.table.integer and DISTANCES[chosen.distance].has_whole_numbers else None
+
+
+def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) -> Any:
+    if found is None:
+        return None
+    pattern = isinstance(found, SuppressionPattern)
+    require = found.requirement if pattern else Requirement.TWO_SIDED
+    options = job.audit
+    groups = group_rules(job) if options.groups else []
+    promised = job.suppression.protect_against if job.suppression else []
+    intruders = list(dict.fromkeys([*options.intruders, *promised]))
+    result = audit(
+        problem,
+        found,
+        require=require,
+        intruders=intruders,
+        groups=groups,
+        time_limit=options.time_limit,
+    )
+    assert isinstance(result, kind)
+    return result

@@ -220,7 +220,7 @@ class LinearSolver:
             # Other algorithms may still succeed; without a point nothing is claimed.
             return Solution.without_point(SolveStatus.UNKNOWN)
         is_certain = claim.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
-        if is_certain or claim.is_beyond or claim.x is None:
+        if is_certain or claim.is_beyond or claim.x is None or len(claim.x) != len(self.cost):
             status = (
                 claim.status if claim.status is not SolveStatus.OPTIMAL else SolveStatus.UNKNOWN
             )

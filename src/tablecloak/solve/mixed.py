@@ -9,11 +9,17 @@ from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
-from tablecloak.solve.solver import Capability, Request, Solution, SolveStatus, chosen_solver
+from tablecloak.solve.solver import Capability, Claim, Request, Solution, SolveStatus, chosen_solver
 
 __all__ = ["solve"]
 
 Floats = npt.NDArray[np.float64]
+
+ROUNDED = 1e-5
+"""Largest distance to a whole number at which a point may still be called optimal."""
+
+CONTRADICTED = 1e-4
+"""Relative excess of a claimed bound over the value of a point that shows the claim to be false."""
 
 
 def solve(
@@ -52,15 +58,25 @@ def solve(
         return _branched(program, start, time_limit)
     request = Request(seconds=time_limit, start=start, gap=gap, target=target)
     claim = solver.run(program, request)
-    if claim.x is None:
-        return Solution.without_point(claim.status)
+    if claim.x is None or len(claim.x) != program.n_columns:
+        is_vague = claim.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
+        return Solution.without_point(SolveStatus.UNKNOWN if is_vague else claim.status)
+    return _checked(program, claim)
+
+
+def _checked(program: Program, claim: Claim) -> Solution:
+    """Round the point, check it, and call it optimal only if nothing speaks against it."""
+    assert claim.x is not None
     x = claim.x.copy()
     x[program.integral] = np.rint(x[program.integral])
     if violation(program, x).worst > 10 * ACCEPTED_VIOLATION:
         return Solution.without_point(SolveStatus.UNKNOWN, claim.bound)
-    is_optimal = claim.status is SolveStatus.OPTIMAL
+    value, bound = program.objective(x), claim.bound
+    is_whole = violation(program, claim.x).integrality <= ROUNDED
+    is_consistent = bound <= value + CONTRADICTED * max(1.0, abs(value))
+    is_optimal = claim.status is SolveStatus.OPTIMAL and is_whole and is_consistent
     status = SolveStatus.OPTIMAL if is_optimal else SolveStatus.FEASIBLE
-    return Solution(status, x, np.empty(0), program.objective(x), claim.bound)
+    return Solution(status, x, np.empty(0), value, bound if is_consistent else -np.inf)
 
 
 def _branched(program: Program, start: Floats | None, time_limit: float) -> Solution:

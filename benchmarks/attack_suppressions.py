@@ -144,8 +144,10 @@ def check_intervals(problem: tc.ProtectionProblem, found: tc.IntervalPattern, re
     if open_:
         raise FaultError(f"exposed: {open_}")
     audited = tc.audit(problem, release, require=require)
-    if not audited.is_safe:
+    if tc.Verdict.ATTACKABLE in audited.verdicts:
         raise FaultError(f"our own audit disagrees: {audited.summary()}")
+    # Ends are drawn around the proof, which leaves an audit room of 1e-7 of a need to find it again.
+    ATTACKED["safe intervals that our audit leaves undecided"] += not audited.is_safe
 
 
 def attack_covering(problem: tc.ProtectionProblem, random: np.random.Generator) -> str:

@@ -213,6 +213,14 @@ def test_ends_are_rounded_outwards_to_the_decimals_of_the_table():
         assert np.array_equal(release[name], np.round(release[name], 1))
 
 
+def test_ends_hold_small_moves_of_large_values_as_exactly_as_the_proof_asks():
+    """A move of 1.09 beside a value of 3e8, whose ends are 1.09 apart but for 2.6e-8."""
+    problem = naive.random_problem(520504, scales=True)
+    found = tc.publish_intervals(problem, require="upper", weights=None, blur=0, time_limit=10)
+    found.certificate.verify()
+    assert not naive.exposed(problem, found.lower, found.upper, "upper")
+
+
 def test_cells_that_no_interval_protects_are_named():
     problem = tc.examples.cox_rounded()
     values, sensitive = problem.table.values, problem.sensitive

@@ -49,7 +49,7 @@ from tablecloak.suppression.audit.attack import (
 )
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.needs import asked_of, decimals_of, needs_of
-from tablecloak.suppression.proof import ProtectionCertificate
+from tablecloak.suppression.proof import ROOM_SHARE, ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
@@ -305,8 +305,10 @@ def _published(
         lower, upper = _outwards(problem, lower, upper)
         # Differences of large decimal numbers may fall short of what they are drawn around.
         spare = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))[system.cells] * SPARE
-        upper[system.cells] += np.where(_short(upper - values, up, system), spare, 0.0)
-        lower[system.cells] -= np.where(_short(values - lower, down, system), spare, 0.0)
+        share = max(noise, ROOM_SHARE) / 2
+        for end, reach, sign in ((upper, up, 1), (lower, down, -1)):
+            room = sign * (end - values)[system.cells]
+            end[system.cells] += np.where(room < reach * (1 - share), sign * spare, 0.0)
         lower, upper = _outwards(problem, lower, upper)
         return lower, upper, with_intervals(finite, lower, upper)
 
@@ -318,12 +320,6 @@ def _published(
     proof = certificate_of(known, upper > lower, requirement, [pool])
     proof.verify()
     return lower, upper, proof
-
-
-def _short(room: Floats, reach: Floats, system: System) -> Flags:
-    """Which cells have less room than a witness takes, beyond what a proof forgives."""
-    short: Flags = room[system.cells] < reach * (1 - NOISE / 2)
-    return short
 
 
 def _outwards(problem: ProtectionProblem, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:

@@ -26,6 +26,7 @@ __all__ = [
     "Released",
     "arrays_of",
     "joined",
+    "loss_claim",
     "rows_of",
     "starts_of",
 ]
@@ -106,6 +107,23 @@ class Certified(Protocol):
     @property
     def certificates(self) -> tuple[Claim, ...]:
         """All claims about it, each with its proof."""
+
+
+def loss_claim(
+    released: Released, measure: str, weights: npt.NDArray[np.float64], loss: float
+) -> Claim:
+    """Return the claim of a loss.
+
+    Parameters
+    ----------
+    released : Released
+    measure : str
+        How losses of single cells make one of all.
+    weights : numpy.ndarray of float, shape (n_cells,)
+    loss : float
+    """
+    arrays = {"measure": np.array(measure), "weights": weights, "loss": np.array(float(loss))}
+    return Claim("loss", released, arrays)
 
 
 def arrays_of(claims: Sequence[Claim], problem: ProtectionProblem) -> dict[str, npt.NDArray[Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tablecloak.certificates.claim import Claim, Released, rows_of
+from tablecloak.certificates.claim import Claim, Released, loss_claim, rows_of
 from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Node, bound_claim, tree_of
 from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
 from tablecloak.cta.distances.distance import DISTANCES
@@ -27,7 +27,7 @@ from tablecloak.cta.statistics.variance import PreservedVariance
 if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment, DistanceBound
 
-__all__ = ["bound_arrays", "claims_of", "loss_claim"]
+__all__ = ["adjustment_claims", "bound_arrays"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ NAMED = ("mean", "slope", "covariance", "variance")
 """Statistics whose meaning the verifier knows; others are sums with given coefficients."""
 
 
-def claims_of(adjustment: Adjustment) -> tuple[Claim, ...]:
+def adjustment_claims(adjustment: Adjustment) -> tuple[Claim, ...]:
     """Return what an adjusted table claims, each with its proof.
 
     Parameters
@@ -71,21 +71,6 @@ def claims_of(adjustment: Adjustment) -> tuple[Claim, ...]:
     arrays = bound_arrays(adjustment)
     bound = bound_claim(loss, problem, adjustment.bound, arrays, statistics)
     return (*claims, loss, bound)
-
-
-def loss_claim(released: Released, measure: str, weights: Floats, loss: float) -> Claim:
-    """Return the claim of a loss.
-
-    Parameters
-    ----------
-    released : Released
-    measure : str
-        How losses of single cells make one of all.
-    weights : numpy.ndarray of float, shape (n_cells,)
-    loss : float
-    """
-    arrays = {"measure": np.array(measure), "weights": weights, "loss": np.array(float(loss))}
-    return Claim("loss", released, arrays)
 
 
 def _statistics(adjustment: Adjustment) -> Arrays:

@@ -1,4 +1,8 @@
-"""The claims of a suppression pattern as plain arrays, which a stranger checks."""
+"""The claims of patterns and intervals as plain arrays, which a stranger checks.
+
+A bound is kept as the multipliers that prove each row of the master problem, and a search tree over
+the cells that are free to be hidden; nothing of the program itself is kept.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.certificates.claim import Claim, Released, joined, rows_of, starts_of
+from tablecloak.certificates.claim import Claim, Released, joined, loss_claim, rows_of, starts_of
+from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Node, bound_claim, tree_of
 
 if TYPE_CHECKING:
+    from tablecloak.suppression.intervals import IntervalPattern
     from tablecloak.suppression.knowledge import Knowledge
+    from tablecloak.suppression.pattern import SuppressionPattern
     from tablecloak.suppression.proof import ProtectionCertificate
+    from tablecloak.suppression.search.master import BoundCertificate, Row
     from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["protection_claim", "witness_arrays"]
+__all__ = ["interval_claims", "pattern_claims", "protection_claim"]
 
 Arrays = dict[str, npt.NDArray[Any]]
+
+UP, DOWN, WIDTH, BRIDGE = range(4)
+"""Kinds of cuts, as the verifier numbers them."""
 
 MOST_LETTERS = 200
 """Length of the name of an insider from which on it is shortened."""
@@ -37,10 +48,109 @@ def protection_claim(certificate: ProtectionCertificate) -> Claim:
             "suppressed": certificate.suppressed.astype(bool),
         },
     )
-    return Claim("protection", released, witness_arrays(certificate))
+    return Claim("protection", released, _witness_arrays(certificate))
 
 
-def witness_arrays(certificate: ProtectionCertificate) -> Arrays:
+def pattern_claims(pattern: SuppressionPattern, protection: Claim) -> tuple[Claim, ...]:
+    """Return what a pattern claims: protection, its loss, and a bound if one was proved.
+
+    Parameters
+    ----------
+    pattern : SuppressionPattern
+    protection : Claim
+        Of the same pattern: its own, or that of an audit, which holds against more insiders.
+    """
+    problem, released = pattern.problem, protection.released
+    loss = loss_claim(released, "weights", problem.weights, pattern.loss)
+    if pattern.bound_certificate is None:
+        return protection, loss
+    certificate = pattern.bound_certificate
+    arrays = {**_cut_arrays(certificate.rows, problem), **_tree_arrays(certificate)}
+    return protection, loss, bound_claim(loss, problem, pattern.bound, arrays)
+
+
+def interval_claims(pattern: IntervalPattern) -> tuple[Claim, ...]:
+    """Return what published intervals claim.
+
+    Parameters
+    ----------
+    pattern : IntervalPattern
+    """
+    problem, certificate = pattern.problem, pattern.bound_certificate
+    released = Released(
+        "intervals",
+        {
+            "requirement": np.array(pattern.requirement.value),
+            "published_lower": np.asarray(pattern.lower, dtype=np.float64),
+            "published_upper": np.asarray(pattern.upper, dtype=np.float64),
+        },
+    )
+    protection = Claim("protection", released, _witness_arrays(pattern.certificate))
+    if not np.isfinite(pattern.loss):
+        return (protection,)
+    loss = loss_claim(released, "widths", problem.weights, pattern.loss)
+    numbers = certificate.loss_multipliers()
+    multipliers = Multipliers.of([(0, np.arange(len(numbers)), -1, numbers)])
+    arrays = {
+        **_cut_arrays(certificate.rows, problem),
+        **Forest((([ROOT], {0: multipliers}),)).arrays(),
+    }
+    return protection, loss, bound_claim(loss, problem, pattern.bound, arrays)
+
+
+def _tree_arrays(certificate: BoundCertificate) -> Arrays:
+    free, scale = certificate.free_cells()
+
+    def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
+        return int(free[column]), is_lower, int(limit)
+
+    def multipliers(duals: npt.NDArray[np.float64]) -> Multipliers:
+        return Multipliers.of([(0, np.arange(len(duals)), -1, np.maximum(duals, 0.0) * scale)])
+
+    tree: tuple[list[Node], dict[int, Multipliers]]
+    tree = tree_of(certificate.tree, limits, multipliers)
+    return Forest((tree,)).arrays()
+
+
+def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
+    """Return rows of a master problem by the multipliers that prove them."""
+    sensitive = np.flatnonzero(problem.sensitive)
+    kinds, cells = [], []
+    sides: dict[str, list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]] = {"up": [], "down": []}
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
+    for row in rows:
+        bridge = getattr(row, "multipliers", None)
+        if bridge is not None:
+            kind, cell, up, down = BRIDGE, int(row.cell), (row.relations, bridge), None  # type: ignore[union-attr]
+        else:
+            up, down = row.up, row.down  # type: ignore[union-attr]
+            kind = WIDTH if up is not None and down is not None else UP if up is not None else DOWN
+            cell = int(sensitive[row.index])  # type: ignore[union-attr]
+        kinds.append(kind)
+        cells.append(cell)
+        sides["up"].append(nothing if up is None else _sorted(*up))
+        sides["down"].append(nothing if down is None else _sorted(*down))
+    arrays: Arrays = {
+        "cut_kind": np.array(kinds, dtype=np.int64),
+        "cut_cell": np.array(cells, dtype=np.int64),
+    }
+    for name, parts in sides.items():
+        arrays[f"{name}_starts"] = starts_of([part[0] for part in parts])
+        arrays[f"{name}_relations"] = joined([part[0] for part in parts], np.int64)
+        arrays[f"{name}_data"] = joined([part[1] for part in parts], np.float64)
+    return arrays
+
+
+def _sorted(
+    relations: npt.NDArray[Any], multipliers: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Each relation once, in order; of several multipliers the last one counts."""
+    last = dict(zip(relations.tolist(), multipliers.tolist(), strict=True))
+    kept = sorted(relation for relation, multiplier in last.items() if multiplier != 0)
+    return np.array(kept, dtype=np.int64), np.array([last[relation] for relation in kept])
+
+
+def _witness_arrays(certificate: ProtectionCertificate) -> Arrays:
     """Return witnesses and insiders as plain arrays."""
     problem = certificate.problem
     insiders = [claim for claim in certificate.insiders if _knows_more(claim.knowledge, problem)]

@@ -26,6 +26,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak import showing
 from tablecloak.budget import generator
+from tablecloak.certificates.claim import Claim
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
@@ -47,6 +49,7 @@ from tablecloak.suppression.audit.attack import (
     with_finite_bounds,
     with_intervals,
 )
+from tablecloak.suppression.claims import interval_claims
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.needs import asked_of, decimals_of, needs_of
 from tablecloak.suppression.proof import ROOM_SHARE, ProtectionCertificate
@@ -113,6 +116,16 @@ class IntervalBound:
         # No width is negative, so 0 is always a bound.
         return max(master.loss_of(dual_bound(master.with_rows(self.rows), self.duals)), 0.0)
 
+    def loss_multipliers(self) -> Floats:
+        """Return what each row adds to the bound for each unit of the need that it asks for."""
+        finite = with_finite_bounds(self.problem)
+        system = System.of(finite, needs_of(finite, self.requirement), ~finite.frozen)
+        master = _Master(system, _costs(finite)[system.cells])
+        asked = np.array([master.need(row) for row in self.rows]).reshape(-1)
+        # Rows that came after the last program have no multiplier.
+        asked = asked[: len(self.duals)]
+        return np.maximum(self.duals, 0.0) * master.loss_of(1.0) / (asked * system.unit)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntervalPattern(Result):
@@ -146,6 +159,11 @@ class IntervalPattern(Result):
     narrowest: float
     seconds: float
     notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return what is claimed of the intervals, each claim with its proof. Secret."""
+        return interval_claims(self)
 
     @property
     def hidden(self) -> Flags:
@@ -463,10 +481,15 @@ class _Master:
             reduced[needs.cells[at]] += sign
             up += np.maximum(reduced, 0.0)
             down += np.maximum(-reduced, 0.0)
+        return csr_array(np.concatenate([up, down])[None, :] / self.need(proof))
+
+    def need(self, proof: CapacityRow) -> float:
+        """Return what a row asks for, in median protection levels."""
+        needs = self.system.needs
+        at = int(np.searchsorted(needs.index, proof.index))
         both = proof.up is not None and proof.down is not None
         one = needs.upper[at] if proof.up is not None else needs.lower[at]
-        need = float(needs.width[at] if both else one) / system.unit
-        return csr_array(np.concatenate([up, down])[None, :] / need)
+        return float(needs.width[at] if both else one) / self.system.unit
 
     def with_rows(self, proofs: list[CapacityRow]) -> Program:
         """Return the program with some rows."""

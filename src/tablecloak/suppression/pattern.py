@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.certificates.claim import Claim
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
+from tablecloak.suppression.claims import pattern_claims, protection_claim
 from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import BoundCertificate
@@ -57,6 +60,11 @@ class SuppressionPattern(Result):
     def loss(self) -> float:
         """Weight of all suppressed cells, sensitive ones included."""
         return float(self.problem.weights[self.suppressed].sum())
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return what is claimed of the pattern, each claim with its proof. Secret."""
+        return pattern_claims(self, protection_claim(self.certificate))
 
     @property
     def secondary(self) -> npt.NDArray[np.bool_]:

@@ -110,6 +110,11 @@ class BoundCertificate:
         # No weight is negative: suppressing what must be suppressed is always a bound.
         return master.total_loss(max(bound, 0.0), self.step)
 
+    def free_cells(self) -> tuple[npt.NDArray[np.int64], float]:
+        """Return the cell of each column of the master, and the unit of its objective."""
+        master = Master(self.problem, self.requirement)
+        return master.free, master.scale
+
 
 class Master:
     """min w.y over the cells that are free to be suppressed or published."""

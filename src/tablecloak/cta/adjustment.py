@@ -254,9 +254,9 @@ class Adjustment(Result):
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
         """Return what is claimed of the adjusted table, each claim with its proof. Secret."""
-        from tablecloak.cta.claims import adjustment_claims
+        from tablecloak.cta.claims import claims_of
 
-        return adjustment_claims(self)
+        return claims_of(self)
 
     def proved_bound(self) -> float:
         """Return the bound on the loss that the certificate proves; no solver is called.

@@ -27,7 +27,7 @@ from tablecloak.cta.statistics.variance import PreservedVariance
 if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment, DistanceBound
 
-__all__ = ["adjustment_claims", "bound_arrays"]
+__all__ = ["bound_arrays", "claims_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ NAMED = ("mean", "slope", "covariance", "variance")
 """Statistics whose meaning the verifier knows; others are sums with given coefficients."""
 
 
-def adjustment_claims(adjustment: Adjustment) -> tuple[Claim, ...]:
+def claims_of(adjustment: Adjustment) -> tuple[Claim, ...]:
     """Return what an adjusted table claims, each with its proof.
 
     Parameters

@@ -21,6 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,9 @@ import pandas as pd
 from scipy.sparse import csr_array, hstack
 
 from tablecloak import showing
+from tablecloak.certificates.claim import Claim
 from tablecloak.cta.precision import exact_products
+from tablecloak.cta.rounding.claims import rounding_claims
 from tablecloak.errors import InputError, ModelError, SolverError, VerificationError, listed
 from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
@@ -119,6 +122,11 @@ class RoundedTable(Result):
     bound: float
     seconds: float
     notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return what is claimed of the rounded table, each claim with its proof. Secret."""
+        return rounding_claims(self)
 
     @property
     def loss(self) -> float:

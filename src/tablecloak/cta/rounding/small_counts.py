@@ -13,13 +13,16 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.certificates.claim import Claim
 from tablecloak.cta.adjust import Progress, adjust
 from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.rounding.claims import small_count_claims
 from tablecloak.cta.rounding.controlled import check_whole, require_none
 from tablecloak.errors import InputError, listed
 from tablecloak.results import Result
@@ -49,6 +52,11 @@ class SmallCountTable(Result):
     problem: ProtectionProblem
     base: int
     adjustment: Adjustment
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return what is claimed of the rounded table, each claim with its proof. Secret."""
+        return small_count_claims(self)
 
     @property
     def loss(self) -> float:

@@ -119,6 +119,7 @@ def suppress(
     threads: Annotated[int, typer.Option(min=1, help="Strategies to try at once.")] = 1,
     tolerance: Tolerance = 0.0,
     solver: SolverName = None,
+    certificate: Certificate = None,
 ) -> None:
     """Find a suppression pattern and prove it.
 
@@ -128,12 +129,15 @@ def suppress(
 
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
     """
+    from tablecloak.certificates.file import write_certificate
     from tablecloak.publish.previous import read_previous
     from tablecloak.solve.solver import using_solver
+    from tablecloak.storage import require_writable
     from tablecloak.suppression.suppress import suppress as run
     from tablecloak.tables.formats import read_problem, write_frame
 
     with errors_as_messages(), using_solver(solver), reporting() as reporter:
+        require_writable(output, certificate)
         problem = read_problem(file, tolerance=tolerance)
         pattern = run(
             problem,
@@ -149,6 +153,8 @@ def suppress(
             progress=reporter,
         )
         frame = problem.table.keys.assign(status=pattern.statuses())
+        if certificate is not None:
+            write_certificate(pattern, certificate)
         write_frame(frame, output, secret=True)
     typer.echo(pattern.summary())
 
@@ -170,6 +176,7 @@ def intervals(
     ] = None,
     tolerance: Tolerance = 0.0,
     solver: SolverName = None,
+    certificate: Certificate = None,
 ) -> None:
     """Publish intervals instead of gaps (partial suppression), and prove them.
 
@@ -178,11 +185,14 @@ def intervals(
 
     Example: tablecloak intervals table.jj -o intervals.csv --time-limit 30
     """
+    from tablecloak.certificates.file import write_certificate
     from tablecloak.solve.solver import using_solver
+    from tablecloak.storage import require_writable
     from tablecloak.suppression.intervals import publish_intervals
     from tablecloak.tables.formats import read_problem, write_frame
 
     with errors_as_messages(), using_solver(solver), reporting() as reporter:
+        require_writable(output, certificate)
         problem = read_problem(file, tolerance=tolerance)
         found = publish_intervals(
             problem,
@@ -193,6 +203,8 @@ def intervals(
             seed=seed,
             progress=reporter,
         )
+        if certificate is not None:
+            write_certificate(found, certificate)
         write_frame(found.release(), output)
     typer.echo(found.summary())
 
@@ -306,6 +318,7 @@ def round_(
     weights: Annotated[Weights, typer.Option(help=WeightsHelp)] = Weights.UNIT,
     time_limit: TimeLimit = 60.0,
     solver: SolverName = None,
+    certificate: Certificate = None,
 ) -> None:
     """Round a table of counts so that it stays additive (controlled rounding), and audit it.
 
@@ -318,13 +331,16 @@ def round_(
 
     Example: tablecloak round counts.jj -o rounded.csv --base 5
     """
+    from tablecloak.certificates.file import write_certificate
     from tablecloak.cta.rounding.controlled import controlled_rounding
     from tablecloak.cta.rounding.small_counts import small_count_rounding
     from tablecloak.publish.audit import audit
     from tablecloak.solve.solver import using_solver
+    from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem, write_frame
 
     with errors_as_messages(), using_solver(solver), reporting() as reporter:
+        require_writable(output, certificate)
         problem = read_problem(file)
         rounded: RoundedTable | SmallCountTable
         if small_counts:
@@ -347,6 +363,8 @@ def round_(
         found = audit(rounded.problem, rounded, time_limit=time_limit, progress=reporter)
         if found.is_safe:
             frame = rounded.release().rename(columns={problem.table.name: "value"})
+            if certificate is not None:
+                write_certificate(rounded, certificate)
             write_frame(frame, output)
     typer.echo(rounded.summary())
     for note in rounded.notes:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["interval_claims", "pattern_claims", "protection_claim"]
 
 Arrays = dict[str, npt.NDArray[Any]]
+Side = tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
 
 UP, DOWN, WIDTH, BRIDGE = range(4)
 """Kinds of cuts, as the verifier numbers them."""
@@ -119,13 +120,7 @@ def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
     sides: dict[str, list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]] = {"up": [], "down": []}
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
     for row in rows:
-        bridge = getattr(row, "multipliers", None)
-        if bridge is not None:
-            kind, cell, up, down = BRIDGE, int(row.cell), (row.relations, bridge), None  # type: ignore[union-attr]
-        else:
-            up, down = row.up, row.down  # type: ignore[union-attr]
-            kind = WIDTH if up is not None and down is not None else UP if up is not None else DOWN
-            cell = int(sensitive[row.index])  # type: ignore[union-attr]
+        kind, cell, up, down = _cut(row, sensitive)
         kinds.append(kind)
         cells.append(cell)
         sides["up"].append(nothing if up is None else _sorted(*up))
@@ -139,6 +134,18 @@ def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
         arrays[f"{name}_relations"] = joined([part[0] for part in parts], np.int64)
         arrays[f"{name}_data"] = joined([part[1] for part in parts], np.float64)
     return arrays
+
+
+def _cut(row: Row, sensitive: npt.NDArray[np.int64]) -> tuple[int, int, Side, Side]:
+    """Return kind and cell of a row, and the multipliers that prove it upwards and downwards."""
+    # Told apart by what they hold: importing them would close a circle.
+    proof: Any = row
+    if hasattr(proof, "multipliers"):
+        return BRIDGE, int(proof.cell), (proof.relations, proof.multipliers), None
+    cell = int(sensitive[proof.index])
+    if proof.up is None:
+        return DOWN, cell, None, proof.down
+    return UP if proof.down is None else WIDTH, cell, proof.up, proof.down
 
 
 def _sorted(

@@ -26,7 +26,7 @@ def cox(tmp_path_factory):
         (["adjust", "--distance", "L2"], "(L2)"),
         (["adjust", "--distance", "Linf", "--preserve", "mean"], "the mean of 7 cells is kept"),
         (["adjust", "--no-integer", "--preserve", "variance"], "the variance of 7 cells is kept"),
-        (["round", "--base", "25"], "each released value is a multiple of 25"),
+        (["round", "--base", "100"], "each released value is a multiple of 100"),
     ],
 )
 def test_a_command_writes_proofs_that_verify_accepts(command, says, cox, tmp_path):

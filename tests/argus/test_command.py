@@ -7,7 +7,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-import tablecloak.argus.run as batch_run
+import tablecloak.argus.preparation as preparation
 from shops import run, write_shops
 from tablecloak.cli.main import app
 
@@ -48,8 +48,33 @@ def test_the_exit_code_says_whether_all_was_applied(folder, commands, code, word
     assert (folder / "safe.csv").exists() == (code in (0, 3))
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("FREQ(3,30)", "MAGIC(20)", "line 4: there is no rule 'MAGIC'"),
+        ("FREQ(3,30)", "MAN(-20)", "line 4: number 1 of MAN must be a number from 0, found '-20'"),
+        ("<READTABLE> 0", "<READTABLE> 7", "line 5: READTABLE takes 0, 1, 1T, 1F or 2, found '7'"),
+        ("OPT(1,1)", "MOD(1,-5)", "line 6: MOD: minutes must be a number from 0"),
+        ('"safe.csv"', '""', "line 7: the name of a file is missing"),
+        ('"safe.csv"', '" "', "line 7: the name of a file is missing"),
+        ('"safe.csv"', '"."', "line 7: '.' is no name of a file"),
+        ('"safe.csv"', '".."', "line 7: '..' is no name of a file"),
+        ('"safe.csv"', '"/"', "line 7: '/' is no name of a file"),
+        ('"safe.csv"', '"a\\\\"', "is a folder"),
+        ('"safe.csv")\n', '"safe.csv")\n<LOGBOOK> "/"\n', "line 8: '/' is no name of a file"),
+    ],
+)
+def test_what_makes_no_sense_ends_with_2_and_nothing_is_written(folder, right, wrong, words):
+    (folder / "a").mkdir()
+    before = set(folder.iterdir()) | {folder / "job.arb"}
+    done = command(folder, (RULES + PUBLISH).replace(right, wrong))
+    assert done.exit_code == 2, done.output
+    assert words in " ".join(done.output.split())
+    assert set(folder.iterdir()) == before
+
+
 def test_what_must_not_be_published_ends_with_1_and_no_file(folder, monkeypatch):
-    monkeypatch.setattr(batch_run, "sensitivity_rules", lambda rules: [])
+    monkeypatch.setattr(preparation, "sensitivity_rules", lambda rules: [])
     done = command(folder, RULES + PUBLISH)
     assert done.exit_code == 1
     assert "Nothing was written" in done.output

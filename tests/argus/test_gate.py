@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-import tablecloak.argus.run as batch_run
+import tablecloak.argus.methods.adjustment as adjustment_method
+import tablecloak.argus.methods.pattern as pattern_method
+import tablecloak.argus.preparation as preparation
 from shops import cells, run, write_shops
 from tablecloak.argus import read_metadata, run_batch
-from tablecloak.argus.batch import Rule, Specification
 from tablecloak.argus.evidence import of_records
 from tablecloak.argus.gate import _unsafe
+from tablecloak.argus.lines import Rule, Specification
 from tablecloak.argus.outputs import Protected
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.argus.tables import from_records
@@ -31,20 +33,20 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("mode", ["0", "1", "1T", "2"])
 def test_rules_that_got_lost_on_the_way_are_noticed(folder, monkeypatch, mode):
-    monkeypatch.setattr(batch_run, "sensitivity_rules", lambda rules: [])
+    monkeypatch.setattr(preparation, "sensitivity_rules", lambda rules: [])
     with pytest.raises(tc.VerificationError, match=REFUSED):
         run(folder, f"{RULES}<READTABLE> {mode}\n{PUBLISH}")
     assert not (folder / "safe.csv").exists()
 
 
 def test_a_given_status_that_got_lost_is_noticed(folder, monkeypatch):
-    monkeypatch.setattr(batch_run._Runner, "_given", lambda self, job, problem, *rest: problem)
+    monkeypatch.setattr(preparation, "given_statuses", lambda job, problem, *rest: problem)
     with pytest.raises(tc.VerificationError, match=REFUSED):
         run(folder, f"<READTABLE> 0\n{PUBLISH}")
 
 
 def test_a_method_that_publishes_a_sensitive_cell_is_noticed(folder, monkeypatch):
-    true = batch_run.suppress
+    true = pattern_method.suppress
 
     def careless(problem, **options):
         pattern = true(problem, **options)
@@ -52,14 +54,14 @@ def test_a_method_that_publishes_a_sensitive_cell_is_noticed(folder, monkeypatch
         hidden[np.flatnonzero(problem.sensitive)[0]] = False
         return replace(pattern, suppressed=hidden)
 
-    monkeypatch.setattr(batch_run, "suppress", careless)
+    monkeypatch.setattr(pattern_method, "suppress", careless)
     with pytest.raises(tc.VerificationError):
         run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
     assert not (folder / "safe.csv").exists()
 
 
 def test_a_table_that_is_not_proved_is_not_published_but_inner_files_are(folder, monkeypatch):
-    true = batch_run.audit
+    true = pattern_method.audit
 
     class Unsure:
         is_safe = False
@@ -67,22 +69,22 @@ def test_a_table_that_is_not_proved_is_not_published_but_inner_files_are(folder,
         def summary(self) -> str:
             return "undecided"
 
-    monkeypatch.setattr(batch_run, "audit", lambda *args, **options: Unsure())
+    monkeypatch.setattr(pattern_method, "audit", lambda *args, **options: Unsure())
     with pytest.raises(tc.VerificationError, match="table 1 is not proved to be safe"):
         run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
     inner = run(folder, f'{RULES}<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,6,,"t.jj")\n')
     assert inner.exit_code == 1
-    assert true is not batch_run.audit
+    assert true is not pattern_method.audit
 
 
 def test_adjusted_values_that_moved_too_little_are_noticed(folder, monkeypatch):
-    true = batch_run.adjust
+    true = adjustment_method.adjust
 
     def timid(problem, **options):
         found = true(problem, **options)
         return replace(found, values=problem.table.values.copy())
 
-    monkeypatch.setattr(batch_run, "adjust", timid)
+    monkeypatch.setattr(adjustment_method, "adjust", timid)
     with pytest.raises(tc.VerificationError):
         run(folder, f'{RULES}<READTABLE> 0\n<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,,"safe.csv")\n')
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tablecloak as tc
-import tablecloak.argus.run as batch_run
+import tablecloak.argus.methods.pattern as pattern_method
 from shops import write_shops
 from tablecloak.argus import run_batch
 
@@ -48,7 +48,7 @@ MICRO = """\
 def solved_once(monkeypatch):
     """Solve each problem once: the same problem has the same pattern, whatever was changed."""
     patterns: dict[object, object] = {}
-    solve, attack = batch_run.suppress, batch_run.audit
+    solve, attack = pattern_method.suppress, pattern_method.audit
 
     def key(problem, against):
         names = ("status", "lower_protection", "upper_protection", "lower_bound", "upper_bound")
@@ -68,8 +68,8 @@ def solved_once(monkeypatch):
     def audit(problem, pattern, *, intruders="external", **options):
         return patterns["audit", key(problem, [] if intruders == "external" else intruders)]
 
-    monkeypatch.setattr(batch_run, "suppress", suppress)
-    monkeypatch.setattr(batch_run, "audit", audit)
+    monkeypatch.setattr(pattern_method, "suppress", suppress)
+    monkeypatch.setattr(pattern_method, "audit", audit)
 
 
 _PIECE = re.compile(r'"[^"]*"|[(),|]|[^\s"(),|]+')

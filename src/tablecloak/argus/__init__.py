@@ -1,6 +1,7 @@
 """The files of tau-ARGUS: metadata, data, tables, a priori lists, and batch files as they are."""
 
-from tablecloak.argus.batch import Command, read_batch
+from tablecloak.argus.batch import read_batch
+from tablecloak.argus.lines import Command
 from tablecloak.argus.metadata import Metadata, Variable, read_metadata
 from tablecloak.argus.run import BatchResult, run_batch
 

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from tablecloak.argus.arguments import Arguments
+from tablecloak.argus.command import COMMANDS
+from tablecloak.argus.lines import Command, Rule, Specification, Suppression, Writing
+from tablecloak.argus.method import METHODS
 from tablecloak.argus.places import lines_of
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file
 
-__all__ = [
-    "Command",
-    "Rule",
-    "Specification",
-    "Suppression",
-    "Writing",
-    "read_batch",
-    "read_rules",
-    "read_specification",
-    "read_suppression",
-    "read_writing",
-]
-
-COMMANDS = (
-    "OPENMICRODATA", "OPENTABLEDATA", "OPENMETADATA", "SPECIFYTABLE", "SAFETYRULE",
-    "READMICRODATA", "READTABLE", "RECODE", "APRIORI", "APRIORY", "SUPPRESS", "WRITETABLE",
-    "CLEAR", "SOLVER", "LOGBOOK", "VERSIONINFO", "GOINTERACTIVE", "SILENT",
-)  # fmt: skip
+__all__ = ["read_batch", "read_rules", "read_specification", "read_suppression", "read_writing"]
 
 RULES = {
     "P": (1, 3, 4), "NK": (2, 2, 4), "FREQ": (2, 2, 2), "REQ": (4, 4, 2), "ZERO": (1, 1, 1),
@@ -40,115 +24,10 @@ RULES = {
 WHOLE = {("P", 1), ("P", 2), ("NK", 0), ("FREQ", 0), ("REQ", 2)}
 """Numbers of rules that count somebody; of P with three numbers the last one only."""
 
-METHODS: dict[str, tuple[tuple[str, float, float], ...]] = {
-    "GH": (("bounds", 0, 1e6), ("size", 0, 1), ("single", 0, 1)),
-    "MOD": (
-        ("minutes", 0, 1e6), ("single", 0, 1), ("multiple", 0, 1), ("together", 0, 1),
-        ("scale", 1e-9, math.inf), ("lower", 0, math.inf), ("upper", 0, math.inf),
-    ),
-    "OPT": (("minutes", 0, 1e6),),
-    "NET": (),
-    "CTA": (),
-    "RND": (
-        ("base", 1, 1e9), ("steps", 0, 100), ("minutes", 1, 1e6), ("partitions", 0, 1),
-        ("stop", 1, 2), ("unit", 0, 1),
-    ),
-}  # fmt: skip
-"""For each method its arguments after the table, with their limits."""
-
 ANY_NUMBER = {"bounds", "scale", "lower", "upper"}
 """Arguments of methods that need not be whole."""
 
 OPTIONS = ("AS", "FL", "QU", "SE", "SO", "AR", "HI", "HL", "TR", "AO", "AD", "AC")
-
-
-@dataclass(frozen=True)
-class Command:
-    """One line.
-
-    Parameters
-    ----------
-    path : Path
-        The batch file.
-    line : int
-        Its number, from 1.
-    name : str
-        In capitals.
-    text : str
-        What follows.
-    """
-
-    path: Path
-    line: int
-    name: str
-    text: str
-
-    def arguments(self) -> Arguments:
-        """Return what follows, to be read piece by piece."""
-        return Arguments(f"{self.path}, line {self.line}", self.text)
-
-
-@dataclass(frozen=True)
-class Specification:
-    """What SPECIFYTABLE asks for.
-
-    Parameters
-    ----------
-    dimensions : list of str
-    response, shadow, cost : str
-        Empty if not given; cost can be -1 (frequency), -2 (unity), -3 (distance).
-    power : float
-        Costs are raised to it; 0 means their logarithm plus one.
-    """
-
-    dimensions: list[str]
-    response: str
-    shadow: str = ""
-    cost: str = ""
-    power: float = 1.0
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One rule of SAFETYRULE: its name and numbers."""
-
-    name: str
-    numbers: list[float]
-
-    def __str__(self) -> str:
-        return f"{self.name}({','.join(f'{number:g}' for number in self.numbers)})"
-
-
-@dataclass(frozen=True)
-class Suppression:
-    """What SUPPRESS asks for.
-
-    Parameters
-    ----------
-    method : str
-    table : int
-        0 for all tables.
-    numbers : dict of str to float
-        The arguments that were given, by the names in `METHODS`.
-    """
-
-    method: str
-    table: int
-    numbers: dict[str, float]
-
-    def has(self, *names: str) -> bool:
-        """Whether one of these was asked for."""
-        return any(self.numbers.get(name) for name in names)
-
-
-@dataclass(frozen=True)
-class Writing:
-    """What WRITETABLE asks for; `options` holds those that were named."""
-
-    table: int
-    kind: int
-    options: dict[str, bool]
-    file: str
 
 
 def read_batch(path: str | Path) -> list[Command]:
@@ -167,9 +46,8 @@ def read_batch(path: str | Path) -> list[Command]:
             raise InputError(f"{path}, line {number}: expected <COMMAND>, found {line[:40]!r}.")
         name = found.group(1).upper()
         if name not in COMMANDS:
-            raise InputError(
-                f"{path}, line {number}: <{name}> is not known.{suggestion(name, COMMANDS)}"
-            )
+            near = suggestion(name, COMMANDS.names)
+            raise InputError(f"{path}, line {number}: <{name}> is not known.{near}")
         text = re.split(r'//(?=(?:[^"]*"[^"]*")*[^"]*$)', found.group(2))[0]
         commands.append(Command(path, number, name, text.strip()))
     if not commands:
@@ -248,12 +126,13 @@ def read_suppression(arguments: Arguments) -> Suppression:
     if method not in METHODS:
         raise InputError(
             f"{arguments.where}: SUPPRESS: the method {method!r} is not known."
-            f"{suggestion(method, METHODS)}"
+            f"{suggestion(method, METHODS.names)}"
         )
+    declared = METHODS[method].arguments
     arguments.take("(")
     table = arguments.whole("the number of a table", 0)
     numbers: dict[str, float] = {}
-    for name, low, high in METHODS[method]:
+    for name, low, high in declared:
         if not arguments.maybe(","):
             break
         if name in ("scale", "lower", "upper") and (
@@ -266,7 +145,7 @@ def read_suppression(arguments: Arguments) -> Suppression:
             raise arguments.fail(f"{what} must be a whole number, found {number:g}")
         numbers[name] = number
     if arguments.next_is(","):
-        most = 1 + len(METHODS[method])
+        most = 1 + len(declared)
         raise arguments.fail(f"{method} takes at most {most} numbers; {arguments.left!r} is left")
     arguments.take(")")
     arguments.end()

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from tablecloak.argus.batch import Rule, Specification
 from tablecloak.argus.gate import Evidence, Key
+from tablecloak.argus.lines import Rule, Specification
 from tablecloak.argus.metadata import Metadata
 from tablecloak.argus.tables import Cells
 from tablecloak.tables.hierarchy import Hierarchy

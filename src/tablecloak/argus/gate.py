@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.argus.batch import Rule
+from tablecloak.argus.lines import Rule
 from tablecloak.argus.outputs import Protected
 from tablecloak.errors import VerificationError, listed
 from tablecloak.tables.hierarchy import Hierarchy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablecloak.argus.batch import Rule
+from tablecloak.argus.lines import Rule
 from tablecloak.argus.metadata import Metadata
 from tablecloak.errors import InputError
 from tablecloak.tables.rules.rule import RULES, Level

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.argus.batch import Rule, Specification
+from tablecloak.argus.lines import Rule, Specification
 from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.recode import parents_of
 from tablecloak.argus.rules import is_active, is_for_holdings, n_largest, numbers_of

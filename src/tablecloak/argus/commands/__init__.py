@@ -1,0 +1,1 @@
+"""The commands of tau-ARGUS, by what they do to a batch."""

@@ -1,0 +1,55 @@
+"""Each command and each method of SUPPRESS is one class in one table."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+import tablecloak as tc
+from shops import run, write_shops
+from tablecloak.argus.batch import read_suppression
+from tablecloak.argus.command import COMMANDS, BatchCommand
+from tablecloak.argus.lines import Command
+from tablecloak.argus.method import METHODS
+from tablecloak.argus.methods.pattern import Optimal
+
+BEGIN = "<SAFETYRULE> FREQ(3,30)\n<READTABLE> 0\n"
+
+
+class Remark(BatchCommand):
+    """Write a remark into the log."""
+
+    name: ClassVar[str] = "REMARK"
+
+    def do(self, batch, command, arguments):
+        batch.say(command, arguments.word("a remark"))
+
+
+class Twice(Optimal):
+    """The optimal method under another name."""
+
+    name: ClassVar[str] = "TWICE"
+    arguments: ClassVar = (("minutes", 0, 5),)
+
+
+def test_a_command_added_at_run_time_is_applied(tmp_path):
+    write_shops(tmp_path)
+    lines = f'{BEGIN}<REMARK> "so far"\n'
+    with pytest.raises(tc.InputError, match="<REMARK> is not known"):
+        run(tmp_path, lines)
+    with COMMANDS.including(Remark):
+        assert "line 6, REMARK: so far" in run(tmp_path, lines).log
+        with pytest.raises(tc.InputError, match="line 6: a remark is missing"):
+            run(tmp_path, f"{BEGIN}<REMARK>\n")
+
+
+def test_a_method_added_at_run_time_protects_by_its_own_numbers(tmp_path):
+    write_shops(tmp_path)
+    with METHODS.including(Twice):
+        lines = f'{BEGIN}<SUPPRESS> TWICE(1,1)\n<WRITETABLE> (1,3,,"safe.csv")\n'
+        assert any("TWICE is done as one problem" in line for line in run(tmp_path, lines).log)
+        wanted = read_suppression(Command(tmp_path, 1, "SUPPRESS", "TWICE(1,3)").arguments())
+        assert wanted.numbers == {"minutes": 3}
+        with pytest.raises(tc.InputError, match="TWICE: minutes must be a number from 0 to 5"):
+            read_suppression(Command(tmp_path, 1, "SUPPRESS", "TWICE(1,9)").arguments())

@@ -17,7 +17,8 @@ import time
 import numpy as np
 
 import tablecloak as tc
-from tablecloak.suppression.audit.attack import Attack, with_finite_bounds
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.system import System
 from tables import TABLES

@@ -14,9 +14,10 @@ import numpy as np
 from enterprises import enterprises
 
 import tablecloak as tc
-from tablecloak.suppression.audit.attack import with_finite_bounds
+from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
-from tablecloak.suppression.search.sequential import Strategy, protect_one_by_one
+from tablecloak.suppression.search.sequential import protect_one_by_one
+from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system import System
 
 SIZES = ((300, 2), (1_000, 3), (3_000, 4), (10_000, 5))

@@ -42,7 +42,7 @@ _HOME = {
     "TablecloakError": "errors",
     "TablecloakWarning": "errors",
     "Variance": "cta.statistics.variance",
-    "Verdict": "suppression.audit.audit",
+    "Verdict": "suppression.audit.finding",
     "VerificationError": "errors",
     "WeightRule": "tables.weights.rule",
     "ZeroUnsafe": "tables.rules.zero_unsafe",
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from tablecloak.publish.audit import audit as audit
     from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
     from tablecloak.suppression.audit.audit import Audit as Audit
-    from tablecloak.suppression.audit.audit import Verdict as Verdict
+    from tablecloak.suppression.audit.finding import Verdict as Verdict
     from tablecloak.suppression.intervals import IntervalPattern as IntervalPattern
     from tablecloak.suppression.intervals import publish_intervals as publish_intervals
     from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern

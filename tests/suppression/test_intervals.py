@@ -13,7 +13,7 @@ from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
 import naive_attacks as naive
 import tablecloak as tc
-from tablecloak.suppression.audit.attack import with_finite_bounds
+from tablecloak.suppression.external_bounds import with_finite_bounds
 
 
 def random_problem(seed: int) -> tc.ProtectionProblem:

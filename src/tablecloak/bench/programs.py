@@ -9,7 +9,7 @@ from scipy.sparse import block_array, csr_array, diags_array
 
 from tablecloak.cta.formulation import AdjustmentModel, room_of
 from tablecloak.solve.program import Program
-from tablecloak.suppression.audit.attack import with_finite_bounds
+from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.search.master import Master, joined
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem

@@ -21,8 +21,9 @@ from tablecloak.cta.moments import moments
 from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
 from tablecloak.cta.rounding.controlled import RoundedTable
 from tablecloak.errors import InputError
-from tablecloak.suppression.audit.attack import Attack, with_finite_bounds
+from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.audit import audit_pattern
+from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement

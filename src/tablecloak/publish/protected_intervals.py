@@ -10,7 +10,8 @@ from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.covering import CoveringIntervals, covering_intervals
 from tablecloak.errors import SolverError
 from tablecloak.publish.audit import audit
-from tablecloak.suppression.audit.audit import Audit, Verdict
+from tablecloak.suppression.audit.audit import Audit
+from tablecloak.suppression.audit.finding import Verdict
 from tablecloak.suppression.intervals import protecting_room
 from tablecloak.tables.problem import ProtectionProblem
 

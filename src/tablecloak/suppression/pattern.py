@@ -44,6 +44,9 @@ class SuppressionPattern(Result):
     seconds : float
     notes : tuple of str
         What was chosen and why.
+    time_limit : float, default=inf
+    first_seconds : float, default=0
+        When the first pattern was proved, from the start.
     """
 
     problem: ProtectionProblem
@@ -55,6 +58,8 @@ class SuppressionPattern(Result):
     method: str
     seconds: float
     notes: tuple[str, ...] = field(default=())
+    time_limit: float = np.inf
+    first_seconds: float = 0.0
 
     @property
     def loss(self) -> float:
@@ -135,7 +140,15 @@ class SuppressionPattern(Result):
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
             f"bound {bound}, {gap}, {int(self.suppressed.sum())} cells suppressed "
             f"({int(self.secondary.sum())} secondary), {self.problem.n_sensitive} sensitive cells "
-            f"proved{self._in_whole_numbers()}, {self.seconds:.1f} s"
+            f"proved{self._in_whole_numbers()}, {self.seconds:.1f} s{self._lateness()}"
+        )
+
+    def _lateness(self) -> str:
+        if self.first_seconds <= self.time_limit:
+            return ""
+        return (
+            f" (no pattern was proved within the limit of {self.time_limit:g} s: the first one "
+            f"took {self.first_seconds:.1f} s)"
         )
 
     def _in_whole_numbers(self) -> str:

@@ -1,22 +1,15 @@
-"""Witnesses: tables that agree with everything published, yet move a sensitive cell.
-
-A witness is stored as its deviation d from the true table: A d = 0, d = 0 on published
-cells, lb - a <= d <= ub - a. That d_p >= UPL_p proves that no intruder can rule out a_p +
-UPL_p. Witnesses are secret: they are consistent with the truth.
-"""
+"""Witnesses collected by a search, and which needs they already prove."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
-from tablecloak.solve.exact import NullSpace, snapped
-from tablecloak.suppression.proof import REAL_SHARE, TRUTH, is_outside, least_asked
-from tablecloak.suppression.system import System, entries_of
+from tablecloak.budget import Budget
+from tablecloak.suppression.exactness import Exactness
+from tablecloak.suppression.proof import TRUTH, is_outside
+from tablecloak.suppression.system import System
 
 __all__ = ["WitnessPool"]
 
@@ -28,14 +21,8 @@ NOISES = (1e-10, 1e-8, 1e-13)
 """Shares of the largest move below which moves count as what a solver leaves of 0, one after the
 other: beside cells of another order of magnitude, small moves are noise, or just what is meant."""
 
-KEPT_CELLS = 50_000
-"""Cells of all eliminations that are kept at once; each cell takes about a kilobyte."""
-
 PROGRESS = 1e-10
 """Share of a need by which a witness must come closer to it to be worth keeping."""
-
-HELD_SHARE = 1e-7
-"""Distance from a bound, as a share of the largest move, that counts as lying at it."""
 
 LEFT_SHARE = 0.02
 """Share of the needs that a solution could bring on, up to which no other rounding is tried."""
@@ -99,19 +86,21 @@ class WitnessPool:
         lacking: Flags = (side < share * need[index]) | narrow
         return lacking
 
-    def add(self, deviation: Floats) -> None:
+    def add(self, deviation: Floats, budget: Budget) -> None:
         """Keep a solution, and its mirror image, where they prove something new.
 
         Parameters
         ----------
         deviation : numpy.ndarray of float, shape (n_unknown,)
             A d = 0 and low <= d <= high, in the unit of the table.
+        budget : Budget
+            Making it exact is given up when it ends.
         """
         if len(deviation):
             cells = np.flatnonzero(deviation)
-            self.add_sparse(cells, deviation[cells])
+            self.add_sparse(cells, deviation[cells], budget)
 
-    def add_sparse(self, cells: Integers, deviation: Floats) -> None:
+    def add_sparse(self, cells: Integers, deviation: Floats, budget: Budget) -> None:
         """Keep a solution that is given on the cells that it moves."""
         size = np.abs(deviation)
         largest = np.max(size, initial=0.0)
@@ -126,8 +115,9 @@ class WitnessPool:
             most = max(most, self._n_new(index[touched], d[touched]))
             for signed in (d, -d):
                 # Scaling amplifies what the solver left of a residual; the plain one may still do.
-                if not self._add_one(moved, self._stretched(moved, signed), index, touched):
-                    self._add_one(moved, signed, index, touched)
+                stretched = self._stretched(moved, signed)
+                if not self._add_one(moved, stretched, index, touched, budget):
+                    self._add_one(moved, signed, index, touched, budget)
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
@@ -158,8 +148,8 @@ class WitnessPool:
         matrix = self._matrix()
         moves = matrix[:, news].toarray()
         slack = system.slack[news] / 2
-        outside = is_outside(moves, system.low[news], system.high[news], (slack, slack))
-        refuted = np.any(outside, axis=1)
+        passed = is_outside(moves, system.low[news], system.high[news], (slack, slack))
+        refuted = np.any(passed, axis=1)
         pool = self._copied()
         pool.system, pool.needs = system, system.needs
         if not np.any(refuted):
@@ -279,16 +269,19 @@ class WitnessPool:
         scaled: Floats = d * factor
         return scaled
 
-    def _add_one(self, cells: Integers, d: Floats, needed: Integers, touched: Flags) -> bool:
+    def _add_one(
+        self, cells: Integers, d: Floats, needed: Integers, touched: Flags, budget: Budget
+    ) -> bool:
         """Keep one witness, made exact, if it proves something; return False if it is none."""
         index, moves = needed[touched], d[touched]
         if not self._is_new(index, moves):
             return True
         kept, scale = False, 1.0
+        exactness = Exactness(self.system, self.needs, self._whole_only)
         for _ in range(PULLS):
             missed = np.inf
-            for exact in self._made_exact(cells, d * scale):
-                beyond = self._beyond(cells, exact)
+            for exact in exactness.near(cells, d * scale, budget):
+                beyond = exactness.beyond(cells, exact)
                 missed = min(missed, beyond)
                 if beyond == 0 and self._is_new(index, exact[touched]):
                     self._keep(cells, exact, index, exact[touched])
@@ -324,76 +317,6 @@ class WitnessPool:
         self._cache = None
         self.above[index[up]], self.upper_witness[index[up]] = moves[up], number
         self.below[index[down]], self.lower_witness[index[down]] = -moves[down], number
-
-    def _made_exact(self, cells: Integers, d: Floats) -> Iterator[Floats]:
-        """Deviations close to one that a solver returned, for which all relations hold exactly."""
-        system = self.system
-        if self._whole_only and not np.all(d == np.rint(d)):
-            return
-        by_cell = system.by_cell
-        taken = entries_of(by_cell, cells)
-        column = np.repeat(np.arange(len(cells)), np.diff(by_cell.indptr)[cells])
-        factor = system.factor[by_cell.indices[taken]]
-        whole = factor > 0
-        row = np.unique(by_cell.indices[taken][whole], return_inverse=True)[1]
-        coefficient = np.rint(by_cell.data[taken] * factor)[whole]
-        entries = (row, column[whole], coefficient)
-        for exact in chain(snapped(*entries, d), self._repaired(entries, cells, d)):
-            if np.all(whole) or self._adds_up(cells, exact):
-                yield exact
-
-    def _repaired(
-        self, entries: tuple[Integers, Integers, Floats], cells: Integers, d: Floats
-    ) -> Iterator[Floats]:
-        """Deviations whose rounding errors some cells take up; elimination is done once for all."""
-        spaces, key = self.system.null_spaces, cells.tobytes()
-        held = self._held(cells, d)
-        space = spaces.get(key)
-        if space is not None and (exact := space.near(d)) is not None:
-            yield exact
-        if space is None or not np.array_equal(space.held, held):
-            if sum(len(each.held) for each in spaces.values()) > KEPT_CELLS:
-                spaces.clear()
-            space = spaces[key] = NullSpace(*entries, held)
-            if (exact := space.near(d)) is not None:
-                yield exact
-
-    def _held(self, cells: Integers, d: Floats) -> Flags:
-        """Cells that lie at a bound, or move just as far as is asked of them."""
-        system, needs = self.system, self.needs
-        near = HELD_SHARE * float(np.max(np.abs(d)))
-        held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
-        index = self.need_of[cells]
-        asked = np.where(d > 0, needs.upper[index], needs.lower[index])
-        held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)
-        return held
-
-    def _beyond(self, cells: Integers, d: Floats) -> float:
-        """Share by which a deviation must shrink to keep half of what bounds accept."""
-        system = self.system
-        low, high = system.low[cells], system.high[cells]
-        slack = system.slack[cells] / 2
-        outside = is_outside(d, low, high, (slack, slack))
-        beyond = np.maximum(np.minimum(low, 0.0) - d, d - np.maximum(high, 0.0))
-        return float(np.max(beyond[outside] / np.abs(d[outside]), initial=0.0))
-
-    def _adds_up(self, cells: Integers, d: Floats) -> bool:
-        """Whether a deviation keeps relations with real coefficients, for its least need."""
-        by_cell = self.system.by_cell
-        taken = entries_of(by_cell, cells)
-        moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
-        rows = by_cell.indices[taken]
-        real = self.system.factor[rows] == 0
-        terms = (by_cell.data[taken] * moved)[real]
-        real_rows, row = np.unique(rows[real], return_inverse=True)
-        residual = np.bincount(row, weights=terms)
-        smallest, scale = np.full(len(real_rows), np.inf), np.zeros(len(real_rows))
-        np.minimum.at(smallest, row, np.where(terms != 0, np.abs(terms), np.inf))
-        np.maximum.at(scale, row, np.abs(by_cell.data[taken][real]))
-        index = self.need_of[cells]
-        level = least_asked(self.needs)[index[index >= 0]]
-        least = np.min(level, initial=np.inf) * np.minimum(scale, 1.0)
-        return bool(np.all(np.abs(residual) <= REAL_SHARE / 2 * np.minimum(least, smallest)))
 
 
 def _stacked(rows: list[tuple[Integers, Floats]], n_cells: int) -> csr_array:

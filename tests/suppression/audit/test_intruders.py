@@ -12,7 +12,8 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
-from tablecloak.suppression.audit import audit as audit_module
+from tablecloak import budget as budget_module
+from tablecloak.suppression.audit import part as part_module
 from tablecloak.suppression.audit.intruders.contributors import Contributors
 
 KINDS = ["contributors", "pairs", "all-pairs", "holdings"]
@@ -337,7 +338,7 @@ class Clock:
 def ends_after_the_external_intruder(monkeypatch, problem: tc.ProtectionProblem) -> list[str]:
     """Let time end when the external intruder is done; return a list of who is asked later."""
     clock, later = Clock(), []
-    prove, against = audit_module.prove, audit_module.WitnessPool.against
+    prove, against = part_module.prove, part_module.WitnessPool.against
 
     def proved(*given, **options):
         found = prove(*given, **options)
@@ -348,9 +349,9 @@ def ends_after_the_external_intruder(monkeypatch, problem: tc.ProtectionProblem)
         later.append("insider")
         return against(pool, system)
 
-    monkeypatch.setattr(audit_module, "time", clock)
-    monkeypatch.setattr(audit_module, "prove", proved)
-    monkeypatch.setattr(audit_module.WitnessPool, "against", asked)
+    monkeypatch.setattr(budget_module, "time", clock)
+    monkeypatch.setattr(part_module, "prove", proved)
+    monkeypatch.setattr(part_module.WitnessPool, "against", asked)
     return later
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.sparse import csr_array
 
 import tablecloak as tc
 from random_tables import random_problem
+from tablecloak.budget import Budget
 from tablecloak.suppression.search.master import Master
 from tablecloak.suppression.search.nearby import search_nearby
 
@@ -49,9 +49,8 @@ def test_search_ends_at_its_deadline_with_fewer_cells_free_than_a_part_has(n_fre
     search_nearby(
         master,
         NeverContent(master),
-        seed=1,
+        Budget.of(0.5, seed=1),
         step=1.0,
-        deadline=time.monotonic() + 0.5,
         progress=lambda: turns.append(1),
     )
     assert bool(turns) == bool(n_free)

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.errors import InputError
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
-from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import WitnessPool
-from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "Attack",
-    "Extreme",
-    "disclosures",
-    "nearest_unit",
-    "prove",
-    "with_finite_bounds",
-    "with_intervals",
-]
+__all__ = ["BAND", "FARTHEST", "Attack", "Extreme", "nearest_unit"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-
-BATCH_ROUNDS = 8
-"""Rounds of one program for many cells; later rounds prove little that is new."""
 
 INTERIOR_ROWS = 400
 """Rows from which on the first program of a sequence is solved by the interior point method."""
@@ -48,13 +31,6 @@ of its own size; rooms of 1e12 would only cost precision."""
 
 REACHED = 1e-3
 """Share of `FARTHEST` from which on an answer may owe its end to that cap."""
-
-SPARE = 1e-6
-"""Share of a need that is asked for beyond it, where there is room."""
-
-NEARBY_SPARE = 0.05
-"""Share asked for beyond a need in a second try, since a witness beside cells of another order of
-magnitude must be shrunk to keep their bounds."""
 
 RESTART_SHARE = 0.1
 """Share of the cells whose bounds change, from which on the last basis is forgotten."""
@@ -266,45 +242,6 @@ class Attack:
         self._priced = columns
 
 
-def disclosures(system: System) -> dict[tuple[int, int], Extreme]:
-    """Return a proof for each need whose cell follows from single relations.
-
-    No program is asked: such a cell cannot move, whatever the scale of its figures.
-
-    Returns
-    -------
-    dict of (int, int) to Extreme
-        For each such need, by its position, and each direction: that the cell cannot move.
-    """
-    order = system.determined()
-    cells = {cell for cell, _ in order}
-    disclosed: dict[tuple[int, int], Extreme] = {}
-    for index, cell in enumerate(system.needs.cells.tolist()):
-        if cell in cells:
-            duals = _substituted(system, order, cell)
-            for sign in (1, -1):
-                disclosed[index, sign] = Extreme(np.zeros(0), 0.0, 0.0, sign * duals)
-    return disclosed
-
-
-def _substituted(system: System, order: list[tuple[int, int]], cell: int) -> Floats:
-    """Multipliers of rows that add up to one determined cell alone."""
-    matrix, duals = system.matrix, np.zeros(len(system.rows))
-    reduced = {cell: 1.0}
-    for known, row in reversed(order):
-        left = reduced.get(known, 0.0)
-        if not left:
-            continue
-        taken = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        entries = dict(
-            zip(matrix.indices[taken].tolist(), matrix.data[taken].tolist(), strict=True)
-        )
-        duals[row] = left / entries[known]
-        for other, entry in entries.items():
-            reduced[other] = reduced.get(other, 0.0) - duals[row] * entry
-    return duals
-
-
 def nearest_unit(usual: float, distance: float) -> float:
     """Return the length that is to be 1 in a program that moves a cell by a distance.
 
@@ -314,195 +251,3 @@ def nearest_unit(usual: float, distance: float) -> float:
     if not (0 < distance < np.inf) or usual / BAND <= distance <= usual * BAND:
         return usual
     return float(usual * BAND ** np.round(np.log(distance / usual) / np.log(BAND)))
-
-
-def prove(
-    attack: Attack,
-    pool: WitnessPool,
-    *,
-    seed: int = 0,
-    stop_at_failure: bool = False,
-    only_batches: bool = False,
-    deadline: float = np.inf,
-    stop: Callable[[], bool] = lambda: False,
-    disclosed: Mapping[tuple[int, int], Extreme] | None = None,
-) -> dict[tuple[int, int], Extreme]:
-    """Search witnesses for all open needs of a system.
-
-    First some programs that move many cells at once, in random directions; then one program
-    for each side of each cell that is still open.
-
-    Parameters
-    ----------
-    attack : Attack
-        Already told what is hidden.
-    pool : WitnessPool
-        Of the same system; receives the witnesses.
-    seed : int, default=0
-        For the random directions.
-    stop_at_failure : bool, default=False
-        Return at the first need that cannot be met.
-    only_batches : bool, default=False
-        Leave out what must be attacked alone.
-    deadline : float, default=inf
-        Moment of `time.monotonic` at which to stop; what is open then stays open.
-    stop : callable, optional
-        Asked between programs whether to stop.
-    disclosed : mapping of (int, int) to Extreme, optional
-        Needs that are known to fail, from `disclosures`; they are not attacked.
-
-    Returns
-    -------
-    dict of (int, int) to Extreme
-        For each need, by its position, and each direction that was tried alone and failed,
-        how far the cell can move. After the first failure of a cell the other side is not
-        tried.
-    """
-    needs = pool.needs
-    failures = {key: extreme for key, extreme in (disclosed or {}).items() if pool.is_open(key[0])}
-    hopeful = np.ones(len(needs.cells), dtype=bool)
-    hopeful[[index for index, _ in failures]] = False
-
-    def ended() -> bool:
-        return time.monotonic() > deadline or stop()
-
-    def left() -> float:
-        return max(deadline - time.monotonic(), 0.0)
-
-    random = np.random.default_rng(seed)
-    for band in _bands(needs, attack.system.unit):
-        _prove_batch(attack, pool, band & hopeful, random, deadline, stop)
-    for index in [] if only_batches else np.flatnonzero(pool.open & hopeful).tolist():
-        if ended():
-            break
-        if not pool.is_open(index):
-            continue
-        _prove_alone(attack, pool, index, failures, left)
-        if stop_at_failure and pool.is_open(index):
-            break
-    return failures
-
-
-def _bands(needs: Needs, unit: float) -> list[Flags]:
-    """Split needs by their order of magnitude: one program has one length that counts as 1."""
-    size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
-    order = np.zeros(len(size))
-    positive = size > 0
-    order[positive] = np.round(np.log(size[positive] / unit) / np.log(BAND**2))
-    return [order == number for number in np.unique(order)]
-
-
-def _prove_batch(
-    attack: Attack,
-    pool: WitnessPool,
-    band: Flags,
-    random: np.random.Generator,
-    deadline: float,
-    stop: Callable[[], bool],
-) -> None:
-    """Programs that move many cells at once, in random directions, while they prove enough."""
-    needs = pool.needs
-    for _ in range(BATCH_ROUNDS):
-        up, down = (side & band for side in pool.open_sides())
-        some = np.flatnonzero(up | down)
-        left = deadline - time.monotonic()
-        if len(some) <= 2 or left < 0 or stop():
-            break
-        sign = np.where(up & down, random.choice([-1.0, 1.0], len(up)), np.where(up, 1.0, -1.0))
-        most = np.where(sign > 0, needs.upper, needs.lower)
-        most = np.maximum(most, needs.width - np.where(sign > 0, pool.below, pool.above))
-        before = int(np.sum(up) + np.sum(down))
-        found = attack.push(needs.cells[some], sign[some] * _a_little_more(pool, most[some]), left)
-        if len(found):
-            pool.add(found)
-        left_up, left_down = (side & band for side in pool.open_sides())
-        if before - int(np.sum(left_up) + np.sum(left_down)) < 0.1 * before:
-            break
-
-
-def _a_little_more(pool: WitnessPool, needed: Floats) -> Floats:
-    """Distance to ask for, so that a witness may lose a last digit when it is made exact.
-
-    In a table of whole numbers the next whole number: its witnesses then are mostly whole.
-    """
-    if pool.system.integer:
-        return np.ceil(needed * (1 - 1e-9))
-    more: Floats = needed * (1 + SPARE)
-    return more
-
-
-def _prove_alone(
-    attack: Attack,
-    pool: WitnessPool,
-    index: int,
-    failures: dict[tuple[int, int], Extreme],
-    left: Callable[[], float],
-) -> None:
-    """One program for each open side of one need."""
-    needs, cell = pool.needs, int(pool.needs.cells[index])
-    width = float(needs.width[index])
-    for side in (1, -1):
-        if not pool.lacks(index, side):
-            continue
-        side_need = float((needs.upper if side > 0 else needs.lower)[index])
-        other = float((pool.below if side > 0 else pool.above)[index])
-        # The width may be made up by either side: the first is taken as far as it goes.
-        wanted = np.inf if width > side_need + other else max(side_need, width - other)
-        wanted = float(_a_little_more(pool, np.array(wanted)))
-        extreme = attack.extreme(cell, side, enough=wanted, time_limit=left())
-        if len(extreme.deviation):
-            pool.add(extreme.deviation)
-        if pool.lacks(index, side) and extreme.reach >= min(wanted, side_need) * (1 - 1e-9):
-            farther = wanted * (1 + NEARBY_SPARE)
-            closer = attack.extreme(cell, side, enough=farther, time_limit=left(), nearby=True)
-            pool.add(closer.deviation)
-        if pool.lacks(index, side):
-            failures[index, side] = extreme
-        if extreme.limit < side_need * (1 - 1e-9):
-            return
-
-
-def with_finite_bounds(problem: ProtectionProblem) -> ProtectionProblem:
-    """Return the problem with infinite external bounds replaced by distant finite ones.
-
-    The replacement lies so far off that it hardly ever matters; where it does, it can only
-    make the intruder stronger, so that whatever is proved holds for the given bounds.
-    """
-    if np.all(np.isfinite(problem.lower_bound)) and np.all(np.isfinite(problem.upper_bound)):
-        return problem
-    levels = np.concatenate([problem.lower_protection, problem.upper_protection])
-    levels = np.append(levels, problem.sliding_protection)
-    far = 10 * float(np.abs(problem.table.values).max(initial=0)) + 100 * float(
-        levels.max(initial=1)
-    )
-    values = problem.table.values
-    return problem.with_changes(
-        lower_bound=np.where(np.isinf(problem.lower_bound), values - far, problem.lower_bound),
-        upper_bound=np.where(np.isinf(problem.upper_bound), values + far, problem.upper_bound),
-    )
-
-
-def with_intervals(problem: ProtectionProblem, lower: Floats, upper: Floats) -> ProtectionProblem:
-    """Return the problem of an intruder who knows published intervals.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    lower, upper : numpy.ndarray of float, shape (n_cells,)
-
-    Raises
-    ------
-    InputError
-        If an interval does not hold the true value; names the first cell.
-    """
-    values = problem.table.values
-    wrong = np.flatnonzero((lower > values) | (upper < values))
-    if len(wrong):
-        raise InputError(
-            f"{len(wrong)} intervals do not hold the true value, the first is that of "
-            f"{problem.table.label(int(wrong[0]))}."
-        )
-    return problem.with_changes(
-        lower_bound=np.maximum(problem.lower_bound, lower),
-        upper_bound=np.minimum(problem.upper_bound, upper),
-    )

@@ -9,14 +9,8 @@ witness they can rule out are attacked again.
 
 from __future__ import annotations
 
-import os
-import threading
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -25,19 +19,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.budget import Budget, Progress, Stopwatch
 from tablecloak.errors import InputError
-from tablecloak.suppression.audit.attack import (
-    Attack,
-    Extreme,
-    disclosures,
-    prove,
-    with_finite_bounds,
-    with_intervals,
-)
+from tablecloak.executors import SerialExecutor, ThreadExecutor
+from tablecloak.suppression.audit.assembled import Assembled
+from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.audit.groups import SensitiveGroup, sensitive_groups
 from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
-from tablecloak.suppression.audit.intruders.integers import WholeNumbers, with_whole_numbers
-from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
+from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
+from tablecloak.suppression.audit.members import Members
+from tablecloak.suppression.audit.part import Part, Task, attack_part, not_judged
+from tablecloak.suppression.external_bounds import with_finite_bounds, with_intervals
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.needs import Needs, needs_of
@@ -48,77 +40,14 @@ from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["Audit", "DisclosureProof", "Finding", "Verdict", "audit_pattern"]
+__all__ = ["Audit", "attacked", "audit_pattern"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-Progress = Callable[[str, float, float, int], None]
 
-
-class Verdict(Enum):
-    """What the audit knows of a sensitive cell."""
-
-    PROTECTED = "protected"
-    """Witnesses prove that the intruder's interval is wide enough."""
-    ATTACKABLE = "attackable"
-    """Multipliers of the relations prove that it is too narrow, or the cell is published."""
-    UNDECIDED = "undecided"
-    """Neither was proved; treat it as attackable."""
-
-
-@dataclass(frozen=True, eq=False)
-class DisclosureProof:
-    """Multipliers of relations that bound how far a cell can move.
-
-    For every table x that the intruder must consider, s (x_p - a_p) <= sum over unknown cells
-    of the larger of r_i low_i and r_i high_i, with r = s e_p - A^T gamma.
-
-    Parameters
-    ----------
-    cell : int
-    sign : {1, -1}
-        Upwards or downwards.
-    limit : float
-        The bound that follows.
-    relations : numpy.ndarray of int
-    multipliers : numpy.ndarray of float
-        gamma on these relations.
-    """
-
-    cell: int
-    sign: int
-    limit: float
-    relations: Integers
-    multipliers: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Finding:
-    """A sensitive cell that an insider can attack, or that is not decided.
-
-    Parameters
-    ----------
-    intruder : str
-        Who; secret.
-    cell : int
-    verdict : Verdict
-    limit_above, limit_below : float
-        Proved upper bounds on how far the cell can move for this intruder; inf if unknown.
-    proofs : tuple of DisclosureProof
-        Their multipliers, with the intruder's own bounds as low and high; empty for whole
-        numbers, where the proof is a search.
-    knowledge : Knowledge or None
-        What the intruder knows beyond everybody; None if that is no bound.
-    """
-
-    intruder: str
-    cell: int
-    verdict: Verdict
-    limit_above: float
-    limit_below: float
-    proofs: tuple[DisclosureProof, ...] = ()
-    knowledge: Knowledge | None = None
+REPORTED_EVERY = 0.2
+"""Seconds between two reports of progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +102,7 @@ class Audit:
     programs: int
     seconds: float
     interrupted: bool = False
-    parts: tuple[_Part, ...] = field(default=(), repr=False)
+    parts: tuple[Part, ...] = field(default=(), repr=False)
 
     @property
     def is_safe(self) -> bool:
@@ -360,7 +289,6 @@ def audit_pattern(
     VerificationError
         If a witness behind a verdict does not pass its check.
     """
-    started = time.monotonic()
     if detail not in ("verdict", "intervals"):
         raise InputError(f"`detail` must be 'verdict' or 'intervals'. Got {detail!r}.")
     hidden = np.array(suppressed, dtype=bool)
@@ -370,35 +298,62 @@ def audit_pattern(
             f"cells. Give one entry for each cell."
         )
     requirement = Requirement.parse(require)
+    budget = Budget.of(time_limit, threads=threads, seed=seed, progress=progress)
+    with budget.interruptible():
+        return attacked(
+            problem,
+            hidden,
+            requirement,
+            parse_intruders(intruders),
+            budget,
+            groups=groups,
+            intervals=intervals,
+            is_exact=detail == "intervals",
+        )
+
+
+def attacked(
+    problem: ProtectionProblem,
+    hidden: Flags,
+    requirement: Requirement,
+    intruders: Sequence[Intruder],
+    budget: Budget,
+    *,
+    groups: Sequence[Rule] = (),
+    intervals: tuple[Floats, Floats] | None = None,
+    is_exact: bool = False,
+) -> Audit:
+    """Attack a pattern within a budget.
+
+    Parameters and what is returned as for `audit_pattern`; `is_exact` says whether exact intervals
+    are asked for.
+    """
+    watch = Stopwatch()
     finite = with_finite_bounds(problem)
     needs = needs_of(finite, requirement)
     if intervals is not None:
         problem = finite = with_intervals(finite, *intervals)
-    kinds = with_whole_numbers(parse_intruders(intruders), problem)
-    members = [
+    kinds = with_whole_numbers(list(intruders), problem)
+    known = [
         (kind.name_of_kind, knowledge)
         for kind in kinds
         for knowledge in kind.members(finite, hidden)
     ]
-    system = System.of(finite, needs, hidden)
-    task = _Task(
-        seed=seed,
-        intervals=detail == "intervals",
-        members=_Members(members, problem),
-        whole=any(kind.knows_whole_numbers for kind in kinds),
-        deadline=started + time_limit,
-    )
-    parts, interrupted = _attack_all(system.bundles(), task, threads, progress, len(needs.cells))
+    members = Members(known, problem)
+    bundles = System.of(finite, needs, hidden).bundles()
+    parts = [Part(system, WitnessPool(system)) for system in bundles]
+    whole = any(kind.knows_whole_numbers for kind in kinds)
+    _attack_all(parts, budget, is_exact, members, whole, len(needs.cells))
     for part in parts:
-        part.findings.extend(_not_judged(part, task.members))
-    assembled = _Assembled(problem, hidden, needs, parts)
+        part.findings.extend(not_judged(part, members))
+    assembled = Assembled(problem, hidden, needs, parts)
     counts = {
-        kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in members)
+        kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in known)
         + kind.knows_whole_numbers
         for kind in kinds
         if not kind.is_everybody
     }
-    found = Audit(
+    audit = Audit(
         problem=problem,
         suppressed=hidden,
         requirement=requirement,
@@ -408,299 +363,50 @@ def audit_pattern(
         below=assembled.below,
         limit_above=assembled.limit_above,
         limit_below=assembled.limit_below,
-        exact=task.intervals,
+        exact=is_exact,
         proofs=assembled.proofs(),
         intruders=counts,
         findings=assembled.findings(),
         groups=sensitive_groups(problem, hidden, groups),
         programs=sum(part.programs for part in parts),
-        seconds=time.monotonic() - started,
-        interrupted=interrupted,
+        seconds=watch.seconds,
+        interrupted=not all(part.is_done for part in parts),
         parts=tuple(parts),
     )
     # No verdict rests on a witness that was not checked on all relations of the table.
-    if found.is_safe:
-        found.certificate().verify()
+    if audit.is_safe:
+        audit.certificate().verify()
     else:
-        found.certificate().check_witnesses()
-    return found
-
-
-# -- one part -----------------------------------------------------------------------------
-
-
-class _Members:
-    """Members of all further intruders, found by the cells they know more of."""
-
-    def __init__(self, members: list[tuple[str, Knowledge]], problem: ProtectionProblem) -> None:
-        self.named = [
-            replace(knowledge, name=f"{kind}: {knowledge.name}") for kind, knowledge in members
-        ]
-        count = [len(knowledge.cells) for knowledge in self.named]
-        self.owner = np.repeat(np.arange(len(self.named)), count)
-        cells = [knowledge.cells for knowledge in self.named]
-        self.cell = np.concatenate([np.zeros(0, dtype=np.int64), *cells])
-        values = problem.table.values[self.cell]
-        lower = [knowledge.lower for knowledge in self.named]
-        upper = [knowledge.upper for knowledge in self.named]
-        self.low = np.concatenate([np.zeros(0), *lower]) - values
-        self.high = np.concatenate([np.zeros(0), *upper]) - values
-
-    def within(self, system: System) -> list[tuple[int, Integers, Floats, Floats]]:
-        """Return number, positions, and room of each member that knows cells of a system."""
-        at = np.searchsorted(system.cells, self.cell)
-        at = np.minimum(at, system.n_unknown - 1)
-        inside = np.flatnonzero(system.cells[at] == self.cell)
-        ends = np.flatnonzero(np.diff(self.owner[inside])) + 1
-        return [
-            (int(self.owner[chosen[0]]), at[chosen], self.low[chosen], self.high[chosen])
-            for chosen in np.split(inside, ends)
-            if len(chosen)
-        ]
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What to do with each part."""
-
-    seed: int
-    intervals: bool
-    members: _Members
-    whole: bool
-    deadline: float
-
-
-@dataclass(eq=False)
-class _Part:
-    """One bundle of components, and what was found in it."""
-
-    system: System
-    pool: WitnessPool
-    failures: dict[tuple[int, int], Extreme] = field(default_factory=dict)
-    ends: dict[tuple[int, int], Extreme] = field(default_factory=dict)
-    insiders: list[tuple[int, Knowledge, WitnessPool, Flags]] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    not_judged: list[int] = field(default_factory=list)
-    programs: int = 0
+        audit.certificate().check_witnesses()
+    return audit
 
 
 def _attack_all(
-    bundles: list[System],
-    task: _Task,
-    threads: int | None,
-    progress: Progress | None,
+    parts: list[Part],
+    budget: Budget,
+    is_exact: bool,
+    members: Members,
+    whole: bool,
     n_sensitive: int,
-) -> tuple[list[_Part], bool]:
-    """Attack all parts; those not reached before an interruption stay unproved."""
-    parts = [_Part(system, WitnessPool(system)) for system in bundles]
-    stopped = threading.Event()
-
-    def ended() -> bool:
-        if time.monotonic() > task.deadline:
-            stopped.set()
-        return stopped.is_set()
-
-    workers = max(1, min(threads or os.cpu_count() or 1, len(parts)))
-    done = threading.Semaphore(0)
-
-    def work(part: _Part) -> None:
-        try:
-            _attack_part(part, task, ended)
-        finally:
-            done.release()
-
-    with ThreadPoolExecutor(workers) as executor:
-        futures = [executor.submit(copy_context().run, work, part) for part in parts]
-        try:
-            for left in range(len(parts), 0, -1):
-                while not done.acquire(timeout=0.2):
-                    _report(progress, parts, n_sensitive, left)
-                _report(progress, parts, n_sensitive, left - 1)
-        except KeyboardInterrupt:
-            stopped.set()
-        for future in futures:
-            future.result()
-    return parts, stopped.is_set()
-
-
-def _report(progress: Progress | None, parts: list[_Part], n_sensitive: int, left: int) -> None:
-    if progress:
-        proved = sum(int(np.sum(~part.pool.open)) for part in parts)
-        progress("audit: cells proved", proved, n_sensitive, left)
-
-
-def _attack_part(part: _Part, task: _Task, ended: Callable[[], bool]) -> None:
-    """Attack one part: the external intruder, then everybody who knows more."""
-    members = task.members.within(part.system)
-    part.not_judged = [number for number, *_ in members]
-    if ended():
-        return
-    attack, disclosed = Attack(part.system), disclosures(part.system)
-    part.failures = prove(
-        attack,
-        part.pool,
-        seed=task.seed,
-        deadline=task.deadline,
-        stop=ended,
-        disclosed=disclosed,
-    )
-    if task.intervals:
-        part.ends.update(disclosed)
-        _measure_intervals(attack, part, ended)
-    # Before the insiders: their proof refers to witnesses that this one may replace.
-    if task.whole:
-        _attack_in_whole_numbers(part, task.deadline, ended)
-    for number, positions, low, high in members:
-        if ended():
-            break
-        part.not_judged.remove(number)
-        _attack_as(attack, part, task, number, (positions, low, high), ended)
-    part.programs += attack.programs
-
-
-def _measure_intervals(attack: Attack, part: _Part, ended: Callable[[], bool]) -> None:
-    for sign in (1, -1):
-        for index, cell in enumerate(part.system.needs.cells.tolist()):
-            if ended():
-                return
-            if (index, sign) not in part.ends:
-                part.ends[index, sign] = attack.extreme(cell, sign)
-
-
-def _attack_as(
-    attack: Attack,
-    part: _Part,
-    task: _Task,
-    number: int,
-    knows: tuple[Integers, Floats, Floats],
-    ended: Callable[[], bool],
 ) -> None:
-    """Attack again what somebody who knows more can rule out of the proof."""
-    knowledge = task.members.named[number]
-    positions, known_low, known_high = knows
-    low, high = part.system.low.copy(), part.system.high.copy()
-    low[positions] = np.maximum(low[positions], known_low)
-    high[positions] = np.minimum(high[positions], known_high)
-    system = part.system.with_room(low, high)
-    pool, changed = part.pool.against(system)
-    # What the external intruder can attack is reported once, as his.
-    known = ~part.pool.open
-    failures: dict[tuple[int, int], Extreme] = {}
-    if np.any(pool.open & known):
-        attack.know(system)
-        failures = prove(attack, pool, seed=task.seed, deadline=task.deadline, stop=ended)
-        attack.know(part.system)
-        changed |= pool.upper_witness != part.pool.upper_witness
-        changed |= pool.lower_witness != part.pool.lower_witness
-    part.insiders.append((number, knowledge, pool, changed))
-    part.findings.extend(_findings(knowledge, system, pool, failures, known))
+    """Attack all parts, several at once; those not reached in time stay unproved."""
+    watch, shown = Stopwatch(), -REPORTED_EVERY
 
+    def report() -> None:
+        nonlocal shown
+        if budget.progress is None or watch.seconds < shown + REPORTED_EVERY:
+            return
+        shown = watch.seconds
+        proved = sum(int(np.sum(~part.pool.open)) for part in parts)
+        left = sum(not part.is_done for part in parts)
+        budget.report("audit: cells proved", proved, n_sensitive, left)
 
-def _findings(
-    knowledge: Knowledge,
-    system: System,
-    pool: WitnessPool,
-    failures: dict[tuple[int, int], Extreme],
-    where: Flags,
-) -> list[Finding]:
-    open_ = np.flatnonzero(pool.open & where)
-    found = []
-    for index in open_.tolist():
-        above, below = (
-            failures[index, sign].limit if (index, sign) in failures else np.inf for sign in (1, -1)
-        )
-        possible = system.needs.met(np.full(len(where), above), np.full(len(where), below))[index]
-        verdict = Verdict.UNDECIDED if possible else Verdict.ATTACKABLE
-        cell = int(system.cells[system.needs.cells[index]])
-        proofs = tuple(
-            _proof(system, index, sign, failures[index, sign])
-            for sign in (1, -1)
-            if (index, sign) in failures
-        )
-        found.append(Finding(knowledge.name, cell, verdict, above, below, proofs, knowledge))
-    return found
+    task = Task(budget, is_exact, members, whole, report)
 
+    def attack(part: Part) -> None:
+        attack_part(part, task)
 
-def _not_judged(part: _Part, members: _Members) -> list[Finding]:
-    """One finding for each cell and kind of insider of whom somebody never came to attack it."""
-    kinds = [members.named[number].name.partition(": ")[0] for number in part.not_judged]
-    cells = part.system.cells[part.system.needs.cells[~part.pool.open]]
-    return [
-        Finding(
-            f"{kind}: {kinds.count(kind)} not judged in time",
-            int(cell),
-            Verdict.UNDECIDED,
-            np.inf,
-            np.inf,
-        )
-        for kind in dict.fromkeys(kinds)
-        for cell in cells
-    ]
-
-
-def _proof(system: System, index: int, sign: int, extreme: Extreme) -> DisclosureProof:
-    used = np.flatnonzero(extreme.duals)
-    cell = int(system.cells[system.needs.cells[index]])
-    return DisclosureProof(cell, sign, extreme.limit, system.rows[used], extreme.duals[used])
-
-
-def _attack_in_whole_numbers(part: _Part, deadline: float, ended: Callable[[], bool]) -> None:
-    where = ~part.pool.open
-    results, programs = prove_in_whole_numbers(part.system, part.pool, where, deadline, ended)
-    part.programs += programs
-    for index, (limit_above, limit_below, decided) in results.items():
-        cell = int(part.system.cells[part.system.needs.cells[index]])
-        verdict = Verdict.ATTACKABLE if decided else Verdict.UNDECIDED
-        name = f"{WholeNumbers().name_of_kind}: knows that values are whole"
-        part.findings.append(Finding(name, cell, verdict, limit_above, limit_below))
-
-
-# -- all parts ----------------------------------------------------------------------------
-
-
-class _Assembled:
-    """What all parts say of all sensitive cells."""
-
-    def __init__(
-        self, problem: ProtectionProblem, hidden: Flags, needs: Needs, parts: list[_Part]
-    ) -> None:
-        n = len(needs.cells)
-        self.needs, self.parts = needs, parts
-        self.published = ~hidden[needs.cells]
-        self.open = np.ones(n, dtype=bool)
-        self.above, self.below = np.zeros(n), np.zeros(n)
-        # A sensitive cell that is published, or that no relation touches, is in no part.
-        self.limit_above = np.where(self.published, 0.0, np.inf)
-        self.limit_below = self.limit_above.copy()
-        for part in parts:
-            index = part.pool.needs.index
-            self.open[index] = part.pool.open
-            self.above[index], self.below[index] = part.pool.above, part.pool.below
-            for (local, sign), extreme in part.failures.items():
-                limits = self.limit_above if sign > 0 else self.limit_below
-                limits[index[local]] = extreme.limit
-            for (local, sign), extreme in part.ends.items():
-                limits = self.limit_above if sign > 0 else self.limit_below
-                reached = self.above if sign > 0 else self.below
-                limits[index[local]] = extreme.limit
-                reached[index[local]] = min(extreme.reach, extreme.limit)
-        self.open |= self.published
-
-    def verdicts(self) -> list[Verdict]:
-        """Return one verdict for each sensitive cell."""
-        possible = self.needs.met(self.limit_above, self.limit_below) & ~self.published
-        names = np.where(self.open, np.where(possible, "undecided", "attackable"), "protected")
-        return [Verdict(name) for name in names.tolist()]
-
-    def proofs(self) -> list[DisclosureProof]:
-        """Return the multipliers behind each success of the external intruder."""
-        return [
-            _proof(part.system, local, sign, extreme)
-            for part in self.parts
-            for (local, sign), extreme in part.failures.items()
-        ]
-
-    def findings(self) -> list[Finding]:
-        """Return all successes of insiders, by cell."""
-        found = [finding for part in self.parts for finding in part.findings]
-        return sorted(found, key=lambda finding: (finding.cell, finding.intruder))
+    workers = min(budget.threads, len(parts))
+    executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
+    for _ in executor.run(attack, parts):
+        report()

@@ -7,14 +7,12 @@ one, or proves that there is none.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.budget import Budget
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.program import Program
 from tablecloak.suppression.system import System
@@ -30,7 +28,7 @@ NODES = 5000
 
 
 def prove_in_whole_numbers(
-    system: System, pool: WitnessPool, where: Flags, deadline: float, ended: Callable[[], bool]
+    system: System, pool: WitnessPool, where: Flags, budget: Budget
 ) -> tuple[dict[int, tuple[float, float, bool]], int]:
     """Prove needs by witnesses in whole numbers, and put these into the pool.
 
@@ -41,10 +39,7 @@ def prove_in_whole_numbers(
         Proves the needs in `where`, perhaps in fractions.
     where : numpy.ndarray of bool, shape (n_needs,)
         Needs to look at.
-    deadline : float
-        Moment of `time.monotonic` at which a search ends.
-    ended : callable
-        Asked between programs whether to stop.
+    budget : Budget
 
     Returns
     -------
@@ -61,22 +56,20 @@ def prove_in_whole_numbers(
     for index in np.flatnonzero(where).tolist():
         limits = {1: np.inf, -1: np.inf}
         for sign in (1, -1):
-            if ended() or not whole.lacks(index, sign):
+            if budget.is_over or not whole.lacks(index, sign):
                 continue
             reached = float((whole.below if sign > 0 else whole.above)[index])
             need = float((needs.upper if sign > 0 else needs.lower)[index])
             wanted = max(need, float(needs.width[index]) - reached)
             cell = int(needs.cells[index])
             # The smallest move often is whole; the proof that there is none costs more.
-            found, _ = _cheapest_move(system, cell, sign * wanted, one, deadline)
+            found, _ = _cheapest_move(system, cell, sign * wanted, one, budget)
             limit, nodes = np.inf, 1
             if not len(found):
-                found, limit, nodes = _search(
-                    system, cell, sign, wanted, deadline - time.monotonic()
-                )
+                found, limit, nodes = _search(system, cell, sign, wanted, budget)
             programs += nodes
             if len(found):
-                whole.add(found)
+                whole.add(found, budget)
             else:
                 limits[sign] = limit
         if whole.is_open(index):
@@ -101,7 +94,7 @@ def _whole(system: System, cell: int, target: float, moves: Floats) -> Floats:
 
 
 def _search(
-    system: System, cell: int, sign: int, wanted: float, time_limit: float
+    system: System, cell: int, sign: int, wanted: float, budget: Budget
 ) -> tuple[npt.NDArray[np.float64], float, int]:
     """Move one cell by at least `wanted` in whole numbers, or bound how far it can move."""
     low, high = np.ceil(system.low - 1e-9), np.floor(system.high + 1e-9)
@@ -119,7 +112,7 @@ def _search(
         cost, system.matrix, zero, zero, low, high, np.ones(system.n_unknown, dtype=bool)
     )
     result = branch_and_bound(
-        program, value=1.0 - target, step=1.0, time_limit=time_limit, node_limit=NODES
+        program, value=1.0 - target, step=1.0, time_limit=budget.left, node_limit=NODES
     )
     if len(result.x):
         return np.rint(result.x), target, result.nodes
@@ -127,7 +120,7 @@ def _search(
 
 
 def cheapest_in_whole_numbers(
-    system: System, cell: int, cost: Floats, deadline: float
+    system: System, cell: int, cost: Floats, budget: Budget
 ) -> tuple[Flags, bool]:
     """Return cells that moves in whole numbers need to protect a sensitive cell.
 
@@ -141,8 +134,7 @@ def cheapest_in_whole_numbers(
         Position of the sensitive cell.
     cost : numpy.ndarray of float, shape (n_unknown,)
         Cost of moving each cell by 1.
-    deadline : float
-        Moment of `time.monotonic` at which to stop.
+    budget : Budget
 
     Returns
     -------
@@ -157,7 +149,7 @@ def cheapest_in_whole_numbers(
     for above, below in ((max(upper, width - lower), lower), (upper, max(lower, width - upper))):
         moved, found = np.zeros(system.n_unknown, dtype=bool), True
         for sign, wanted in ((1, above), (-1, below)):
-            moves, status = _cheapest_move(system, cell, sign * wanted, cost, deadline)
+            moves, status = _cheapest_move(system, cell, sign * wanted, cost, budget)
             moved |= (moves != 0) if len(moves) else False
             found &= len(moves) > 0 or wanted == 0
             possible |= status != _INFEASIBLE
@@ -167,11 +159,11 @@ def cheapest_in_whole_numbers(
 
 
 def _cheapest_move(
-    system: System, cell: int, wanted: float, cost: Floats, deadline: float
+    system: System, cell: int, wanted: float, cost: Floats, budget: Budget
 ) -> tuple[Floats, int]:
     """Cheapest move in whole numbers that takes a cell to a signed distance; empty if none."""
-    n, time_limit = system.n_unknown, deadline - time.monotonic()
-    if wanted == 0 or time_limit <= 0:
+    n, time_limit = system.n_unknown, budget.left
+    if wanted == 0 or budget.is_over:
         return np.empty(0), _STOPPED
     target = np.ceil(abs(wanted) * (1 - 1e-9))
     room = np.concatenate([np.floor(system.high + 1e-9), np.floor(1e-9 - system.low)])

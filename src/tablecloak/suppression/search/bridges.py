@@ -12,12 +12,12 @@ References
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.system import System
 
@@ -95,15 +95,15 @@ class BridgeFinder:
             for entry in lone.tolist()
         ]
 
-    def in_combinations(self, share: Floats, deadline: float) -> list[BridgeRow]:
+    def in_combinations(self, share: Floats, budget: Budget) -> list[BridgeRow]:
         """Return rows for cells that cannot move as far as their share, by linear programs."""
         found: list[BridgeRow] = []
         self._attack.hide(share)
         candidates = np.flatnonzero(~self.fixed & (share > VIOLATION))
         for cell in candidates.tolist():
-            if time.monotonic() > deadline:
+            if budget.is_over:
                 break
-            extreme = self._attack.extreme(cell, 1)
+            extreme = self._attack.extreme(cell, 1, time_limit=budget.left)
             if extreme.reach >= (share[cell] - VIOLATION) * self.system.unit:
                 continue
             row = self._row(cell, extreme.duals)

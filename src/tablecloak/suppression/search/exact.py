@@ -9,364 +9,127 @@ last program over all rows found on the way says what they prove together.
 
 from __future__ import annotations
 
-import time
+import contextlib
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-from scipy.sparse import csr_array, vstack
-
-from tablecloak.solve.branch import BranchResult, BranchTree, Rows, branch_and_bound
-from tablecloak.solve.linear import LinearSolver
-from tablecloak.suppression.audit.attack import Attack, Extreme, prove
-from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.bridges import BridgeFinder
-from tablecloak.suppression.search.master import (
-    BoundCertificate,
-    CapacityRow,
-    Master,
-    Row,
-    joined,
-    side,
-)
+from tablecloak.budget import Budget
+from tablecloak.solve.branch import BranchResult, branch_and_bound
+from tablecloak.suppression.search.exploration import Exploration, Proof
+from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.search.nearby import search_nearby
-from tablecloak.suppression.search.sequential import Candidate
-from tablecloak.suppression.witness import WitnessPool
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.suppression.search.state import SearchState
 
-__all__ = ["minimise_loss"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-_Bound = tuple[float, BoundCertificate]
-
-VIOLATION = 1e-6
-"""Share of its right-hand side by which a row must be violated to be worth adding."""
-
-POOL_VIOLATION = 1e-4
-"""The same for rows that are known already."""
-
-MOST_FROM_POOL = 300
-"""Rows of the pool that are added at once, the most violated first."""
-
-ROOT_SHARE = 0.2
-"""Largest share of the time for the first look at the root."""
-
-ROUND_SHARE = 0.1
-"""Share of the time after which a round of attacks ends if it has found rows; the next one goes
-on with the cells that were not attacked."""
+__all__ = ["bound_by_every_row", "look_at_root", "search_near_best", "search_whole_tree"]
 
 FIRST_NODES = 1000
-"""Nodes of the first search; small tables are done with it."""
+"""Nodes of the first search; small tables are done with it. Chosen by trial; not measured."""
 
-CLOSING_SHARE = 0.05
-"""Share of the time that is kept back for the last program, over all rows found."""
-
-NEARBY_SHARE = 0.4
-"""Share of the time that is then left for searches near the best pattern."""
-
-MULTIPLIER_NOISE = 1e-11
-"""Multipliers below this share of the largest are dropped; every gamma gives a valid row."""
+MOST_NODES = 1_000_000
+"""Nodes of the last search."""
 
 
-def minimise_loss(
-    problem: ProtectionProblem,
-    requirement: Requirement,
-    start: Candidate,
-    *,
-    time_limit: float = np.inf,
-    root_share: float = ROOT_SHARE,
-    seed: int = 0,
-    progress: Callable[[float, float, int], None] | None = None,
-) -> tuple[Candidate, BoundCertificate]:
-    """Search the pattern with the least loss, and prove how good the best one is.
+def look_at_root(state: SearchState, budget: Budget) -> SearchState:
+    """Search the root, and as many nodes as small tables have; that may be all."""
+    assert state.best is not None
+    exploration = Exploration.of(
+        state.problem, state.requirement, state.best, state.horizon or budget
+    )
+    result, exploration = _searched(state, exploration, budget, FIRST_NODES)
+    best = exploration.master.objective(exploration.separator.best.loss)
+    least = max(exploration.step / exploration.master.scale, 1e-6 * max(1.0, abs(best)))
+    # Where a solver fails a node is closed with what its parent proved: not every end is a proof.
+    is_proved = result.is_complete and result.bound >= best - least
+    return _with(state, exploration, is_settled=is_proved)
 
-    Parameters
-    ----------
-    problem : ProtectionProblem
-        With finite external bounds.
-    requirement : Requirement
-    start : Candidate
-        A proved pattern.
-    time_limit : float, default=inf
-        Seconds.
-    root_share : float, default=0.2
-        Share of it for the first look at the root. With 1 nothing else is done: a bound, and
-        hardly ever a better pattern.
-    seed : int, default=0
-        For the parts of the table that are searched near the best pattern.
-    progress : callable, optional
-        Called with loss, bound and number of open nodes.
 
-    Returns
-    -------
-    candidate : Candidate
-        The best proved pattern; it is optimal if its loss equals the bound.
-    certificate : BoundCertificate
-        Of the best bound that any phase reached.
-    """
-    master = Master(problem, requirement)
-    deadline = time.monotonic() + (1 - CLOSING_SHARE) * time_limit
-    separator = _Separator(master, start, deadline)
-    step = 1.0 if np.all(problem.weights == np.rint(problem.weights)) else 0.0
-    proved = -np.inf
-
-    def report(value: float, bound: float, open_nodes: int) -> None:
-        nonlocal proved
-        del value
-        proved = max(proved, bound)
-        if progress:
-            total, best = master.total_loss, separator.best.loss
-            progress(best, min(total(proved, step), best), open_nodes)
-
-    def search(share: float, node_limit: int) -> tuple[BranchResult, _Bound]:
-        # Multipliers refer to rows by their order in this search alone.
-        separator.forget_rows()
-        result = branch_and_bound(
-            master.program,
-            value=lambda: master.objective(separator.best.loss),
-            separate=separator,
-            purge=separator.keep_rows,
-            step=step / master.scale,
-            time_limit=share * max(deadline - time.monotonic(), 0.0),
-            node_limit=node_limit,
-            progress=report,
-        )
-        certificate = BoundCertificate(problem, requirement, separator.rows, result.tree, step)
-        return result, (result.bound, certificate)
-
-    def closed(*bounds: _Bound) -> tuple[Candidate, BoundCertificate]:
-        """Return the best pattern, and the best bound of all phases and of the last program."""
-        reached, certificate = max(bounds, key=lambda bound: bound[0])
-        tree, bound = separator.over_every_row(CLOSING_SHARE * time_limit)
-        if bound > reached:
-            certificate = BoundCertificate(problem, requirement, separator.pool, tree, step)
-            report(0.0, bound, 1)
-        return separator.best, certificate
-
-    first, at_root = search(root_share, FIRST_NODES)
-    best = master.objective(separator.best.loss)
-    # Where HiGHS fails a node is closed with what its parent proved: not every end is a proof.
-    proves = first.bound >= best - max(step / master.scale, 1e-6 * max(1.0, abs(best)))
-    if first.is_complete and proves:
-        return separator.best, at_root[1]
-    if first.is_interrupted or root_share == 1 or time.monotonic() > deadline:
-        return closed(at_root)
-    try:
+def search_near_best(state: SearchState, budget: Budget) -> SearchState:
+    """Search better patterns, and more rows, near the best pattern."""
+    exploration = _of(state)
+    # The separator may stop in the midst of a pattern, of which nothing is then known.
+    with contextlib.suppress(TimeoutError):
         search_nearby(
-            master,
-            separator,
-            seed=seed,
-            step=step,
-            deadline=time.monotonic() + NEARBY_SHARE * max(deadline - time.monotonic(), 0.0),
-            progress=lambda: report(0.0, proved, 1),
+            exploration.master,
+            exploration.separator,
+            budget,
+            step=exploration.step,
+            progress=lambda: exploration.report(budget, -math.inf, 1),
         )
-    except (KeyboardInterrupt, TimeoutError):
-        return closed(at_root)
-    second, at_end = search(1.0, 1_000_000)
-    if second.is_complete and second.bound >= first.bound:
-        return separator.best, at_end[1]
-    return closed(at_root, at_end)
+    return _with(state, exploration)
 
 
-class _Separator:
-    """Attacks the patterns of the search and turns successes into rows."""
+def search_whole_tree(state: SearchState, budget: Budget) -> SearchState:
+    """Branch and bound to the end, with all rows of the pool at hand."""
+    before = _of(state)
+    result, exploration = _searched(state, before, budget, MOST_NODES)
+    is_proved = result.is_complete and result.bound >= before.proved
+    return _with(state, exploration, is_settled=is_proved)
 
-    def __init__(
-        self,
-        master: Master,
-        start: Candidate,
-        deadline: float,
-    ) -> None:
-        self.master = master
-        self.best = start
-        self.rows: list[Row] = []
-        self.pool: list[Row] = []
-        self.pooled = csr_array((0, len(master.free)))
-        self.pooled_sides = np.empty(0)
-        self.fractional = np.zeros(len(master.free))
-        self.system = start.pool.system
-        self.attack = Attack(self.system)
-        self.bridges = BridgeFinder(self.system, master.fixed[self.system.cells])
-        self.deadline = deadline
-        self.round_seconds = ROUND_SHARE * (deadline - time.monotonic())
-        self.first = 0
-        # The witness that last met a need often meets it again.
-        self.known: dict[tuple[int, int], Floats] = {}
 
-    def __call__(self, y: Floats, integral: bool) -> Rows | None:
-        """Return rows that `y` violates; None if it is a protected pattern.
+def bound_by_every_row(state: SearchState, budget: Budget) -> SearchState:
+    """Solve a last program over all rows, whichever search found them."""
+    exploration = _of(state)
+    separator = exploration.separator
+    tree, bound = separator.over_every_row(budget.left)
+    if bound > exploration.proved:
+        certificate = BoundCertificate(
+            state.problem, state.requirement, separator.pool, tree, exploration.step
+        )
+        proofs = (*exploration.proofs, Proof(bound, certificate))
+        exploration = replace(exploration, proofs=proofs)
+        exploration.report(budget, bound, 1)
+    return _with(state, exploration)
 
-        Raises
-        ------
-        TimeoutError
-            If time was up before all cells were attacked; nothing is then known of `y`.
-        """
-        everywhere = self.master.fixed.astype(np.float64)
-        everywhere[self.master.free] = np.clip(y, 0.0, 1.0)
-        share = everywhere[self.system.cells]
-        if integral:
-            share = np.rint(share)
-        if not integral:
-            self.fractional = y.copy()
-        pooled = self._from_pool(y)
-        if pooled is not None:
-            return pooled
-        self.attack.hide(share)
-        found: list[csr_array] = []
-        if not integral:
-            self._separate(y, share, None, found, capped=True)
-        if not found:
-            pool = WitnessPool(self.system) if integral else None
-            self._separate(y, share, pool, found, capped=False)
-            if integral and found:
-                self._separate(y, share, None, found, capped=True)
-            elif pool is not None:
-                # What was not exact enough to prove its cell is attacked once more.
-                prove(self.attack, pool, deadline=self.deadline)
-                self._keep(share > 0.5, pool)
-                return None
-        for bridge in self.bridges.in_relations(share):
-            self._add(bridge, y, found)
-        if integral:
-            for bridge in self.bridges.in_combinations(share, self.deadline):
-                self._add(bridge, y, found)
-        if not found:
-            return None
-        added = joined(found, self.rows[-len(found) :])
-        self.pool.extend(self.rows[-len(found) :])
-        self.pooled = csr_array(vstack([self.pooled, added[0]], format="csr"))
-        self.pooled_sides = np.append(self.pooled_sides, added[1])
-        return added
 
-    def every_row(self) -> Rows:
-        """Return all rows found so far."""
-        return self.pooled, self.pooled_sides, np.full(len(self.pool), np.inf)
+def _searched(
+    state: SearchState, exploration: Exploration, budget: Budget, node_limit: int
+) -> tuple[BranchResult, Exploration]:
+    """Search the tree once; return also the exploration with what that proves."""
+    master, separator = exploration.master, exploration.separator
+    # Multipliers refer to rows by their order in this search alone.
+    separator.forget_rows()
+    result = branch_and_bound(
+        master.program,
+        value=lambda: master.objective(separator.best.loss),
+        separate=separator,
+        purge=separator.keep_rows,
+        step=exploration.step / master.scale,
+        time_limit=budget.left,
+        node_limit=node_limit,
+        progress=_reporter(exploration, budget),
+    )
+    certificate = BoundCertificate(
+        state.problem, state.requirement, separator.rows, result.tree, exploration.step
+    )
+    proofs = (*exploration.proofs, Proof(result.bound, certificate))
+    return result, replace(exploration, proofs=proofs)
 
-    def over_every_row(self, time_limit: float) -> tuple[BranchTree, float]:
-        """Return what all rows found so far prove together, as a tree that is only its root.
 
-        The bound is -inf if there are none, or if the program did not end.
-        """
-        if not self.pool:
-            return BranchTree.of_root(np.empty(0)), -np.inf
-        program = self.master.program.with_rows(*self.every_row())
-        solution = LinearSolver(program, interior="first").solve(time_limit)
-        return BranchTree.of_root(solution.duals), solution.bound
+def _reporter(exploration: Exploration, budget: Budget) -> Callable[[float, float, int], None]:
+    def report(value: float, bound: float, open_nodes: int) -> None:
+        del value
+        exploration.report(budget, bound, open_nodes)
+        if budget.is_stopped:
+            raise TimeoutError
 
-    def forget_rows(self) -> None:
-        """Start a new list of rows; the pool keeps what was found."""
-        self.rows = []
+    return report
 
-    def _from_pool(self, y: Floats) -> Rows | None:
-        """Return known rows that `y` violates, and list them as in use."""
-        missing = self.pooled_sides - self.pooled @ y
-        violated = np.flatnonzero(missing > POOL_VIOLATION)
-        if not len(violated):
-            return None
-        chosen = violated[np.argsort(-missing[violated], kind="stable")[:MOST_FROM_POOL]]
-        self.rows.extend(self.pool[number] for number in chosen.tolist())
-        return self.pooled[chosen], self.pooled_sides[chosen], np.full(len(chosen), np.inf)
 
-    def keep_rows(self, kept: npt.NDArray[np.int64]) -> None:
-        """Forget all rows but some."""
-        self.rows = [self.rows[number] for number in kept.tolist()]
+def _of(state: SearchState) -> Exploration:
+    assert state.exploration is not None
+    return state.exploration
 
-    def _separate(
-        self,
-        y: Floats,
-        share: Floats,
-        pool: WitnessPool | None,
-        found: list[csr_array],
-        *,
-        capped: bool,
-    ) -> None:
-        """Attack every cell; collect the rows that y violates, or else the witnesses.
 
-        A round that takes long ends early once it has found rows; the next one goes on from there.
-        Capped attacks let no cell move farther than the level that is asked for. What they find
-        is only a proposal: rows are rebuilt from their multipliers with the true rooms.
-        """
-        cells = self.system.needs.cells
-        order = np.roll(np.arange(len(cells)), -self.first)
-        started = time.monotonic()
-        for index in order.tolist():
-            now = time.monotonic()
-            if found and now - started > self.round_seconds:
-                self.first = index
-                break
-            if now > self.deadline:
-                raise TimeoutError
-            for proof, witnesses in self._attack_cell(index, int(cells[index]), share, capped):
-                if pool is not None:
-                    for witness in witnesses:
-                        pool.add(witness)
-                if proof is None:
-                    continue
-                self._add(proof, y, found)
-        self.attack.cap(np.inf)
-
-    def _add(self, proof: Row, y: Floats, found: list[csr_array]) -> None:
-        """Keep a row if `y` violates it."""
-        row = self.master.row(self.master.needs, proof)
-        if row.nnz and (row @ y)[0] < side(row, proof) - VIOLATION:
-            self.rows.append(proof)
-            found.append(row)
-
-    def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
-        # A cell that no witness moves is hidden for nothing.
-        hidden = hidden & (pool.moved() | self.master.fixed[self.system.cells])
-        candidate = Candidate(hidden, pool, self.best.weights)
-        if candidate.is_proved and candidate.loss < self.best.loss:
-            self.best = candidate
-
-    def _attack_cell(
-        self, index: int, cell: int, share: Floats, capped: bool
-    ) -> list[tuple[CapacityRow | None, list[Floats]]]:
-        """Attack one cell on all sides that count: a proof where it fails, else witnesses."""
-        needs = self.system.needs
-        outcomes: list[tuple[CapacityRow | None, list[Floats]]] = []
-        reached: dict[int, Extreme] = {}
-        # A width is made up by both sides, neither of which has a level of its own.
-        capped &= bool(needs.width[index] <= 0)
-        for sign, need in ((1, needs.upper[index]), (-1, needs.lower[index])):
-            if need <= 0 and needs.width[index] <= 0:
-                continue
-            distance = float(need) if capped else np.inf
-            known = self._still_good(index, sign, share, distance)
-            if known is not None and needs.width[index] <= 0:
-                outcomes.append((None, [known]))
-                continue
-            self.attack.cap(distance)
-            extreme = self.attack.extreme(cell, sign)
-            reached[sign] = extreme
-            if extreme.reach >= need * (1 - 1e-9):
-                self.known[index, sign] = extreme.deviation
-                outcomes.append((None, [extreme.deviation]))
-            else:
-                found = self._sparse(extreme.duals)
-                up, down = (found, None) if sign > 0 else (None, found)
-                outcomes.append((CapacityRow(index, up, down), []))
-        width = needs.width[index]
-        if width > 0 and sum(e.reach for e in reached.values()) < width * (1 - 1e-9):
-            up, down = self._sparse(reached[1].duals), self._sparse(reached[-1].duals)
-            outcomes.append((CapacityRow(index, up, down), []))
-        return outcomes
-
-    def _still_good(self, index: int, sign: int, share: Floats, distance: float) -> Floats | None:
-        witness = self.known.get((index, sign))
-        if witness is None:
-            return None
-        needs = self.system.needs
-        asked = max(needs.upper[index], needs.lower[index], needs.width[index])
-        tolerance = 1e-9 * float(asked)
-        low = np.maximum(self.system.low, -distance)
-        high = np.minimum(self.system.high, distance)
-        inside = (witness <= share * high + tolerance) & (witness >= share * low - tolerance)
-        return witness if bool(np.all(inside)) else None
-
-    def _sparse(self, multipliers: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-        """Return relations of the table with their multipliers, without what is only noise."""
-        largest = float(np.max(np.abs(multipliers), initial=0.0))
-        rows = np.flatnonzero(np.abs(multipliers) > MULTIPLIER_NOISE * largest)
-        return self.system.rows[rows], multipliers[rows]
+def _with(state: SearchState, exploration: Exploration, *, is_settled: bool = False) -> SearchState:
+    """Return the state with the best pattern, and the best bound, of an exploration."""
+    proof = max(exploration.proofs, key=lambda proof: proof.bound)
+    if is_settled:
+        proof = exploration.proofs[-1]
+    return replace(
+        state,
+        best=exploration.separator.best,
+        exploration=exploration,
+        bound_certificate=proof.certificate,
+        is_settled=is_settled,
+    )

@@ -12,29 +12,26 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
 from tablecloak.errors import ModelError, SolverError, listed
-from tablecloak.suppression.audit.attack import Attack, prove
-from tablecloak.suppression.audit.audit import Audit, Finding, audit_pattern
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.audit import Audit, attacked
+from tablecloak.suppression.audit.finding import Finding
 from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.sequential import (
-    HIDDEN_COST,
-    Builder,
-    Candidate,
-    Strategy,
-    Tick,
-    costliest_first,
-    protect_need,
-)
+from tablecloak.suppression.search.candidate import Candidate, costliest_first
+from tablecloak.suppression.search.cover import HIDDEN_COST, Builder
+from tablecloak.suppression.search.protect import protect_need
+from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
@@ -49,10 +46,9 @@ def hold_against(
     requirement: Requirement,
     candidate: Candidate,
     intruders: Sequence[Intruder],
+    budget: Budget,
     *,
     required: bool = True,
-    deadline: float = np.inf,
-    tick: Tick | None = None,
 ) -> Audit | None:
     """Extend a pattern until no insider can attack it, then publish what is not needed.
 
@@ -63,12 +59,10 @@ def hold_against(
     candidate : Candidate
         Proved against the external intruder.
     intruders : sequence of Intruder
+    budget : Budget
     required : bool, default=True
         Whether a proof against all of them is. If not, a pattern that nobody is known to attack
         will do.
-    deadline : float, default=inf
-        Moment of `time.monotonic` at which to stop.
-    tick : callable, optional
 
     Returns
     -------
@@ -84,28 +78,25 @@ def hold_against(
         If time ended before that.
     """
     system, weights = candidate.pool.system, candidate.weights
-    builder, attack = Builder(system, weights, None), Attack(system)
+    builder, attack = Builder(system, weights, None, budget), Attack(system)
     hidden = candidate.hidden.copy()
 
     def audited(flags: Flags) -> Audit:
         suppressed = np.zeros(problem.table.n_cells, dtype=bool)
         suppressed[system.cells[flags]] = True
-        return audit_pattern(
-            problem,
-            suppressed,
-            require=requirement,
-            intruders=intruders,
-            time_limit=max(deadline - time.monotonic(), 0.0),
-        )
+        return attacked(problem, suppressed, requirement, intruders, budget.quiet())
+
+    def report(left: int) -> None:
+        loss = float(weights[hidden].sum())
+        budget.report("protecting against insiders", loss, open_=left)
 
     def answer(attackers: list[tuple[Knowledge | None, list[int]]]) -> None:
         for knowledge, cells in attackers:
             if knowledge is None:
-                _protect_in_whole_numbers(problem, builder, hidden, cells, deadline)
+                _protect_in_whole_numbers(problem, builder, hidden, cells)
             else:
-                _protect_against(problem, builder, attack, hidden, knowledge, cells, deadline)
-            if tick:
-                tick(float(weights[hidden].sum()), len(attackers))
+                _protect_against(problem, builder, attack, hidden, knowledge, cells)
+            report(len(attackers))
 
     found = audited(hidden)
     while not found.interrupted and (open_ := _to_answer(found, required)):
@@ -126,14 +117,13 @@ def hold_against(
         return found
     must = (problem.sensitive | problem.forced)[system.cells]
     for cell in costliest_first(hidden & ~must, weights):
-        if time.monotonic() > deadline or not found.is_safe:
+        if budget.is_over or not found.is_safe:
             break
         hidden[cell] = False
         trial = audited(hidden)
         found = trial if trial.is_safe else found
         hidden[cell] = ~trial.is_safe
-        if tick:
-            tick(float(weights[hidden].sum()), 0)
+        report(0)
     return found
 
 
@@ -157,23 +147,23 @@ def _protect_against(
     hidden: Flags,
     knowledge: Knowledge,
     cells: list[int],
-    deadline: float,
 ) -> None:
     """Protect some cells against one insider, extending `hidden` in place, until time ends."""
+    budget = builder.budget
     own = _seen_by(builder.system, problem, knowledge, cells)
     pool = WitnessPool(own)
     attack.know(own)
     attack.hide(hidden)
     # Cells suppressed because of others may have settled it.
-    prove(attack, pool, deadline=deadline)
+    prove(attack, pool, budget)
     own_builder = builder.seen_by(own)
     for index in np.flatnonzero(pool.open).tolist():
-        if time.monotonic() > deadline:
+        if budget.is_over:
             break
         if not protect_need(own_builder, pool, hidden, index, Strategy()):
             attack.hide(np.ones(own.n_unknown))
-            prove(attack, pool, deadline=deadline)
-            if pool.is_open(index) and time.monotonic() > deadline:
+            prove(attack, pool, budget)
+            if pool.is_open(index) and builder.budget.is_over:
                 break
             if pool.is_open(index):
                 number = int(own.cells[own.needs.cells[index]])
@@ -192,14 +182,13 @@ def _protect_in_whole_numbers(
     builder: Builder,
     hidden: Flags,
     cells: list[int],
-    deadline: float,
 ) -> None:
     """Protect some cells by moves in whole numbers, extending `hidden` in place."""
     system = builder.system
     for cell in cells:
         cost = np.where(hidden, HIDDEN_COST, builder.cost)
         at = int(np.searchsorted(system.cells, cell))
-        moved, possible = cheapest_in_whole_numbers(system, at, cost, deadline)
+        moved, possible = cheapest_in_whole_numbers(system, at, cost, builder.budget)
         if not possible:
             raise ModelError(
                 f"Cell {listed(problem.table.labels([cell]))} cannot be protected against who "

@@ -14,7 +14,6 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -22,12 +21,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch import Rows
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.solver import SolveStatus
+from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.master import Master
-from tablecloak.suppression.search.sequential import Candidate
 
 __all__ = ["search_nearby"]
 
@@ -38,20 +38,24 @@ FIRST_SIZE = 60
 """Cells that may change at first."""
 
 GROWTH, SHRINKAGE = 1.2, 0.8
-"""What becomes of the size after a search that ended, and after one that did not."""
+"""Factors on the size of the part after a search that ended, and after one that did not. Chosen by
+trial; not measured."""
 
 TURNS = 20
 """Solutions that are attacked in one search."""
 
 SHARE_OF_ONE = 0.1
-"""Share of the time that is left for one program."""
+"""Share of the time that is left for one program. Chosen by trial; not measured."""
+
+LEAST_SECONDS = 0.5
+"""Seconds that one program gets at least."""
 
 INDUCED_EVERY = 4
 """How often the part is where relaxation and best pattern differ."""
 
 
 class Separator(Protocol):
-    """What is needed of the one of the exact method."""
+    """The part of the exact method's separator that this search calls."""
 
     best: Candidate
     fractional: Floats
@@ -64,13 +68,12 @@ class Separator(Protocol):
 def search_nearby(
     master: Master,
     separator: Separator,
+    budget: Budget,
     *,
-    seed: int,
     step: float,
-    deadline: float,
     progress: Callable[[], None],
 ) -> None:
-    """Improve the best pattern of a separator, and its pool of rows, until the deadline.
+    """Improve the best pattern of a separator, and its pool of rows, until the budget ends.
 
     Ends early if nothing better was found with all cells free; nothing is claimed from that.
 
@@ -79,23 +82,21 @@ def search_nearby(
     master : Master
     separator : Separator
         Attacks solutions, keeps the best pattern and all rows.
-    seed : int
-        For the choice of parts.
+    budget : Budget
+        Its seed is for the choice of parts.
     step : float
         Loss of every pattern is a multiple of it, or 0.
-    deadline : float
-        Moment of `time.monotonic`.
     progress : callable
         Called after each search.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(budget.seed)
     touched = abs(master.problem.table.relations).astype(bool).astype(np.float64)
     n = len(master.free)
     if not n:
         return
     size = min(FIRST_SIZE, n)
     turn = 0
-    while time.monotonic() < deadline:
+    while not budget.is_over:
         turn += 1
         best = _pattern(master, separator.best)
         induced = turn % INDUCED_EVERY == 0
@@ -104,7 +105,7 @@ def search_nearby(
             if induced
             else _region(master, touched, size, random)
         )
-        ended = _search(master, separator, best, part, step, deadline)
+        ended = _search(master, separator, best, part, step, budget)
         progress()
         if induced:
             continue
@@ -114,7 +115,7 @@ def search_nearby(
 
 
 def _search(
-    master: Master, separator: Separator, best: Floats, part: Flags, step: float, deadline: float
+    master: Master, separator: Separator, best: Floats, part: Flags, step: float, budget: Budget
 ) -> bool:
     """Whether the part was searched to its end, or a better pattern found."""
     known = separator.best.loss
@@ -122,13 +123,14 @@ def _search(
     lower, upper = np.where(part, 0.0, best), np.where(part, 1.0, best)
     cost = csr_array(master.program.cost[None, :])
     for _ in range(TURNS):
-        left = deadline - time.monotonic()
-        if left <= 0:
+        if budget.is_over:
             return False
         program = master.program.with_bounds(lower, upper).with_rows(*separator.every_row())
         program = program.with_rows(cost, np.array([-np.inf]), np.array([most]))
         try:
-            solution = solve(program, time_limit=max(SHARE_OF_ONE * left, 0.5), gap=2e-3)
+            solution = solve(
+                program, time_limit=max(SHARE_OF_ONE * budget.left, LEAST_SECONDS), gap=2e-3
+            )
         except SolverError:
             return False
         if not len(solution.x):

@@ -1,0 +1,205 @@
+"""One part of an audit: components attacked by strangers first, then by who knows more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.disclosures import disclosures
+from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
+from tablecloak.suppression.audit.intruders.integers import WholeNumbers
+from tablecloak.suppression.audit.members import Members
+from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.system import System
+from tablecloak.suppression.witness import WitnessPool
+
+__all__ = ["Part", "Task", "attack_part", "disclosure_proof", "not_judged"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to do with each part.
+
+    Parameters
+    ----------
+    budget : Budget
+    intervals : bool
+        Whether to compute exact intervals.
+    members : Members
+    whole : bool
+        Whether somebody knows that values are whole numbers.
+    report : callable
+        Called after each program.
+    """
+
+    budget: Budget
+    intervals: bool
+    members: Members
+    whole: bool
+    report: Callable[[], None]
+
+
+@dataclass(eq=False)
+class Part:
+    """One bundle of components, and what is known of it.
+
+    Parameters
+    ----------
+    system : System
+    pool : WitnessPool
+        The proof against everybody.
+    failures, ends : dict of (int, int) to Extreme
+        For needs and directions: attacks that succeeded, and exact ends of intervals.
+    insiders : list
+        Number, knowledge and own proof of each member tried, and which needs it proves anew.
+    findings : list of Finding
+    not_judged : list of int
+        Members who did not come to attack.
+    programs : int
+    is_done : bool
+        Whether everything was tried before the budget ended.
+    """
+
+    system: System
+    pool: WitnessPool
+    failures: dict[tuple[int, int], Extreme] = field(default_factory=dict)
+    ends: dict[tuple[int, int], Extreme] = field(default_factory=dict)
+    insiders: list[tuple[int, Knowledge, WitnessPool, Flags]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    not_judged: list[int] = field(default_factory=list)
+    programs: int = 0
+    is_done: bool = False
+
+
+def attack_part(part: Part, task: Task) -> None:
+    """Attack one part: the external intruder, then everybody who knows more."""
+    members, budget = task.members.within(part.system), task.budget
+    part.not_judged = [number for number, *_ in members]
+    if budget.is_over:
+        return
+    attack, disclosed = Attack(part.system), disclosures(part.system)
+    part.failures = prove(attack, part.pool, budget, disclosed=disclosed, after_each=task.report)
+    if task.intervals:
+        part.ends.update(disclosed)
+        _measure_intervals(attack, part, task)
+    # Before the insiders: their proof refers to witnesses that this one may replace.
+    if task.whole:
+        _attack_in_whole_numbers(part, task)
+    for number, positions, low, high in members:
+        if task.budget.is_over:
+            break
+        part.not_judged.remove(number)
+        _attack_as(attack, part, task, number, (positions, low, high))
+        task.report()
+    part.programs += attack.programs
+    part.is_done = not budget.is_over
+
+
+def _measure_intervals(attack: Attack, part: Part, task: Task) -> None:
+    for sign in (1, -1):
+        for index, cell in enumerate(part.system.needs.cells.tolist()):
+            if task.budget.is_over:
+                return
+            if (index, sign) not in part.ends:
+                extreme = attack.extreme(cell, sign, time_limit=task.budget.left)
+                part.ends[index, sign] = extreme
+                task.report()
+
+
+def _attack_as(
+    attack: Attack,
+    part: Part,
+    task: Task,
+    number: int,
+    knows: tuple[Integers, Floats, Floats],
+) -> None:
+    """Attack again what somebody who knows more can rule out of the proof."""
+    knowledge = task.members.named[number]
+    positions, known_low, known_high = knows
+    low, high = part.system.low.copy(), part.system.high.copy()
+    low[positions] = np.maximum(low[positions], known_low)
+    high[positions] = np.minimum(high[positions], known_high)
+    system = part.system.with_room(low, high)
+    pool, changed = part.pool.against(system)
+    # What the external intruder can attack is reported once, as his.
+    known = ~part.pool.open
+    failures: dict[tuple[int, int], Extreme] = {}
+    if np.any(pool.open & known):
+        attack.know(system)
+        failures = prove(attack, pool, task.budget, after_each=task.report)
+        attack.know(part.system)
+        changed |= pool.upper_witness != part.pool.upper_witness
+        changed |= pool.lower_witness != part.pool.lower_witness
+    part.insiders.append((number, knowledge, pool, changed))
+    part.findings.extend(_findings(knowledge, system, pool, failures, known))
+
+
+def _findings(
+    knowledge: Knowledge,
+    system: System,
+    pool: WitnessPool,
+    failures: dict[tuple[int, int], Extreme],
+    where: Flags,
+) -> list[Finding]:
+    open_ = np.flatnonzero(pool.open & where)
+    found = []
+    for index in open_.tolist():
+        above, below = (
+            failures[index, sign].limit if (index, sign) in failures else np.inf for sign in (1, -1)
+        )
+        possible = system.needs.met(np.full(len(where), above), np.full(len(where), below))[index]
+        verdict = Verdict.UNDECIDED if possible else Verdict.ATTACKABLE
+        cell = int(system.cells[system.needs.cells[index]])
+        proofs = tuple(
+            disclosure_proof(system, index, sign, failures[index, sign])
+            for sign in (1, -1)
+            if (index, sign) in failures
+        )
+        found.append(Finding(knowledge.name, cell, verdict, above, below, proofs, knowledge))
+    return found
+
+
+def not_judged(part: Part, members: Members) -> list[Finding]:
+    """One finding for each cell and kind of insider of whom somebody never came to attack it."""
+    kinds = [members.named[number].name.partition(": ")[0] for number in part.not_judged]
+    cells = part.system.cells[part.system.needs.cells[~part.pool.open]]
+    return [
+        Finding(
+            f"{kind}: {kinds.count(kind)} not judged in time",
+            int(cell),
+            Verdict.UNDECIDED,
+            np.inf,
+            np.inf,
+        )
+        for kind in dict.fromkeys(kinds)
+        for cell in cells
+    ]
+
+
+def disclosure_proof(system: System, index: int, sign: int, extreme: Extreme) -> DisclosureProof:
+    """Return the multipliers that bound how far a cell can move, by relations of the table."""
+    used = np.flatnonzero(extreme.duals)
+    cell = int(system.cells[system.needs.cells[index]])
+    return DisclosureProof(cell, sign, extreme.limit, system.rows[used], extreme.duals[used])
+
+
+def _attack_in_whole_numbers(part: Part, task: Task) -> None:
+    where = ~part.pool.open
+    results, programs = prove_in_whole_numbers(part.system, part.pool, where, task.budget)
+    part.programs += programs
+    for index, (limit_above, limit_below, decided) in results.items():
+        cell = int(part.system.cells[part.system.needs.cells[index]])
+        verdict = Verdict.ATTACKABLE if decided else Verdict.UNDECIDED
+        name = f"{WholeNumbers.name}: knows that values are whole"
+        part.findings.append(Finding(name, cell, verdict, limit_above, limit_below))

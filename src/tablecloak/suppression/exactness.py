@@ -1,0 +1,120 @@
+"""Solutions of a solver made exact: close ones for which all relations hold without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.solve.exact import NullSpace, snapped
+from tablecloak.suppression.needs import Needs
+from tablecloak.suppression.proof import REAL_SHARE, is_outside, least_asked
+from tablecloak.suppression.system import System, entries_of
+
+__all__ = ["Exactness"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+KEPT_CELLS = 50_000
+"""Cells of all eliminations that are kept at once; each cell takes about a kilobyte."""
+
+HELD_SHARE = 1e-7
+"""Distance from a bound, as a share of the largest move, that counts as lying at it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exactness:
+    """Makes deviations of one system exact.
+
+    Parameters
+    ----------
+    system : System
+    needs : Needs
+        Of that system, perhaps cut to what an intruder knows.
+    whole_only : bool
+        Whether only whole numbers will do.
+    """
+
+    system: System
+    needs: Needs
+    whole_only: bool
+
+    def near(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
+        """Deviations close to one that a solver returned, for which all relations hold exactly."""
+        system = self.system
+        if self.whole_only and not np.all(d == np.rint(d)):
+            return
+        by_cell = system.by_cell
+        taken = entries_of(by_cell, cells)
+        column = np.repeat(np.arange(len(cells)), np.diff(by_cell.indptr)[cells])
+        factor = system.factor[by_cell.indices[taken]]
+        whole = factor > 0
+        row = np.unique(by_cell.indices[taken][whole], return_inverse=True)[1]
+        coefficient = np.rint(by_cell.data[taken] * factor)[whole]
+        entries = (row, column[whole], coefficient)
+        for exact in chain(snapped(*entries, d), self._repaired(entries, cells, d, budget)):
+            if np.all(whole) or self._adds_up(cells, exact):
+                yield exact
+
+    def _repaired(
+        self,
+        entries: tuple[Integers, Integers, Floats],
+        cells: Integers,
+        d: Floats,
+        budget: Budget,
+    ) -> Iterator[Floats]:
+        """Deviations whose rounding errors some cells take up; elimination is done once for all."""
+        spaces, key = self.system.null_spaces, cells.tobytes()
+        held = self._held(cells, d)
+        space = spaces.get(key)
+        if space is not None and (exact := space.near(d)) is not None:
+            yield exact
+        if space is None or not np.array_equal(space.held, held):
+            if sum(len(each.held) for each in spaces.values()) > KEPT_CELLS:
+                spaces.clear()
+            space = spaces[key] = NullSpace(*entries, held)
+            if (exact := space.near(d)) is not None:
+                yield exact
+
+    def _held(self, cells: Integers, d: Floats) -> Flags:
+        """Cells that lie at a bound, or move just as far as is asked of them."""
+        system, needs = self.system, self.needs
+        near = HELD_SHARE * float(np.max(np.abs(d)))
+        held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
+        index = self.system.need_of[cells]
+        asked = np.where(d > 0, needs.upper[index], needs.lower[index])
+        held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)
+        return held
+
+    def beyond(self, cells: Integers, d: Floats) -> float:
+        """Share by which a deviation must shrink to keep half of what bounds accept."""
+        system = self.system
+        low, high = system.low[cells], system.high[cells]
+        slack = system.slack[cells] / 2
+        passed = is_outside(d, low, high, (slack, slack))
+        beyond = np.maximum(np.minimum(low, 0.0) - d, d - np.maximum(high, 0.0))
+        return float(np.max(beyond[passed] / np.abs(d[passed]), initial=0.0))
+
+    def _adds_up(self, cells: Integers, d: Floats) -> bool:
+        """Whether a deviation keeps relations with real coefficients, for its least need."""
+        by_cell = self.system.by_cell
+        taken = entries_of(by_cell, cells)
+        moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
+        rows = by_cell.indices[taken]
+        real = self.system.factor[rows] == 0
+        terms = (by_cell.data[taken] * moved)[real]
+        real_rows, row = np.unique(rows[real], return_inverse=True)
+        residual = np.bincount(row, weights=terms)
+        smallest, scale = np.full(len(real_rows), np.inf), np.zeros(len(real_rows))
+        np.minimum.at(smallest, row, np.where(terms != 0, np.abs(terms), np.inf))
+        np.maximum.at(scale, row, np.abs(by_cell.data[taken][real]))
+        index = self.system.need_of[cells]
+        level = least_asked(self.needs)[index[index >= 0]]
+        least = np.min(level, initial=np.inf) * np.minimum(scale, 1.0)
+        return bool(np.all(np.abs(residual) <= REAL_SHARE / 2 * np.minimum(least, smallest)))

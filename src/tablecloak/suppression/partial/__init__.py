@@ -1,0 +1,1 @@
+"""How intervals to publish are found, and rounded."""

@@ -1,0 +1,51 @@
+"""Patterns on the way: what is suppressed so far, with the witnesses found so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.witness import WitnessPool
+
+__all__ = ["Candidate", "costliest_first"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A pattern with its proof, complete or on the way to it.
+
+    Parameters
+    ----------
+    hidden : numpy.ndarray of bool, shape (n_unknown,)
+        Over the cells that may be suppressed, those of the pool's system.
+    pool : WitnessPool
+    weights : numpy.ndarray of float, shape (n_unknown,)
+        Their weights.
+    """
+
+    hidden: Flags
+    pool: WitnessPool
+    weights: Floats
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether all sensitive cells are proved to be protected."""
+        return not np.any(self.pool.open)
+
+    @property
+    def loss(self) -> float:
+        """Weight of all suppressed cells."""
+        return float(self.weights[self.hidden].sum())
+
+
+def costliest_first(cells: Flags, weights: Floats) -> Integers:
+    """Return the cells with a positive weight, the largest weight first."""
+    some = np.flatnonzero(cells & (weights > 0))
+    ordered: Integers = some[np.argsort(-weights[some], kind="stable")]
+    return ordered

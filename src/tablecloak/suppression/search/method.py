@@ -1,0 +1,70 @@
+"""How a pattern is searched for: the kind, and how its members are found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from tablecloak.budget import Budget
+from tablecloak.errors import InputError, suggestion
+from tablecloak.registry import Registry
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["SEARCH_METHODS", "SearchMethod"]
+
+
+class SearchMethod(ABC):
+    """A way to find a pattern."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def search(
+        self, problem: ProtectionProblem, requirement: Requirement, budget: Budget
+    ) -> SearchState:
+        """Find a proved pattern, and perhaps a bound.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            With finite external bounds.
+        requirement : Requirement
+        budget : Budget
+            A first pattern is always completed unless somebody stops the search.
+
+        Returns
+        -------
+        SearchState
+            Its best candidate is proved.
+
+        Raises
+        ------
+        ModelError
+            If a cell cannot be protected at all.
+        SolverError
+            If the search was stopped before any pattern was proved.
+        """
+
+    @classmethod
+    def parse(cls, given: SearchMethod | str) -> SearchMethod:
+        """Accept a method or its name.
+
+        Raises
+        ------
+        InputError
+            For an unknown name, with the likely one.
+        """
+        if isinstance(given, SearchMethod):
+            return given
+        if given not in SEARCH_METHODS:
+            near = suggestion(str(given), SEARCH_METHODS.names)
+            raise InputError(f"`method` is {given!r}.{near}")
+        return SEARCH_METHODS.build(given)
+
+
+SEARCH_METHODS: Registry[SearchMethod] = Registry(
+    "search method", "tablecloak.suppression.search.methods"
+)
+"""All search methods by name."""

@@ -1,0 +1,1 @@
+"""The search methods of suppression. One a file."""

@@ -1,0 +1,30 @@
+"""The heuristic, then branch and bound."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.search.method import SEARCH_METHODS, SearchMethod
+from tablecloak.suppression.search.phase import run_phases
+from tablecloak.suppression.search.schedule import EXACT, EXACT_SMALL, SEARCHED_CELLS
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Exact"]
+
+
+@SEARCH_METHODS.register
+class Exact(SearchMethod):
+    """The sequential method, then branch and bound; always a bound, for small tables optimal."""
+
+    name: ClassVar[str] = "exact"
+
+    def search(
+        self, problem: ProtectionProblem, requirement: Requirement, budget: Budget
+    ) -> SearchState:
+        """Build a first pattern, then prove how good it is, and find better ones on the way."""
+        state = SearchState.of(problem, requirement, self.name)
+        phases = EXACT_SMALL if state.n_free <= SEARCHED_CELLS else EXACT
+        return run_phases(phases, state, budget)

@@ -1,0 +1,99 @@
+"""Phases: the steps of a search, with their shares of the time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.search.state import SearchState
+
+__all__ = ["Condition", "Phase", "Run", "either", "group", "run_phases", "tell_time_left"]
+
+Run = Callable[[SearchState, Budget], SearchState]
+"""What a phase does: from state to state, within a budget."""
+
+Condition = Callable[[SearchState, Budget], bool]
+
+
+def _always(state: SearchState, budget: Budget) -> bool:
+    del state, budget
+    return True
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One step of a search.
+
+    Parameters
+    ----------
+    run : callable
+    share : float, default=1
+        Of the time that is then left.
+    least : float, default=0
+        Share of the whole time limit that it gets in any case, past the limit if need be.
+    when : callable, optional
+        Whether it is done at all.
+    """
+
+    run: Run
+    share: float = 1.0
+    least: float = 0.0
+    when: Condition = _always
+
+
+def run_phases(phases: Sequence[Phase], state: SearchState, budget: Budget) -> SearchState:
+    """Do one phase after the other; what certificates take at the end is kept back.
+
+    Parameters
+    ----------
+    phases : sequence of Phase
+    state : SearchState
+    budget : Budget
+        Of all phases together, and of the last steps.
+    """
+    for phase in phases:
+        usable = budget.within(max(budget.left - state.closing_seconds, 0.0))
+        if phase.when(state, usable):
+            state = phase.run(state, _part(phase, usable))
+    return state
+
+
+def _part(phase: Phase, budget: Budget) -> Budget:
+    part = budget.share(phase.share)
+    whole = budget.deadline - budget.started
+    return part.at_least(phase.least * whole) if phase.least and math.isfinite(whole) else part
+
+
+def group(*phases: Phase) -> Run:
+    """Return one step that does several phases, each a share of the time of the step."""
+
+    def run(state: SearchState, budget: Budget) -> SearchState:
+        state = replace(state, horizon=budget)
+        for phase in phases:
+            if phase.when(state, budget):
+                state = phase.run(state, _part(phase, budget))
+        return state
+
+    return run
+
+
+def either(condition: Condition, then: Run, otherwise: Run) -> Run:
+    """Return the step that does one of two."""
+
+    def run(state: SearchState, budget: Budget) -> SearchState:
+        return (then if condition(state, budget) else otherwise)(state, budget)
+
+    return run
+
+
+def tell_time_left(aim: str, method: str) -> Run:
+    """Return the step that notes what the time left is used for."""
+
+    def run(state: SearchState, budget: Budget) -> SearchState:
+        state = replace(state, method=method)
+        left = f"{budget.left:.0f}" if math.isfinite(budget.left) else "any number of"
+        return state.noted(f"{left} s are left for {aim}")
+
+    return run

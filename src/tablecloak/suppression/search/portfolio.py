@@ -1,0 +1,148 @@
+"""Several strategies of the heuristic, at once or one after the other; the best result counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.errors import SolverError
+from tablecloak.executors import SerialExecutor, ThreadExecutor
+from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.improve import clean_up, exchange
+from tablecloak.suppression.search.sequential import protect_one_by_one
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.strategy import PORTFOLIO, Strategy
+
+__all__ = ["try_strategies"]
+
+Flags = npt.NDArray[np.bool_]
+
+PORTFOLIO_CELLS = 4000
+"""Free cells up to which all strategies are tried; beyond, only the first. Chosen by trial; not
+measured."""
+
+CLEANED_CELLS = 5000
+"""Suppressed cells up to which they are published again one by one. Chosen by trial; not
+measured."""
+
+BUILD_SHARE = 0.5
+"""Share of the time for a pattern itself, before it is built in a hurry, so that its improvement
+gets the other half."""
+
+TURNS = 2
+"""Times that everything is protected again within the pattern, in the opposite order first."""
+
+LEAST_GAIN = 1e-9
+"""Share of the loss below which a round of improvements was in vain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What became of one strategy.
+
+    Parameters
+    ----------
+    rank : int
+        Its place in the portfolio.
+    best : Candidate
+        Proved.
+    first_seconds : float
+        When its first pattern was proved.
+    closing_seconds : float
+        How long it took to build and verify a certificate.
+    """
+
+    rank: int
+    best: Candidate
+    first_seconds: float
+    closing_seconds: float
+
+
+def try_strategies(state: SearchState, budget: Budget) -> SearchState:
+    """Build and improve patterns; the first strategy always ends with one.
+
+    Raises
+    ------
+    ModelError
+        If some cell cannot be protected at all.
+    SolverError
+        If the search was stopped before any pattern was proved.
+    """
+    strategies = PORTFOLIO if state.n_free <= PORTFOLIO_CELLS else PORTFOLIO[:1]
+
+    def attempt(rank: int) -> Trial | None:
+        # A pattern for certain from the first one; from others only as long as there is time.
+        if rank and budget.is_over:
+            return None
+        return _tried(state, strategies[rank], rank, budget)
+
+    trials = [trial for trial in _each(attempt, range(len(strategies)), budget) if trial]
+    if not trials:
+        raise SolverError("Interrupted before any pattern was proved.")
+    # Of equals, that of the first strategy: the answer is the same for any number of threads.
+    best = min(trials, key=lambda trial: (trial.best.loss, trial.rank))
+    state = replace(
+        state,
+        best=best.best,
+        first_seconds=min(trial.first_seconds for trial in trials),
+        closing_seconds=max(trial.closing_seconds for trial in trials),
+    )
+    return state.noted("interrupted: best proved pattern so far") if budget.is_stopped else state
+
+
+def _each(
+    attempt: Callable[[int], Trial | None], ranks: Sequence[int], budget: Budget
+) -> list[Trial | None]:
+    def guarded(rank: int) -> Trial | None:
+        try:
+            return attempt(rank)
+        except Exception:
+            # Its fault is the fault of all: the others need not go on.
+            budget.stop()
+            raise
+
+    workers = min(budget.threads, len(ranks))
+    executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
+    return [trial for _, trial in executor.run(guarded, ranks)]
+
+
+def _tried(state: SearchState, strategy: Strategy, rank: int, budget: Budget) -> Trial | None:
+    latest = budget if rank else budget.at_least(np.inf)
+    build = budget.share(BUILD_SHARE)
+    built = protect_one_by_one(state.problem, state.system, strategy, build, latest=latest)
+    if not built.is_proved:
+        return None
+    watch, seconds = Stopwatch(), 0.0
+    if rank == 0:
+        proved_pattern(state.problem, state.requirement, built)
+        seconds = watch.seconds
+    first_seconds = budget.elapsed
+    left = budget.within(max(budget.left - seconds, 0.0))
+    return Trial(rank, _improved(state, built, strategy, left), first_seconds, seconds)
+
+
+def _improved(state: SearchState, best: Candidate, strategy: Strategy, budget: Budget) -> Candidate:
+    """Protect again within the pattern, publish single cells again, exchange others."""
+
+    def better(other: Candidate) -> Candidate:
+        return other if other.is_proved and other.loss < best.loss else best
+
+    for turn in range(TURNS):
+        if not budget.is_over:
+            again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 0))
+            best = better(
+                protect_one_by_one(state.problem, state.system, again, budget, within=best.hidden)
+            )
+    while not budget.is_over:
+        before = best.loss
+        if int(best.hidden.sum()) <= CLEANED_CELLS:
+            best = better(clean_up(best, state.must, budget))
+        best = better(exchange(best, state.must, budget))
+        if best.loss >= before * (1 - LEAST_GAIN):
+            break
+    return best

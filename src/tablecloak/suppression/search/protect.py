@@ -1,0 +1,127 @@
+"""One need at a time: the cheapest of several programs, until the cell can move far enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.search.cover import Builder, scaled
+from tablecloak.suppression.search.strategy import WIDER, Area, Strategy
+from tablecloak.suppression.witness import WitnessPool
+
+__all__ = ["cheapest", "in_order", "protect_need", "signed_target"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+ALL_AT_ONCE = 1000
+"""Cells up to which the whole table is one neighbourhood."""
+
+
+def in_order(pool: WitnessPool, largest_first: bool) -> list[int]:
+    """Return the open needs by their size."""
+    needs = pool.needs
+    size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    open_ = np.flatnonzero(pool.open)
+    order: list[int] = open_[np.argsort(size[open_], kind="stable")].tolist()
+    return order[::-1] if largest_first else order
+
+
+def protect_need(
+    builder: Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
+) -> bool:
+    """Protect one need, extending `hidden` in place; say whether that succeeded."""
+    attempts: list[tuple[tuple[Area, ...], bool]] = [(strategy.areas, strategy.symmetric)]
+    attempts += [((area,), symmetric) for area in WIDER for symmetric in (True, False)]
+    if pool.system.n_unknown <= ALL_AT_ONCE:
+        attempts = [((None,), strategy.symmetric), ((None,), not strategy.symmetric)]
+    for areas, symmetric in attempts:
+        for _ in range(4):
+            target = signed_target(pool, index, symmetric)
+            if target == 0:
+                return True
+            if builder.budget.is_over:
+                return False
+            found = cheapest(builder, pool, hidden, index, target, strategy, areas, symmetric)
+            if found is None:
+                break
+            cells, data = found
+            before = pool.reached(index)
+            hidden[cells] = True
+            pool.add_sparse(cells, data, builder.budget)
+            if pool.reached(index) <= before:
+                break
+        if not pool.is_open(index):
+            return True
+    return False
+
+
+def signed_target(pool: WitnessPool, index: int, symmetric: bool) -> float:
+    """Signed distance that one program should reach; 0 if the need is met."""
+    if not pool.is_open(index):
+        return 0.0
+    needs = pool.needs
+    upper, lower, width = needs.upper[index], needs.lower[index], needs.width[index]
+    above, below = pool.above[index], pool.below[index]
+    if symmetric:
+        return float(max(upper, lower, width / 2))
+    if above < upper * (1 - 1e-9):
+        return float(upper)
+    if below < lower * (1 - 1e-9):
+        return -float(lower)
+    # What the width still lacks goes to the side with more room.
+    cell = needs.cells[index]
+    up = min(pool.system.high[cell], width - below)
+    down = min(-pool.system.low[cell], width - above)
+    return float(up) if up - above >= down - below else -float(down)
+
+
+def cheapest(
+    builder: Builder,
+    pool: WitnessPool,
+    hidden: Flags,
+    index: int,
+    target: float,
+    strategy: Strategy,
+    areas: tuple[Area, ...],
+    symmetric: bool,
+) -> tuple[Integers, Floats] | None:
+    """Best of several programs, by the weight of the cells that it would suppress."""
+    cell = int(pool.needs.cells[index])
+    best: tuple[float, Integers, Floats] | None = None
+    path = builder.path(cell, target, hidden, symmetric)
+    if path is not None:
+        best = (float(builder.cost[path[0]][~hidden[path[0]]].sum()), *path)
+        if not strategy.programs or best[0] == 0:
+            return best[1:]
+    seen = 0
+    for area in areas:
+        cells, program = builder.program(cell, area, hidden, symmetric)
+        if len(cells) == seen:
+            continue
+        seen = len(cells)
+        position = int(np.searchsorted(cells, cell))
+        part_hidden, part_cost = hidden[cells], builder.cost[cells]
+        if builder.forbidden >= 0:
+            part_cost = np.where(cells == builder.forbidden, np.inf, part_cost)
+        true_cost = np.where(part_hidden, 0.0, part_cost)
+        cost = scaled(part_cost / program.carries(abs(target)), part_hidden)
+        for _ in range(strategy.reweightings + 1):
+            found = program.solve(cost, position, target)
+            if not len(found):
+                break
+            moved = np.flatnonzero(found)
+            if builder.forbidden in cells[moved]:
+                break
+            loss = float(true_cost[moved].sum())
+            if best is None or loss < best[0]:
+                best = (loss, cells[moved], found[moved])
+            if loss == 0:
+                break
+            # A cell is suppressed whole: what moves a little is as dear as what moves far.
+            share = np.minimum(np.abs(found) / abs(target), 1.0)
+            cost = scaled(part_cost / np.maximum(share, 0.02), part_hidden)
+        if best is not None and best[0] == 0:
+            break
+    return None if best is None else best[1:]

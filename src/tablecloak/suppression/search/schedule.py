@@ -1,0 +1,143 @@
+"""What a search for a pattern does, in which order, and with which shares of the time.
+
+The one place for the policy of suppression. A schedule is a tuple of phases; each is a function
+from state to state (modules `portfolio` and `exact`). What a phase does inside is decided beside
+its algorithm. Measurements are in docs/decisions.md, section Suppression.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.search.exact import (
+    bound_by_every_row,
+    look_at_root,
+    search_near_best,
+    search_whole_tree,
+)
+from tablecloak.suppression.search.phase import Phase, either, group, tell_time_left
+from tablecloak.suppression.search.portfolio import try_strategies
+from tablecloak.suppression.search.state import SearchState
+
+__all__ = [
+    "BOUNDED",
+    "BOUNDED_CELLS",
+    "EXACT",
+    "EXACT_CELLS",
+    "EXACT_SMALL",
+    "INSIDERS_SHARE",
+    "SEARCHED_CELLS",
+    "SEQUENTIAL",
+    "WHOLE_NUMBERS_SHARE",
+]
+
+EXACT_CELLS = 2000
+"""Free cells up to which the method "auto" searches for a proved optimum. docs/decisions.md,
+"Phases of suppression"."""
+
+BOUNDED_CELLS = 50_000
+"""Free cells up to which the method "auto" keeps time back for a lower bound. docs/decisions.md,
+"Phases of suppression"."""
+
+SEARCHED_CELLS = 1000
+"""Free cells up to which the exact method finds better patterns than the heuristic does in the same
+time, so that the heuristic gets less of it. docs/decisions.md, "Phases of suppression"."""
+
+FIRST_SHARE_SMALL = 0.25
+"""Share of the time for the heuristic before the exact method, up to `SEARCHED_CELLS`."""
+
+FIRST_SHARE = 0.5
+"""Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`."""
+
+BOUND_SHARE = 0.2
+"""Share of the time that the method "auto" keeps back for a bound on large tables."""
+
+SPARE_SHARE = 0.3
+"""Share of the whole time that must be left after the heuristic for the exact method to search
+patterns as well; with less, it only proves a bound."""
+
+LEAST_BOUND_SHARE = 0.02
+"""Share of the whole time that a bound gets even where the first pattern took all of it."""
+
+ROOT_SHARE = 0.2
+"""Share of the time of the exact method for the first look at the root."""
+
+NEARBY_SHARE = 0.4
+"""Share of the time then left for searches near the best pattern."""
+
+CLOSING_SHARE = 0.05
+"""Share of the time of the exact method kept back for the last program, over all rows found."""
+
+INSIDERS_SHARE = 0.5
+"""Share of the time for the search of a pattern that must then be extended against insiders."""
+
+WHOLE_NUMBERS_SHARE = 0.8
+"""Share of the time for the search where only whole numbers are looked at afterwards."""
+
+
+def is_open(state: SearchState, budget: Budget) -> bool:
+    """Whether there is anything left to prove, and time for it."""
+    return not state.is_settled and not budget.is_over
+
+
+def is_unsettled(state: SearchState, budget: Budget) -> bool:
+    """Whether the pattern is not proved to be optimal, however little time is left."""
+    del budget
+    return not state.is_settled
+
+
+def is_not_stopped(state: SearchState, budget: Budget) -> bool:
+    """Whether nobody asked to end the search."""
+    del state
+    return not budget.is_stopped
+
+
+def is_hurried(state: SearchState, budget: Budget) -> bool:
+    """Whether the table is large, and too little time is left to search better patterns."""
+    whole = budget.deadline - budget.started
+    is_short = math.isfinite(whole) and budget.left <= SPARE_SHARE * whole
+    return state.n_free > EXACT_CELLS and is_short
+
+
+SEQUENTIAL = (Phase(try_strategies),)
+
+BOUND_ONLY = group(
+    Phase(group(Phase(look_at_root)), 1 - CLOSING_SHARE),
+    Phase(bound_by_every_row, when=is_unsettled),
+)
+"""A bound, and hardly ever a better pattern."""
+
+PROVE = group(
+    Phase(
+        group(
+            Phase(look_at_root, ROOT_SHARE),
+            Phase(search_near_best, NEARBY_SHARE, when=is_open),
+            Phase(search_whole_tree, when=is_open),
+        ),
+        1 - CLOSING_SHARE,
+    ),
+    Phase(bound_by_every_row, when=is_unsettled),
+)
+"""Rows, better patterns, and a proof of how good the best one is."""
+
+_ANY_PROOF = Phase(
+    either(is_hurried, BOUND_ONLY, PROVE), least=LEAST_BOUND_SHARE, when=is_not_stopped
+)
+
+EXACT_SMALL = (Phase(try_strategies, FIRST_SHARE_SMALL), _ANY_PROOF)
+
+EXACT = (Phase(try_strategies, FIRST_SHARE), _ANY_PROOF)
+
+BOUNDED = (
+    Phase(try_strategies, 1 - BOUND_SHARE),
+    Phase(
+        either(
+            is_hurried,
+            group(Phase(tell_time_left("a bound", "sequential")), Phase(BOUND_ONLY)),
+            group(Phase(tell_time_left("the exact method", "exact")), Phase(PROVE)),
+        ),
+        least=LEAST_BOUND_SHARE,
+        when=is_not_stopped,
+    ),
+)

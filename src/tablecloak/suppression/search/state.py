@@ -1,0 +1,91 @@
+"""What a search for a pattern knows between two phases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.needs import needs_of
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.search.exploration import Exploration
+from tablecloak.suppression.search.master import BoundCertificate
+from tablecloak.suppression.system import System
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["SearchState"]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchState:
+    """The best pattern and the best bound so far, and what phases leave for one another.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        With finite external bounds.
+    requirement : Requirement
+    system : System
+        Of all cells that may be suppressed.
+    method : str
+        How the pattern is found, for the summary.
+    best : Candidate or None
+        The best proved pattern.
+    bound_certificate : BoundCertificate or None
+    is_settled : bool
+        Whether the pattern is proved to be optimal, so that nothing is left to do.
+    first_seconds : float
+        When the first pattern was proved, from the start of the search.
+    closing_seconds : float
+        Time to keep back for the last steps: certificates are built and verified.
+    horizon : Budget or None
+        Of the group of phases that the present one belongs to.
+    exploration : Exploration or None
+    notes : tuple of str
+    """
+
+    problem: ProtectionProblem
+    requirement: Requirement
+    system: System
+    method: str
+    best: Candidate | None = None
+    bound_certificate: BoundCertificate | None = None
+    is_settled: bool = False
+    first_seconds: float = np.inf
+    closing_seconds: float = 0.0
+    horizon: Budget | None = None
+    exploration: Exploration | None = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, problem: ProtectionProblem, requirement: Requirement, method: str) -> SearchState:
+        """Return the state before the first phase.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            With finite external bounds.
+        requirement : Requirement
+        method : str
+        """
+        needs = needs_of(problem, requirement)
+        return cls(problem, requirement, System.of(problem, needs, ~problem.frozen), method)
+
+    @property
+    def n_free(self) -> int:
+        """Number of cells that may be suppressed or published."""
+        problem = self.problem
+        return int(np.sum(~problem.frozen & ~problem.sensitive & ~problem.forced))
+
+    @property
+    def must(self) -> npt.NDArray[np.bool_]:
+        """Which cells of the system are suppressed in every pattern."""
+        must: npt.NDArray[np.bool_] = self.problem.sensitive | self.problem.forced
+        return must[self.system.cells]
+
+    def noted(self, text: str) -> SearchState:
+        """Return the state with one note more."""
+        return replace(self, notes=(*self.notes, text))

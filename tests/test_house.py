@@ -9,12 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
+from scipy.optimize import linprog
 from typer.testing import CliRunner
 
+import tablecloak as tc
+from tablecloak.bench.solvers import contestants
 from tablecloak.cli.main import app
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.solve.conformance import conforms
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import SOLVERS, Claim, Request, Solver, SolveStatus
 
 # -- sensitivity rules --------------------------------------------------------------------
 
@@ -23,6 +30,51 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 # -- formats, engines, executors ----------------------------------------------------------
 
 # -- solvers ------------------------------------------------------------------------------
+
+
+class Linprog(Solver):
+    """The linear programs of SciPy: neither multipliers nor whole numbers nor hot starts."""
+
+    name: ClassVar[str] = "linprog"
+
+    def run(self, program: Program, request: Request) -> Claim:
+        equal = program.row_lower == program.row_upper
+        matrix = program.matrix.toarray()
+        low = ~equal & np.isfinite(program.row_lower)
+        high = ~equal & np.isfinite(program.row_upper)
+        done = linprog(
+            program.cost,
+            A_ub=np.vstack([matrix[high], -matrix[low]]),
+            b_ub=np.concatenate([program.row_upper[high], -program.row_lower[low]]),
+            A_eq=matrix[equal],
+            b_eq=program.row_lower[equal],
+            bounds=np.column_stack([program.lower, program.upper]),
+            options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+        )
+        states = {0: SolveStatus.OPTIMAL, 2: SolveStatus.INFEASIBLE, 3: SolveStatus.UNBOUNDED}
+        return Claim(states.get(done.status, SolveStatus.UNKNOWN), done.x)
+
+
+def test_a_solver_registered_at_run_time_is_an_option_and_runs(tmp_path):
+    tc.write_jj(tc.examples.cox_rounded(), tmp_path / "cox.jj")
+    run = CliRunner().invoke
+    words = [str(tmp_path / "cox.jj"), "--solver", "linprog", "-o", str(tmp_path / "out.csv")]
+    with SOLVERS.including(Linprog):
+        conforms(Linprog())
+        assert "The linear programs of SciPy" in SOLVERS.table()
+        assert "linprog" in contestants()
+        for command in ("suppress", "adjust", "audit", "intervals", "round"):
+            shown = run(app, [command, "--help"], env={"COLUMNS": "200"}).output
+            assert "linprog" in " ".join(shown.split()), command
+        done = run(app, ["suppress", *words, "--method", "exact"])
+        assert done.exit_code == 0, done.output
+        assert "loss 3076" in done.output.replace(",", "")
+        done = run(app, ["adjust", *words])
+        assert done.exit_code == 0, done.output
+    done = run(app, ["suppress", *words])
+    assert done.exit_code == 2
+    assert "There is no solver 'linprog'" in done.output
+
 
 # -- distances and statistics -------------------------------------------------------------
 

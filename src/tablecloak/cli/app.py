@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import errors_as_messages
-
 __all__ = ["register"]
 
 
@@ -31,7 +29,6 @@ def serve(
 
     Example: tablecloak app
     """
-    with errors_as_messages():
-        from tablecloak.app import serve as serve_app
+    from tablecloak.app import serve as serve_app
 
-        serve_app(port, open_browser=browser, folder=folder)
+    serve_app(port, open_browser=browser, folder=folder)

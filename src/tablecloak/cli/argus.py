@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import errors_as_messages, reporting
+from tablecloak.cli.display import reporting
 
 __all__ = ["register"]
 
@@ -42,7 +42,7 @@ def argus(
     """
     from tablecloak.argus import run_batch
 
-    with errors_as_messages(), reporting() as reporter:
+    with reporting() as reporter:
         result = run_batch(batch, out, time_limit=time_limit, progress=reporter)
     for line in result.log:
         typer.echo(line)

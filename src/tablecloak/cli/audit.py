@@ -2,79 +2,80 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablecloak.cli.display import NOT_SAFE, errors_as_messages, reporting
-from tablecloak.cli.problem import RequireName
-from tablecloak.cli.solver_option import CommandWithSolver, SolverName
+from tablecloak.cli import names
+from tablecloak.cli.display import NOT_SAFE, reporting
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import Require, Solver, Threads, Tolerance
 
 if TYPE_CHECKING:
+    from tablecloak.publish.adjusted_audit import AdjustedAudit
+    from tablecloak.suppression.audit.audit import Audit
     from tablecloak.tables.problem import ProtectionProblem
     from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["register"]
 
 
-class IntruderName(StrEnum):
-    """Kinds of intruders besides the external one."""
-
-    CONTRIBUTORS = "contributors"
-    PAIRS = "pairs"
-    ALL_PAIRS = "all-pairs"
-    HOLDINGS = "holdings"
-    ZEROS = "zeros"
-    INTEGERS = "integers"
+Original = Annotated[
+    Path,
+    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
+]
+Release = Annotated[
+    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
+]
+Intervals = Annotated[
+    bool, typer.Option("--intervals", help="Compute the exact interval of each cell.")
+]
+Output = Annotated[
+    Path | None,
+    names.FRAME_FILES.option("--output", "-o", text="Write all sensitive cells, worst first:"),
+]
+Show = Annotated[int, typer.Option(min=0, help="How many cells to print, worst first.")]
+Intruder = Annotated[
+    list[str] | None,
+    names.INSIDERS.option("--intruder", text="Who attacks besides everybody; repeat."),
+]
+Groups = Annotated[
+    bool, typer.Option(help="Apply the rules of a job to sums of suppressed cells as well.")
+]
+Certificate = Annotated[
+    Path | None, typer.Option(help="Write the proof (.npz) if the pattern is safe.")
+]
+Plot = Annotated[
+    Path | None, typer.Option(help="Draw required and achieved protection (.png, .svg).")
+]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0.0, help="Seconds; what is open then is undecided.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command(cls=CommandWithSolver)(audit)
+    app.command(cls=LiveCommand)(audit)
     app.command()(verify)
 
 
 def audit(
-    original: Annotated[
-        Path, typer.Argument(help="The true problem: a JJ file, or CSV / Parquet.")
-    ],
-    release: Annotated[
-        Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
-    ],
-    require: Annotated[
-        RequireName, typer.Option(help="What counts as protected.")
-    ] = RequireName.TWO_SIDED,
-    intervals: Annotated[
-        bool, typer.Option("--intervals", help="Compute the exact interval of each cell.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write all sensitive cells, worst first.")
-    ] = None,
-    show: Annotated[int, typer.Option(min=0, help="How many cells to print, worst first.")] = 10,
-    intruder: Annotated[
-        list[IntruderName] | None,
-        typer.Option(help="Who else attacks; repeat. Needs contributors, except zeros, integers."),
-    ] = None,
-    groups: Annotated[
-        bool, typer.Option(help="Apply the rules of a job to sums of suppressed cells as well.")
-    ] = False,
-    certificate: Annotated[
-        Path | None, typer.Option(help="Write the proof (.npz) if the pattern is safe.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw required and achieved protection (.png, .svg).")
-    ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0.0, help="Seconds; what is open then is undecided.")
-    ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="By default all processors.")] = None,
-    tolerance: Annotated[
-        float, typer.Option(min=0.0, help="Accepted error of a relation, if rounded.")
-    ] = 0.0,
-    solver: SolverName = None,
+    original: Original,
+    release: Release,
+    require: Require = "two-sided",
+    intervals: Intervals = False,
+    output: Output = None,
+    show: Show = 10,
+    intruder: Intruder = None,
+    groups: Groups = False,
+    certificate: Certificate = None,
+    plot: Plot = None,
+    time_limit: TimeLimit = None,
+    threads: Threads = None,
+    tolerance: Tolerance = 0.0,
+    solver: Solver = None,
 ) -> None:
     """Attack a release, whoever made it.
 
@@ -91,15 +92,12 @@ def audit(
 
     Example: tablecloak audit job.toml table.csv --intruder contributors --groups
     """
-    from tablecloak.certificates.file import write_certificate
-    from tablecloak.publish.adjusted_audit import AdjustedAudit
     from tablecloak.publish.audit import audit as run
     from tablecloak.render.plotting import picture_format
     from tablecloak.solve.solver import using_solver
     from tablecloak.storage import require_writable
-    from tablecloak.tables.formats import write_frame
 
-    with errors_as_messages(), using_solver(solver), reporting() as reporter:
+    with using_solver(solver), reporting() as reporter:
         require_writable(output, certificate, plot)
         if plot is not None:
             picture_format(plot)
@@ -107,27 +105,36 @@ def audit(
         found = run(
             problem,
             release,
-            require=require.value,
-            intruders=[name.value for name in intruder or []],
+            require=require,
+            intruders=intruder or [],
             groups=rules if groups else (),
             detail="intervals" if intervals else "verdict",
             time_limit=inf if time_limit is None else time_limit,
             threads=threads,
             progress=reporter,
         )
-        frame = found.to_frame()
-        if not isinstance(found, AdjustedAudit):
-            if certificate is not None and found.is_safe:
-                write_certificate(found.certificate(), certificate)
-            if plot is not None:
-                found.plot(plot)
-        if output is not None:
-            write_frame(frame, output, secret=True)
+        _write(found, output, certificate, plot)
     typer.echo(found.summary())
     if show and not found.is_safe:
-        typer.echo(frame.head(show).to_string(index=False))
+        typer.echo(found.to_frame().head(show).to_string(index=False))
     if not found.is_safe:
         raise typer.Exit(NOT_SAFE)
+
+
+def _write(
+    found: Audit | AdjustedAudit, output: Path | None, certificate: Path | None, plot: Path | None
+) -> None:
+    from tablecloak.certificates.file import write_certificate
+    from tablecloak.publish.adjusted_audit import AdjustedAudit
+    from tablecloak.tables.formats import write_frame
+
+    if not isinstance(found, AdjustedAudit):
+        if certificate is not None and found.is_safe:
+            write_certificate(found.certificate(), certificate)
+        if plot is not None:
+            found.plot(plot)
+    if output is not None:
+        write_frame(found.to_frame(), output, secret=True)
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:

@@ -7,47 +7,51 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import NOT_SAFE, errors_as_messages
+from tablecloak.cli import names
+from tablecloak.cli.display import NOT_SAFE
+from tablecloak.cli.names import LiveCommand
 
 __all__ = ["register"]
 
 
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
+Solver = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Name, or module:function for one of your own; repeat it. By default all that are "
+        f"installed: {names.BENCH_SOLVERS.placeholder}."
+    ),
+]
+Question = Annotated[
+    list[str] | None, names.QUESTIONS.option("--question", text="Repeat it; by default all:")
+]
+Instances = Annotated[
+    Path | None, typer.Option(help="Folder with JJ files to be asked about as well.")
+]
+Only = Annotated[
+    list[str] | None, typer.Option(help="Names of instances; repeat it. By default all.")
+]
+Quick = Annotated[bool, typer.Option(help="Small instances only: less than five minutes.")]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0.1, help="Seconds for each answer; 60, or 3 if quick.")
+]
+MemoryLimit = Annotated[float, typer.Option(min=256, help="MiB for each process.")]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command()(bench)
+    app.command(cls=LiveCommand)(bench)
 
 
 def bench(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
-        "bench"
-    ),
-    solver: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Name, or module:function for one of your own; repeat it. By default all that "
-            "are installed: tablecloak, HiGHS's three, and those that PuLP finds."
-        ),
-    ] = None,
-    question: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="audit, adjustment-linear, adjustment-mixed, suppression-master, "
-            "suppression-complete, suppress or adjust; repeat it. By default all."
-        ),
-    ] = None,
-    instances: Annotated[
-        Path | None, typer.Option(help="Folder with JJ files to be asked about as well.")
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help="Names of instances; repeat it. By default all.")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option(help="Small instances only: less than five minutes.")
-    ] = False,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds for each answer; 60, or 3 if quick.")
-    ] = None,
-    memory_limit: Annotated[float, typer.Option(min=256, help="MiB for each process.")] = 4096.0,
+    out: Out = Path("bench"),
+    solver: Solver = None,
+    question: Question = None,
+    instances: Instances = None,
+    only: Only = None,
+    quick: Quick = False,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = 4096.0,
 ) -> None:
     """Ask solvers the questions behind protection, and judge their answers.
 
@@ -65,20 +69,19 @@ def bench(
     from tablecloak.bench.solvers import available_solvers
     from tablecloak.errors import InputError, suggestion
 
-    with errors_as_messages():
-        chosen = known_instances(instances, quick=quick)
-        for name in only or []:
-            if name not in chosen:
-                raise InputError(f"There is no instance {name!r}.{suggestion(name, chosen)}")
-        found = run_bench(
-            {name: build for name, build in chosen.items() if not only or name in only},
-            solver or available_solvers(),
-            *([question] if question else []),
-            time_limit=time_limit or (3.0 if quick else 60.0),
-            memory_limit=memory_limit,
-            said=lambda text: typer.echo(text, err=True),
-        )
-        files = write_bench(found, out)
+    chosen = known_instances(instances, quick=quick)
+    for name in only or []:
+        if name not in chosen:
+            raise InputError(f"There is no instance {name!r}.{suggestion(name, chosen)}")
+    found = run_bench(
+        {name: build for name, build in chosen.items() if not only or name in only},
+        solver or available_solvers(),
+        *([question] if question else []),
+        time_limit=time_limit or (3.0 if quick else 60.0),
+        memory_limit=memory_limit,
+        said=lambda text: typer.echo(text, err=True),
+    )
+    files = write_bench(found, out)
     typer.echo(summary(found))
     typer.echo("Written:")
     for path in files:

@@ -2,55 +2,55 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import errors_as_messages
+from tablecloak.cli import names
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import Executor
 
 __all__ = ["register"]
 
 
-class KnowledgeName(StrEnum):
-    """What an intruder knows of an adjustment."""
-
-    METHOD = "method"
-    LEVELS = "levels"
-    DIRECTIONS = "directions"
+File = Annotated[
+    Path,
+    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
+]
+Output = Annotated[
+    Path | None, names.FRAME_FILES.option("--output", "-o", text="Write the measures:")
+]
+Report = Annotated[
+    Path | None, typer.Option(help="Write an HTML page with the map; not for publication.")
+]
+Knows = Annotated[
+    str, names.KNOWLEDGE.option("--knows", text="What the intruder knows of an adjustment:")
+]
+RiskLimit = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="Tolerable share of right guesses.")
+]
+Level = Annotated[
+    list[float] | None,
+    typer.Option(help="Multiply all protection levels by this; repeat it for a sweep."),
+]
+TimeLimit = Annotated[float, typer.Option(min=0.0, help="Seconds for each method.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command()(compare)
+    app.command(cls=LiveCommand)(compare)
 
 
 def compare(
-    file: Annotated[
-        Path, typer.Argument(help="The true problem: a JJ file, CSV / Parquet, or a job (TOML).")
-    ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the measures (CSV).")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write an HTML page with the map; not for publication.")
-    ] = None,
-    knows: Annotated[
-        KnowledgeName, typer.Option(help="What the intruder knows of an adjustment.")
-    ] = KnowledgeName.LEVELS,
-    risk_limit: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Tolerable share of right guesses.")
-    ] = 0.2,
-    level: Annotated[
-        list[float] | None,
-        typer.Option(help="Multiply all protection levels by this; repeat it for a sweep."),
-    ] = None,
-    time_limit: Annotated[float, typer.Option(min=0.0, help="Seconds for each method.")] = 60.0,
-    executor: Annotated[
-        str,
-        typer.Option(help="Where methods run: serial, threads:2, processes:2, dask, dask:ADDRESS."),
-    ] = "serial",
+    file: File,
+    output: Output = None,
+    report: Report = None,
+    knows: Knows = "levels",
+    risk_limit: RiskLimit = 0.2,
+    level: Level = None,
+    time_limit: TimeLimit = 60.0,
+    executor: Executor = "serial",
 ) -> None:
     """Compare suppression, adjustment, and adjustment that keeps statistics.
 
@@ -66,21 +66,20 @@ def compare(
     from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem, write_frame
 
-    with errors_as_messages():
-        require_writable(output, report)
-        is_job = file.suffix == ".toml"
-        problem = load_problem(read_job(file)) if is_job else read_problem(file)
-        found = compare_methods(
-            problem,
-            level_factors=level or [1.0],
-            knows=knows.value,
-            risk_limit=risk_limit,
-            time_limit=time_limit,
-            executor=executor_named(executor),
-        )
-        if output is not None:
-            write_frame(found.table.reset_index(names="release"), output, secret=True)
-        if report is not None:
-            found.to_html(report)
+    require_writable(output, report)
+    is_job = file.suffix == ".toml"
+    problem = load_problem(read_job(file)) if is_job else read_problem(file)
+    found = compare_methods(
+        problem,
+        level_factors=level or [1.0],
+        knows=knows,  # type: ignore[arg-type]
+        risk_limit=risk_limit,
+        time_limit=time_limit,
+        executor=executor_named(executor),
+    )
+    if output is not None:
+        write_frame(found.table.reset_index(names="release"), output, secret=True)
+    if report is not None:
+        found.to_html(report)
     typer.echo(found.table.drop(columns="kind").T.to_string(float_format="{:.6g}".format))
     typer.echo(found.verdict())

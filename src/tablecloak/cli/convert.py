@@ -7,32 +7,31 @@ from typing import Annotated
 
 import typer
 
-from tablecloak.cli.display import errors_as_messages
+from tablecloak.cli import names
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import Tolerance
 
 __all__ = ["register"]
 
 
+Source = Annotated[Path, names.PROBLEM_FILES.argument("File to read, also packed:")]
+Target = Annotated[Path, names.PROBLEM_FILES.argument("File to write, in the format of its name:")]
+
+
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(convert)
+    """Add the command of this file."""
+    app.command(cls=LiveCommand)(convert)
 
 
-def convert(
-    source: Annotated[Path, typer.Argument(help="File to read: .jj, .csv or .parquet, also .gz.")],
-    target: Annotated[Path, typer.Argument(help="File to write, in the format of its name.")],
-    tolerance: Annotated[
-        float, typer.Option(min=0.0, help="Accepted error of a relation, if rounded.")
-    ] = 0.0,
-) -> None:
-    """Convert a protection problem between JJ, CSV and Parquet, without loss.
+def convert(source: Source, target: Target, tolerance: Tolerance = 0.0) -> None:
+    """Convert a protection problem from one file format to another, without loss.
 
-    CSV and Parquet come as two files: the cells, and beside them NAME.relations.csv.
+    Tables such as CSV and Parquet come as two files: the cells, and beside them NAME.relations.csv.
 
     Example: tablecloak convert table.jj table.csv
     """
     from tablecloak.tables.formats import read_problem, write_problem
 
-    with errors_as_messages():
-        problem = read_problem(source, tolerance=tolerance)
-        write_problem(problem, target)
+    problem = read_problem(source, tolerance=tolerance)
+    write_problem(problem, target)
     typer.echo(f"{target}: {problem.summary()}")

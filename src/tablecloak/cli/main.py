@@ -7,18 +7,21 @@ from typing import Annotated
 import typer
 
 from tablecloak import __version__
-from tablecloak.cli import app as local_app
 from tablecloak.cli import (
+    adjust,
     argus,
     audit,
     bench,
     compare,
     convert,
+    intervals,
     microdata,
-    problem,
     protect,
+    rounding,
     securesum,
+    suppress,
 )
+from tablecloak.cli import app as local_app
 from tablecloak.cli.entry import Commands
 
 app = typer.Typer(
@@ -51,7 +54,10 @@ def _main(
 
 
 protect.register(app)
-problem.register(app)
+suppress.register(app)
+intervals.register(app)
+adjust.register(app)
+rounding.register(app)
 audit.register(app)
 argus.register(app)
 bench.register(app)

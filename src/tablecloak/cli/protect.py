@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablecloak.cli.display import BAD_INPUT, NOT_SAFE, errors_as_messages, reporting
+from tablecloak.cli.display import BAD_INPUT, NOT_SAFE, reporting
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import Engine, Executor
+
+if TYPE_CHECKING:
+    from tablecloak.jobs.result import JobResult
 
 __all__ = ["register"]
 
 
+JobFile = Annotated[
+    Path, typer.Argument(help="Job file (TOML); see docs/job-file.md. With --all a folder.")
+]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
+Every = Annotated[
+    bool, typer.Option("--all", help="Do all job files of a folder; go on where it ended.")
+]
+
+
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(protect)
+    """Add the command of this file."""
+    app.command(cls=LiveCommand)(protect)
 
 
 def protect(
-    job: Annotated[
-        Path, typer.Argument(help="Job file (TOML); see docs/job-file.md. With --all a folder.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
-        "results"
-    ),
-    every: Annotated[
-        bool, typer.Option("--all", help="Do all job files of a folder; go on where it ended.")
-    ] = False,
-    engine: Annotated[
-        str,
-        typer.Option(help="What reads microdata: duckdb, spark, or spark://host:7077."),
-    ] = "duckdb",
-    executor: Annotated[
-        str,
-        typer.Option(
-            help="Where the jobs of a folder are done: serial, threads:2, processes:2, dask, or "
-            "dask:tcp://scheduler:8786."
-        ),
-    ] = "serial",
+    job: JobFile,
+    out: Out = Path("results"),
+    every: Every = False,
+    engine: Engine = "duckdb",
+    executor: Executor = "serial",
 ) -> None:
     """Microdata or a table in; protected tables, audit, certificate and report out.
 
@@ -58,8 +57,26 @@ def protect(
         _all(job, out, executor)
         return
 
-    with errors_as_messages(), reporting() as reporter:
+    with reporting() as reporter:
         result = run_job(job, out, engine=engine, progress=reporter)
+    _tell(result)
+    if not result.is_safe:
+        parts = [part for part in (result.pattern, result.adjustment) if part]
+        if len(result.withheld) < len(parts):
+            typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
+        raise typer.Exit(NOT_SAFE)
+    for name, why in result.failures.items():
+        typer.echo(f"No {name}: {why}", err=True)
+    typer.echo("All releases are proved safe against an external intruder.")
+    if result.pattern_audit is not None and result.pattern_audit.intruders:
+        insiders = ", ".join(result.pattern_audit.intruders)
+        typer.echo(f"The suppression is also proved safe against: {insiders}.")
+    if result.failures:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _tell(result: JobResult) -> None:
+    """Say what was found, and what was written."""
     problem = result.problem
     typer.echo(f"table:  {problem.table.summary()}")
     typer.echo(f"        {_reasons(problem.reasons)}")
@@ -75,20 +92,6 @@ def protect(
         )
     for name, why in result.withheld.items():
         typer.echo(f"The release of the {name} was WITHHELD: {why}", err=True)
-    if not result.is_safe:
-        if len(result.withheld) < len(
-            [part for part in (result.pattern, result.adjustment) if part]
-        ):
-            typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
-        raise typer.Exit(NOT_SAFE)
-    for name, why in result.failures.items():
-        typer.echo(f"No {name}: {why}", err=True)
-    typer.echo("All releases are proved safe against an external intruder.")
-    if result.pattern_audit is not None and result.pattern_audit.intruders:
-        insiders = ", ".join(result.pattern_audit.intruders)
-        typer.echo(f"The suppression is also proved safe against: {insiders}.")
-    if result.failures:
-        raise typer.Exit(BAD_INPUT)
 
 
 def _all(jobs: Path, out: Path, executor: str) -> None:
@@ -101,8 +104,7 @@ def _all(jobs: Path, out: Path, executor: str) -> None:
         again = "" if outcome.is_new else " (was there already)"
         typer.echo(f"{outcome.name}: {state}{again}: {outcome.message}")
 
-    with errors_as_messages():
-        found = run_campaign(jobs, out, executor=executor_named(executor), said=said)
+    found = run_campaign(jobs, out, executor=executor_named(executor), said=said)
     unsafe = [outcome.name for outcome in found if not outcome.is_safe]
     typer.echo(f"{len(found) - len(unsafe)} of {len(found)} jobs are done and safe, in {out}.")
     if unsafe:

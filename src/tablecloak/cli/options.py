@@ -1,0 +1,83 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli import names
+
+__all__ = [
+    "Blur",
+    "Certificate",
+    "Distance",
+    "Engine",
+    "Executor",
+    "Insiders",
+    "Method",
+    "Output",
+    "Preserve",
+    "ProblemFile",
+    "Require",
+    "SecretSeed",
+    "Seed",
+    "Solver",
+    "Threads",
+    "TimeLimit",
+    "Tolerance",
+    "Weights",
+]
+
+ProblemFile = Annotated[
+    Path, typer.Argument(help=f"Problem as written by convert: {names.PROBLEM_FILES.placeholder}.")
+]
+Output = Annotated[Path, names.FRAME_FILES.option("--output", "-o", text="File to write:")]
+TimeLimit = Annotated[
+    float,
+    typer.Option("--time-limit", min=0.1, help="Seconds for the search; then the best so far."),
+]
+Tolerance = Annotated[
+    float, typer.Option("--tolerance", min=0.0, help="Accepted error of a relation, if rounded.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="By default all processors; the answer is the same."),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="For random choices; same seed, same answer.")
+]
+SecretSeed = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, help="For the blur; keep it secret. By default drawn anew."),
+]
+Blur = Annotated[
+    float,
+    typer.Option(min=0.0, help="Widen each side by a random share of the width, up to this."),
+]
+Certificate = Annotated[
+    Path | None, typer.Option(help="Write all proofs (.npz, secret); see `tablecloak verify`.")
+]
+Weights = Annotated[str, names.WEIGHTS.option("--weights", text="Cost of a cell.")]
+Method = Annotated[str, names.SEARCH_METHODS.option("--method", text="How to search.")]
+Require = Annotated[str, names.REQUIREMENTS.option("--require", text="What counts as protected.")]
+Insiders = Annotated[
+    list[str] | None,
+    names.INSIDERS.option(
+        "--protect-against", text="Insider against whom the pattern must hold too; repeat."
+    ),
+]
+Distance = Annotated[str, names.DISTANCES.option("--distance", text="What is kept small.")]
+Preserve = Annotated[
+    list[str] | None,
+    names.STATISTICS.option(
+        "--preserve", text="Statistic to keep, also over other cells as in mean:all; repeat."
+    ),
+]
+Solver = Annotated[
+    str | None,
+    names.SOLVERS.option("--solver", text="Solver of all linear programs, by default highs."),
+]
+Engine = Annotated[str, names.ENGINES.option("--engine", text="What reads microdata.")]
+Executor = Annotated[str, names.EXECUTORS.option("--executor", text="Where work is done.")]

@@ -1,0 +1,98 @@
+"""``tablecloak round``: multiples of a base that stay additive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tablecloak.cli.display import NOT_SAFE, reporting
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import (
+    Certificate,
+    Output,
+    ProblemFile,
+    Solver,
+    TimeLimit,
+    Weights,
+)
+from tablecloak.cli.results import write_result
+
+if TYPE_CHECKING:
+    from tablecloak.cta.rounding.controlled import RoundedTable
+    from tablecloak.cta.rounding.small_counts import SmallCountTable
+    from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["register"]
+
+Base = Annotated[int, typer.Option(min=2, help="Values become multiples of it.")]
+MaxSteps = Annotated[
+    int,
+    typer.Option(min=1, help="Largest number of multiples to move where one is not enough."),
+]
+SmallCounts = Annotated[
+    bool,
+    typer.Option("--small-counts", help="Round counts below the base only, to 0 or to the base."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command(name="round", cls=LiveCommand)(round_)
+
+
+def round_(
+    file: ProblemFile,
+    output: Output,
+    base: Base = 5,
+    max_steps: MaxSteps = 3,
+    small_counts: SmallCounts = False,
+    weights: Weights = "unit",
+    time_limit: TimeLimit = 60.0,
+    solver: Solver = None,
+    certificate: Certificate = None,
+) -> None:
+    """Round a table of counts so that it stays additive (controlled rounding), and audit it.
+
+    Writes the codes and `value` for every cell; this file may be published. Prints one
+    line with loss, bound, gap and seconds, and one that says how many sensitive cells can be
+    computed more precisely than their levels allow. If there are any, nothing is written and the
+    exit code is 1: rounding does not look at the levels, so take a larger base.
+
+    With --small-counts, what is audited is that no small count can be told from another.
+
+    Example: tablecloak round counts.jj -o rounded.csv --base 5
+    """
+    from tablecloak.publish.audit import audit
+    from tablecloak.solve.solver import using_solver
+    from tablecloak.storage import require_writable
+    from tablecloak.tables.formats import read_problem
+
+    with using_solver(solver), reporting() as reporter:
+        require_writable(output, certificate)
+        problem = read_problem(file)
+        given = {"weights": weights, "time_limit": time_limit, "progress": reporter}
+        rounded = _rounded(problem, base, None if small_counts else max_steps, **given)
+        audited = audit(rounded.problem, rounded, time_limit=time_limit, progress=reporter)
+        if audited.is_safe:
+            frame = rounded.release().rename(columns={problem.table.name: "value"})
+            write_result(rounded, frame, output, certificate)
+    typer.echo(rounded.summary())
+    for note in rounded.notes:
+        typer.echo(f"note: {note}")
+    typer.echo(audited.summary())
+    if not audited.is_safe:
+        typer.echo("Nothing was written. Take a larger --base.", err=True)
+        raise typer.Exit(NOT_SAFE)
+
+
+def _rounded(
+    problem: ProtectionProblem, base: int, max_steps: int | None, **given: Any
+) -> RoundedTable | SmallCountTable:
+    """Round all values, or without a number of steps small counts alone."""
+    from tablecloak.cta.rounding.controlled import controlled_rounding
+    from tablecloak.cta.rounding.small_counts import small_count_rounding
+
+    if max_steps is None:
+        return small_count_rounding(problem, base=base, **given)
+    return controlled_rounding(problem, base=base, max_steps=max_steps, **given)

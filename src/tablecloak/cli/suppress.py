@@ -1,0 +1,92 @@
+"""``tablecloak suppress``: which cells to leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli.display import reporting
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import (
+    Certificate,
+    Insiders,
+    Method,
+    Output,
+    ProblemFile,
+    Require,
+    Seed,
+    Solver,
+    Threads,
+    TimeLimit,
+    Tolerance,
+    Weights,
+)
+from tablecloak.cli.results import write_result
+
+__all__ = ["register"]
+
+Previous = Annotated[
+    Path | None,
+    typer.Option(help="Codes and status: last period's pattern, to be kept if cheap."),
+]
+Discount = Annotated[
+    float, typer.Option(min=0, max=1, help="By which share cells of --previous get cheaper.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command(cls=LiveCommand)(suppress)
+
+
+def suppress(
+    file: ProblemFile,
+    output: Output,
+    weights: Weights = "file",
+    method: Method = "auto",
+    require: Require = "two-sided",
+    protect_against: Insiders = None,
+    previous: Previous = None,
+    discount: Discount = 0.5,
+    time_limit: TimeLimit = 60.0,
+    seed: Seed = 0,
+    threads: Threads = None,
+    tolerance: Tolerance = 0.0,
+    solver: Solver = None,
+    certificate: Certificate = None,
+) -> None:
+    """Find a suppression pattern and prove it.
+
+    Writes `cell,status` (published, primary or secondary) for every cell in file order, and
+    prints one line with loss, bound, gap and seconds. The statuses tell which cells are
+    sensitive: publish only that a cell is suppressed. Exit code 0 only if the proof was checked.
+
+    Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
+    """
+    from tablecloak.publish.previous import read_previous
+    from tablecloak.storage import require_writable
+    from tablecloak.suppression.suppress import suppress as run
+    from tablecloak.tables.formats import read_problem
+
+    with reporting() as reporter:
+        require_writable(output, certificate)
+        problem = read_problem(file, tolerance=tolerance)
+        pattern = run(
+            problem,
+            method=method,  # type: ignore[arg-type]
+            require=require,
+            weights=weights,
+            protect_against=protect_against or (),
+            previous=None if previous is None else read_previous(problem, previous),
+            discount=discount,
+            time_limit=time_limit,
+            seed=seed,
+            threads=threads or 1,
+            solver=solver,
+            progress=reporter,
+        )
+        frame = problem.table.keys.assign(status=pattern.statuses())
+        write_result(pattern, frame, output, certificate, secret=True)
+    typer.echo(pattern.summary())

@@ -88,7 +88,7 @@ class IntervalBound:
         """Return what each row adds to the bound for each unit of the need that it asks for."""
         finite = with_finite_bounds(self.problem)
         system = System.of(finite, needs_of(finite, self.requirement), ~finite.frozen)
-        master = _Master(system, _costs(finite)[system.cells])
+        master = IntervalMaster(system, _costs(finite)[system.cells])
         asked = np.array([master.need(row) for row in self.rows]).reshape(-1)
         # Rows that came after the last program have no multiplier.
         asked = asked[: len(self.duals)]

@@ -52,10 +52,15 @@ class IntervalMaster:
             reduced[needs.cells[at]] += sign
             up += np.maximum(reduced, 0.0)
             down += np.maximum(-reduced, 0.0)
+        return csr_array(np.concatenate([up, down])[None, :] / self.need(proof))
+
+    def need(self, proof: CapacityRow) -> float:
+        """Return what a row asks for, in median protection levels."""
+        needs = self.system.needs
+        at = int(np.searchsorted(needs.index, proof.index))
         both = proof.up is not None and proof.down is not None
         one = needs.upper[at] if proof.up is not None else needs.lower[at]
-        need = float(needs.width[at] if both else one) / system.unit
-        return csr_array(np.concatenate([up, down])[None, :] / need)
+        return float(needs.width[at] if both else one) / self.system.unit
 
     def with_rows(self, proofs: list[CapacityRow]) -> Program:
         """Return the program with some rows."""

@@ -46,7 +46,7 @@ _HOME = {
     "VerificationError": "errors",
     "WeightRule": "tables.weights.rule",
     "ZeroUnsafe": "tables.rules.zero_unsafe",
-    "RoundedTable": "cta.rounding.controlled",
+    "RoundedTable": "cta.rounding.rounded_table",
     "adjust": "cta.adjust",
     "adjust_together": "cta.together",
     "attack_adjustment": "cta.risk",
@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from tablecloak.cta.preserve import each as each
     from tablecloak.cta.risk import AdjustmentRisk as AdjustmentRisk
     from tablecloak.cta.risk import attack_adjustment as attack_adjustment
-    from tablecloak.cta.rounding.controlled import RoundedTable as RoundedTable
     from tablecloak.cta.rounding.controlled import controlled_rounding as controlled_rounding
+    from tablecloak.cta.rounding.rounded_table import RoundedTable as RoundedTable
     from tablecloak.cta.rounding.small_counts import SmallCountTable as SmallCountTable
     from tablecloak.cta.rounding.small_counts import small_count_rounding as small_count_rounding
     from tablecloak.cta.statistics.covariance import Covariance as Covariance

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,12 +12,18 @@ from scipy.sparse import csr_array
 import random_tables
 import tablecloak as tc
 from random_tables import optimum_by_enumeration
-from tablecloak.cta.adjustment import DistanceBound
+from tablecloak.budget import Budget
+from tablecloak.cta.bounds import DistanceBound
 from tablecloak.cta.coupled import CoupledCells
-from tablecloak.cta.formulation import AdjustmentModel, Room
+from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.question import Question
+from tablecloak.cta.room import Room
 from tablecloak.cta.search.balance import BalanceRows
-from tablecloak.cta.search.directions import DirectionSearch
+from tablecloak.cta.search.phases import branching_of, prove, tighten
+from tablecloak.cta.search.reserve import Reserve
+from tablecloak.cta.search.start import start
+from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.tight import TightForm
 from test_brute_force import random_problem
 
 ENUMERATED = 6
@@ -42,7 +46,7 @@ def sparse_problem(seed: int) -> tc.ProtectionProblem:
     )
 
 
-def model_of(problem: tc.ProtectionProblem) -> AdjustmentModel:
+def form_of(problem: tc.ProtectionProblem) -> TightForm:
     a, frozen = problem.table.values, problem.frozen
     room = Room(
         np.where(frozen, 0, problem.upper_bound - a),
@@ -50,7 +54,7 @@ def model_of(problem: tc.ProtectionProblem) -> AdjustmentModel:
         problem.upper_protection,
         problem.lower_protection,
     )
-    return AdjustmentModel(problem, tc.WeightRule.RELATIVE.of(problem), room)
+    return TightForm.of(AdjustmentModel.of(problem, tc.WeightRule.RELATIVE.of(problem), room))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -132,18 +136,18 @@ def test_every_adjusted_table_keeps_every_balance_row(seed):
     """Tables that are best for random weights, and balance rows that know nothing of them."""
     problem, random = sparse_problem(seed), np.random.default_rng(seed)
     try:
-        model = model_of(problem)
+        form = form_of(problem)
     except tc.ModelError:
         pytest.skip("its sensitive cells cannot move")
-    balance = BalanceRows(model)
-    every = np.arange(model.relations.nnz)
+    balance = BalanceRows(form)
+    every = np.arange(form.model.relations.nnz)
     matrix, low, _ = balance.rows(every)
-    low_y, high_y = model.allowed()
+    low_y, high_y = form.model.allowed()
     for _ in range(20):
         directions = np.where(random.random(len(low_y)) < 0.5, low_y, high_y)
-        program = model.directed(directions)
+        program = form.directed(directions)
         cost = program.cost.copy()
-        cost[: 2 * model.n_groups] = random.random(2 * model.n_groups)
+        cost[: 2 * form.model.n_groups] = random.random(2 * form.model.n_groups)
         equal = program.row_lower == program.row_upper
         found = linprog(
             cost,
@@ -160,61 +164,60 @@ def test_every_adjusted_table_keeps_every_balance_row(seed):
 def test_balance_rows_raise_the_bound_but_never_above_the_optimum(seed):
     problem = sparse_problem(seed)
     try:
-        model = model_of(problem)
+        form = form_of(problem)
         adjusted = tc.adjust(problem, integer=False, time_limit=20)
     except tc.ModelError:
         pytest.skip("no such table exists")
-    search = DirectionSearch(model, time.monotonic() + 20)
-    search.start()
+    search = SearchState(form, Budget.of(20))
+    start(search)
     before = search.bound
-    search._tighten(1.0)
+    tighten(search, 1.0)
     assert before <= search.bound
-    assert model.loss(search.bound) <= adjusted.loss * (1 + 1e-7)
+    assert form.loss(search.bound) <= adjusted.loss * (1 + 1e-7)
 
 
 @pytest.mark.parametrize(("name", "least"), [("hier13x7x7d", 4.10), ("two5in6", 65.0)])
 def test_bound_at_the_root_of_hierarchies_is_near_the_best_table(instances, name, least):
     """Without balance rows and coupled cells 3.83 and 62.4; best tables known 4.144 and 70.1."""
-    model = model_of(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"))
-    search = DirectionSearch(model, time.monotonic() + 60)
-    search.start()
-    search._tighten(0.5)
-    assert model.loss(search.bound) > least
+    form = form_of(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"))
+    search = SearchState(form, Budget.of(60))
+    start(search)
+    tighten(search, 0.5)
+    assert form.loss(search.bound) > least
     proved = search.tight.loss(search.root.bound)
-    assert proved == pytest.approx(model.loss(search.bound))
+    assert proved == pytest.approx(form.loss(search.bound))
 
 
 @pytest.mark.parametrize("name", ["hier13x7x7d", "table1"])
 def test_a_search_that_is_stopped_again_and_again_still_proves_what_it_claims(instances, name):
     """Rows that are found as time runs out must not get out of step with the multipliers."""
-    model = model_of(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"))
-    search = DirectionSearch(model, time.monotonic() + 60)
-    search.start()
+    form = form_of(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"))
+    search = SearchState(form, Budget.of(60))
+    start(search)
     for _ in range(60):
-        search.deadline = time.monotonic() + 0.02
-        search._prove(1.0)
-    assert search._added
+        search.total, search.reserve = Budget.of(0.02), Reserve()
+        prove(search, 1.0)
+    assert search.added
     assert search.tree is not None
-    proof = DistanceBound.from_model(search.proved, search.tree, np.empty(0))
-    question = Question(
-        model.problem, model.weights, model.room, tuple(model.preserved), distance="L1"
-    )
+    proof = DistanceBound.of(search.proved, search.tree, np.empty(0))
+    question = Question(form.model.problem, form.model.weights, form.model.room, (), distance="L1")
     proved = proof.verify(question)
-    assert proved >= model.loss(search.bound) * (1 - 1e-9)
+    assert proved >= form.loss(search.bound) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("seed", [2, 11, 26])
 def test_a_proof_that_is_taken_up_node_by_node_fits_its_program_at_every_stop(seed):
     """Also where rows were added but the bound stayed: the tree goes on growing."""
-    model = model_of(random_tables.random_problem(seed, shape=(3, 4, 4), n_sensitive=8))
-    search = DirectionSearch(model, time.monotonic() + 60)
-    search.start()
-    branching = search._branching = search._branch()
-    run, question = branching.run, Question(model.problem, model.weights, model.room, (), "L1")
+    form = form_of(random_tables.random_problem(seed, shape=(3, 4, 4), n_sensitive=8))
+    search = SearchState(form, Budget.of(60))
+    start(search)
+    branching = search.branching = branching_of(search)
+    run, model = branching.run, form.model
+    question = Question(model.problem, model.weights, model.room, (), "L1")
     branching.run = lambda _: run(60, node_limit=branching.processed + 1)
     while branching.open:
-        search._prove(1.0)
+        prove(search, 1.0)
         if search.tree is not None:
-            proof = DistanceBound.from_model(search.proved, search.tree, np.empty(0))
-            assert proof.verify(question) >= model.loss(search.bound) * (1 - 1e-9)
-    assert search._added
+            proof = DistanceBound.of(search.proved, search.tree, np.empty(0))
+            assert proof.verify(question) >= form.loss(search.bound) * (1 - 1e-9)
+    assert search.added

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import wait
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,8 @@ from scipy.sparse import block_diag, csr_array
 
 import tablecloak as tc
 from random_tables import optimum_by_enumeration, random_problem
-from tablecloak.cta import parts
+from tablecloak.cta.bounds import PartsBound
+from tablecloak.cta.parts import parts_of
 
 
 def side_by_side(*problems: tc.ProtectionProblem) -> tc.ProtectionProblem:
@@ -58,7 +58,7 @@ def test_a_table_with_frozen_totals_stays_in_one_piece():
     years = (problem.table.keys["d0"] == "Total").to_numpy()
     frozen = problem.with_changes(status=np.where(years, "z", problem.status))
     adjusted = tc.adjust(frozen, weights="unit", integer=False, time_limit=10)
-    part = parts.parts_of(frozen, adjusted.room)
+    part = parts_of(frozen, adjusted.room)
     assert set(part[years]) == {-1}
     assert set(part[~years]) == {0}
     assert not any("parts" in note for note in adjusted.notes)
@@ -76,7 +76,7 @@ def test_proofs_of_other_parts_are_refused():
     problem = side_by_side(*(random_problem(seed, (2, 3), 2) for seed in (5, 6)))
     adjusted = tc.adjust(problem, integer=False, time_limit=10)
     proof = adjusted.bound_certificate
-    assert isinstance(proof, parts.PartsBound)
+    assert isinstance(proof, PartsBound)
     assert adjusted.proved_bound() == pytest.approx(adjusted.bound)
     # Whatever multipliers are given for a part, they prove no more than is true of it.
     first = proof.certificates[0]
@@ -104,18 +104,27 @@ def test_one_impossible_part_is_named():
     assert np.all(np.asarray(caught.value.cells) >= possible.table.n_cells)
 
 
-def test_an_interruption_keeps_what_all_parts_have(monkeypatch):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_interruption_keeps_what_all_parts_have(threads):
     problem = side_by_side(*(random_problem(seed, (3, 4), 6) for seed in range(4)))
     calls = []
 
-    def interrupted(tasks):
-        calls.append(1)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        return wait(tasks)
+    def interrupt(*report):
+        calls.append(report)
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(parts, "wait", interrupted)
-    adjusted = tc.adjust(problem, integer=False, time_limit=60)
+    adjusted = tc.adjust(problem, integer=False, time_limit=60, threads=threads, progress=interrupt)
     adjusted.verify()
     assert "interrupted: best adjustment so far" in adjusted.notes
-    assert len(calls) == 2
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("distance", ["L1", "L2"])
+def test_the_answer_does_not_depend_on_the_number_of_threads(distance):
+    problem = side_by_side(*(random_problem(seed, (3, 4), 5) for seed in range(4)))
+    one, more = (
+        tc.adjust(problem, distance=distance, integer=False, time_limit=600, threads=threads)
+        for threads in (1, 4)
+    )
+    assert np.array_equal(one.values, more.values)
+    assert (one.loss, one.bound, one.notes) == (more.loss, more.bound, more.notes)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import block_array, csr_array, diags_array
 
-from tablecloak.cta.formulation import AdjustmentModel, room_of
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.room import room_of
+from tablecloak.cta.tight import TightForm
 from tablecloak.solve.program import Program
 from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.search.master import Master, joined
@@ -45,9 +47,9 @@ def audit_program(problem: ProtectionProblem) -> Program:
 
 def adjustment_linear(problem: ProtectionProblem) -> Program:
     """Return the adjustment with all sensitive cells moved up where they can be."""
-    model = _adjustment(problem)
-    _, most = model.allowed()
-    return model.directed(most).relaxed()
+    form = _adjustment(problem)
+    _, most = form.model.allowed()
+    return form.directed(most).relaxed()
 
 
 def adjustment_mixed(problem: ProtectionProblem) -> Program:
@@ -124,10 +126,10 @@ def suppression_complete(problem: ProtectionProblem) -> Program | None:
     )
 
 
-def _adjustment(problem: ProtectionProblem) -> AdjustmentModel:
+def _adjustment(problem: ProtectionProblem) -> TightForm:
     problem = with_finite_bounds(problem)
     room = room_of(problem, limit=None)
-    return AdjustmentModel(problem, WeightRule.RELATIVE.of(problem), room)
+    return TightForm.of(AdjustmentModel.of(problem, WeightRule.RELATIVE.of(problem), room))
 
 
 PROGRAMS: dict[str, Callable[[ProtectionProblem], Program | None]] = {

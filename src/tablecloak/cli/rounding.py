@@ -19,7 +19,7 @@ from tablecloak.cli.options import (
 from tablecloak.cli.results import write_result
 
 if TYPE_CHECKING:
-    from tablecloak.cta.rounding.controlled import RoundedTable
+    from tablecloak.cta.rounding.rounded_table import RoundedTable
     from tablecloak.cta.rounding.small_counts import SmallCountTable
     from tablecloak.tables.problem import ProtectionProblem
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.moments import moments
 from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
-from tablecloak.cta.rounding.controlled import RoundedTable
+from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.errors import InputError
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.audit import audit_pattern

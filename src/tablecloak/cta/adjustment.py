@@ -11,10 +11,11 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.certificates.claim import Claim
+from tablecloak.cta.answer import LossBound
+from tablecloak.cta.claims import claims_of
+from tablecloak.cta.decimals import decimals_of, in_decimals
 from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.cta.formulation import AdjustmentModel, Room
 from tablecloak.cta.moments import Moments, moments
-from tablecloak.cta.parts import PartsBound
 from tablecloak.cta.precision import (
     LEVEL_SHARE,
     Deviation,
@@ -25,17 +26,15 @@ from tablecloak.cta.precision import (
     shortfall,
 )
 from tablecloak.cta.question import Question
-from tablecloak.cta.squares import SquaresBound
+from tablecloak.cta.room import Room
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.cta.subsets import select
 from tablecloak.errors import VerificationError, listed
 from tablecloak.results import Result
-from tablecloak.solve.bounds import dual_bound
-from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_order
 
-__all__ = ["Adjustment", "DistanceBound", "Measured"]
+__all__ = ["Adjustment", "Measured"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,74 +69,6 @@ class Measured:
     exact: bool
 
 
-@dataclass(frozen=True, eq=False)
-class DistanceBound:
-    """Proof that no adjustment costs less than a bound.
-
-    Parameters
-    ----------
-    independent : numpy.ndarray of int
-        Relations to which the multipliers refer.
-    balance : numpy.ndarray of int
-        Balance rows after all others.
-    tree : BranchTree or None
-        Search tree over the directions; None if multipliers of the relaxation suffice.
-    duals : numpy.ndarray of float
-        Multipliers of the relaxation; used without a tree.
-    directions : numpy.ndarray of float or None
-        Fixed directions to which the bound refers; None if they were free.
-    """
-
-    independent: npt.NDArray[np.int64]
-    balance: npt.NDArray[np.int64]
-    tree: BranchTree | None
-    duals: Floats
-    directions: Floats | None = None
-
-    @classmethod
-    def from_model(
-        cls,
-        model: AdjustmentModel,
-        tree: BranchTree | None,
-        duals: Floats,
-        directions: Floats | None = None,
-    ) -> DistanceBound:
-        """Keep of a model what its program cannot be built anew without."""
-        return cls(model.independent, model.balance, tree, duals, directions)
-
-    def verify(self, question: Question, changes: Floats | None = None) -> float:
-        """Return the bound on sum (or maximum) of w |z|, by sparse products alone.
-
-        Parameters
-        ----------
-        question : Question
-            From which the program is built anew, with all numbers loosened by their rounding.
-        changes : numpy.ndarray of float, optional
-            Not needed.
-        """
-        del changes
-        model = AdjustmentModel(
-            question.problem,
-            question.weights,
-            question.room,
-            question.preserved,
-            free=self.directions is None,
-            maximum=DISTANCES[question.distance].is_maximum,
-            independent=self.independent,
-        )
-        if len(self.balance):
-            model = model.with_balance(self.balance)
-        program = model.loosened()
-        try:
-            if self.tree is not None:
-                return model.proved(self.tree.verify(program))
-            if self.directions is not None:
-                program = model.directed(self.directions, program)
-            return model.proved(dual_bound(program, self.duals))
-        except (ValueError, IndexError):
-            raise VerificationError("The proof does not fit the program of the problem.") from None
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Adjustment(Result):
     """An adjusted table: additive, safe, and as near to the truth as was found.
@@ -153,7 +84,7 @@ class Adjustment(Result):
         Largest change of a sensitive cell, as a multiple of its level.
     preserved : tuple of PreservedRow or Condition
         Rows on changes in units of the last digit.
-    bound_certificate : DistanceBound, SquaresBound, PartsBound or None
+    bound_certificate : LossBound or None
         None if the bound is 0, which holds since no weight is negative.
     bound : float
         Proved lower bound on the loss of any adjustment with the same room and statistics.
@@ -172,7 +103,7 @@ class Adjustment(Result):
     weights: Floats
     sensitive_limit: float | None
     preserved: tuple[PreservedRow | Condition, ...]
-    bound_certificate: DistanceBound | SquaresBound | PartsBound | None
+    bound_certificate: LossBound | None
     bound: float
     seconds: float
     decimals: int | None
@@ -254,8 +185,6 @@ class Adjustment(Result):
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
         """Return what is claimed of the adjusted table, each claim with its proof. Secret."""
-        from tablecloak.cta.claims import claims_of
-
         return claims_of(self)
 
     def proved_bound(self) -> float:
@@ -395,8 +324,6 @@ class Adjustment(Result):
         SolverError
             If the values have more digits and no such table is found near them.
         """
-        from tablecloak.cta.decimals import decimals_of, in_decimals
-
         table, values = self.problem.table, in_decimals(self).values
         order = published_order(table)
         known = decimals_of(self)

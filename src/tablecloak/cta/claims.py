@@ -7,7 +7,7 @@ balance rows are all that is kept, and the verifier prices every cell by itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,16 @@ from scipy.sparse import csr_array
 from tablecloak.certificates.claim import Claim, Released, loss_claim, rows_of
 from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Node, bound_claim, tree_of
 from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
-from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.cta.formulation import AdjustmentModel
-from tablecloak.cta.parts import PartsBound, parts_of
+from tablecloak.cta.adjusted import Adjusted
+from tablecloak.cta.answer import LossBound
+from tablecloak.cta.bounds import DistanceBound, PartsBound, SquaresBound
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.parts import parts_of
 from tablecloak.cta.question import Question
-from tablecloak.cta.squares import SquaresBound, SquaresModel
+from tablecloak.cta.squares import SquaresForm
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.statistics.variance import PreservedVariance
-
-if TYPE_CHECKING:
-    from tablecloak.cta.adjustment import Adjustment, DistanceBound
+from tablecloak.cta.tight import TightForm
 
 __all__ = ["bound_arrays", "claims_of"]
 
@@ -41,7 +41,7 @@ NAMED = ("mean", "slope", "covariance", "variance")
 """Statistics whose meaning the verifier knows; others are sums with given coefficients."""
 
 
-def claims_of(adjustment: Adjustment) -> tuple[Claim, ...]:
+def claims_of(adjustment: Adjusted) -> tuple[Claim, ...]:
     """Return what an adjusted table claims, each with its proof.
 
     Parameters
@@ -73,7 +73,7 @@ def claims_of(adjustment: Adjustment) -> tuple[Claim, ...]:
     return (*claims, loss, bound)
 
 
-def _statistics(adjustment: Adjustment) -> Arrays:
+def _statistics(adjustment: Adjusted) -> Arrays:
     kinds, slacks, targets, rows = [], [], [], []
     for row in adjustment.preserved:
         if isinstance(row, PreservedRow):
@@ -95,7 +95,7 @@ def _statistics(adjustment: Adjustment) -> Arrays:
     }
 
 
-def bound_arrays(adjustment: Adjustment) -> Arrays:
+def bound_arrays(adjustment: Adjusted) -> Arrays:
     """Return the proof of the bound of an adjustment."""
     question, certificate = adjustment.question, adjustment.bound_certificate
     n = adjustment.problem.table.n_cells
@@ -118,7 +118,7 @@ def bound_arrays(adjustment: Adjustment) -> Arrays:
 
 
 def _tree(
-    certificate: DistanceBound | SquaresBound,
+    certificate: LossBound,
     question: Question,
     changes: Floats,
     direction: Integers,
@@ -127,32 +127,23 @@ def _tree(
     rows = _statistic_numbers(question)
     if isinstance(certificate, SquaresBound):
         known = float(np.dot(question.weights, changes**2))
-        squares = SquaresModel(
-            question.problem, question.weights, question.room, list(question.preserved), known,
-            certificate.independent,
-        )  # fmt: skip
-        _set_directions(squares, certificate.directions, direction)
-        used, duals = len(squares.independent), certificate.duals * squares.objective
+        squares = SquaresForm(question.model(certificate.independent), known)
+        _set_directions(squares.model, certificate.directions, direction)
+        used, duals = len(squares.model.independent), certificate.duals * squares.objective
         duals = duals / squares.length
-        parts = [(RELATION, squares.independent, -1, duals[:used])]
+        parts = [(RELATION, squares.model.independent, -1, duals[:used])]
         parts.append((STATISTIC, rows, -1, duals[used:]))
         return [ROOT], {0: Multipliers.of(parts)}
-    model = AdjustmentModel(
-        question.problem, question.weights, question.room, question.preserved,
-        free=certificate.directions is None,
-        maximum=DISTANCES[question.distance].is_maximum,
-        independent=certificate.independent,
-    )  # fmt: skip
-    if len(certificate.balance):
-        model = model.with_balance(certificate.balance)
-    _set_directions(model, certificate.directions, direction)
-    reader = _Rows(model, rows)
+    assert isinstance(certificate, DistanceBound)
+    form = certificate.form(question)
+    _set_directions(form.model, certificate.directions, direction)
+    reader = _Rows(form, rows)
     if certificate.tree is None:
         return [ROOT], {0: reader.multipliers(certificate.duals)}
-    first = _representatives(model)
+    first = _representatives(form.model)
 
     def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
-        return int(first[column - model.direction_columns[0]]), is_lower, int(limit)
+        return int(first[column - form.direction_columns[0]]), is_lower, int(limit)
 
     return tree_of(certificate.tree, limits, reader.multipliers)
 
@@ -162,16 +153,14 @@ def _statistic_numbers(question: Question) -> Integers:
     return np.arange(len(question.preserved))
 
 
-def _representatives(model: AdjustmentModel | SquaresModel) -> Integers:
+def _representatives(model: AdjustmentModel) -> Integers:
     """First sensitive cell of each group, which moves as the group does."""
     cells = np.flatnonzero(model.problem.sensitive & (model.coupled.group >= 0))
     _, first = np.unique(model.coupled.group[cells], return_index=True)
     return np.asarray(cells[first], dtype=np.int64)
 
 
-def _set_directions(
-    model: AdjustmentModel | SquaresModel, directions: Floats | None, direction: Integers
-) -> None:
+def _set_directions(model: AdjustmentModel, directions: Floats | None, direction: Integers) -> None:
     if directions is not None:
         direction[_representatives(model)] = np.where(directions > 0, 1, -1)
 
@@ -181,26 +170,27 @@ class _Rows:
 
     Parameters
     ----------
-    model : AdjustmentModel
+    form : TightForm
     statistics : numpy.ndarray of int
         Numbers of the statistics that are rows.
     """
 
-    def __init__(self, model: AdjustmentModel, statistics: Integers) -> None:
-        self._model, self._statistics = model, statistics
+    def __init__(self, form: TightForm, statistics: Integers) -> None:
+        self._form, self._statistics = form, statistics
+        model = form.model
         matrix = csr_array(abs(model.relations))
         relation = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        self._balance_row, group = relation[model.balance], matrix.indices[model.balance]
+        self._balance_row, group = relation[form.balance], matrix.indices[form.balance]
         any_cell = np.zeros(model.n_groups, dtype=np.int64)
         cells = np.flatnonzero(model.coupled.group >= 0)
         any_cell[model.coupled.group[cells[::-1]]] = cells[::-1]
         self._balance_cell = any_cell[group]
         # Balance rows are divided by powers of two: by how much, their own entry tells.
-        first = model.program.n_rows - len(model.balance)
-        rows = csr_array(model.program.matrix[first:, :])
+        first = form.program.n_rows - len(form.balance)
+        rows = csr_array(form.program.matrix[first:, :])
         entry = np.abs(np.asarray(rows[np.arange(len(group)), group]).reshape(-1))
-        size = matrix.data[model.balance] * model.scaling.column[group]
-        self._balance_scale = model.scaling.objective * entry / size if len(group) else np.zeros(0)
+        size = matrix.data[form.balance] * form.scaling.column[group]
+        self._balance_scale = form.scaling.objective * entry / size if len(group) else np.zeros(0)
         # Of a group the cell with the largest weight is the one that its maximum is about.
         self._heaviest = np.zeros(model.n_groups, dtype=np.int64)
         order = cells[np.argsort(model.weights[cells], kind="stable")]
@@ -208,17 +198,18 @@ class _Rows:
 
     def multipliers(self, duals: Floats) -> Multipliers:
         """Return what a certificate keeps of the multipliers of a program."""
-        model, base = self._model, len(self._model.scaling.row)
-        duals = np.concatenate([duals, np.zeros(max(model.program.n_rows - len(duals), 0))])
-        raw = model.scaling.duals(duals[:base])
+        form, model = self._form, self._form.model
+        base = len(form.scaling.row)
+        duals = np.concatenate([duals, np.zeros(max(form.program.n_rows - len(duals), 0))])
+        raw = form.scaling.duals(duals[:base])
         blocks = self._blocks(raw)
         balance = np.maximum(duals[base:] * self._balance_scale, 0.0)
         parts: list[tuple[int, Any, Any, Any]] = [
             (RELATION, model.independent, -1, blocks[0]),
             (STATISTIC, self._statistics, -1, blocks[1]),
-            (DISCREPANCY, model.discrepancy, -1, np.maximum(blocks[3], 0.0)),
+            (DISCREPANCY, form.discrepancy, -1, np.maximum(blocks[3], 0.0)),
         ]
-        if not model.maximum:
+        if not form.is_maximum:
             return Multipliers.of(
                 [*parts, (BALANCE, self._balance_row, self._balance_cell, balance)]
             )
@@ -232,14 +223,14 @@ class _Rows:
 
     def _blocks(self, raw: Floats) -> list[Floats]:
         """Relations, statistics, directions, discrepancies, and shares in the maximum."""
-        model = self._model
-        free = len(model.discrepancy)
+        form, model = self._form, self._form.model
+        free = len(form.discrepancy)
         sizes = [
             len(model.independent),
             len(model.preserved),
-            2 * len(model.sensitive) if model.free else 0,
+            2 * len(model.sensitive) if form.is_free else 0,
             free,
-            model.n_groups if model.maximum else 0,
+            model.n_groups if form.is_maximum else 0,
         ]
         ends = np.cumsum(sizes)
         return np.split(raw, ends[:-1])

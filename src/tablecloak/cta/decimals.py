@@ -8,16 +8,17 @@ program in whole numbers over the changes that lie between two multiples.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.budget import Budget
+from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
+from tablecloak.cta.steps import Block, StepProgram
 from tablecloak.errors import SolverError, VerificationError
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
@@ -35,30 +36,41 @@ WHOLE = 1e-6
 """Largest distance from a whole number at which a point of the relaxation counts as whole."""
 
 
-def decimals_of(found: Adjustment) -> int | None:
+LEAST_WEIGHT = 1e-4
+"""Smallest weight of a cell in the search for digits, as a share of the median; the largest is its
+inverse."""
+
+SEARCH_GAP = 1e-3
+"""Relative gap at which the search for digits may stop."""
+
+
+AdjustedT = TypeVar("AdjustedT", bound=Adjusted)
+
+
+def decimals_of(adjusted: Adjusted) -> int | None:
     """Digits behind the decimal point with which an adjusted table is published.
 
     Those declared for the table, or else those of its true values; None for a table of
     measurements, in which all values have as many digits as a number can hold.
     """
-    table = found.problem.table
+    table = adjusted.problem.table
     return table.decimals if table.decimals is not None else common_decimals(table.values)
 
 
-def marks_changes(found: Adjustment) -> bool:
+def marks_changes(adjusted: Adjusted) -> bool:
     """Whether some adjusted values have more digits than the true ones."""
-    decimals = decimals_of(found)
+    decimals = decimals_of(adjusted)
     return decimals is not None and not np.array_equal(
-        found.values, np.round(found.values, decimals)
+        adjusted.values, np.round(adjusted.values, decimals)
     )
 
 
-def in_decimals(found: Adjustment, *, time_limit: float = 60.0) -> Adjustment:
+def in_decimals(adjusted: AdjustedT, *, time_limit: float = 60.0) -> AdjustedT:
     """Round an adjusted table to the digits of the true one, within relations and levels.
 
     Parameters
     ----------
-    found : Adjustment
+    adjusted : Adjustment
     time_limit : float, default=60
         Seconds.
 
@@ -74,31 +86,17 @@ def in_decimals(found: Adjustment, *, time_limit: float = 60.0) -> Adjustment:
     SolverError
         If no such table is found. Nothing may be published then.
     """
-    decimals = decimals_of(found)
+    decimals = decimals_of(adjusted)
     if decimals is None:
-        return _without_dust(found)
-    if not marks_changes(found):
-        return found
-    last = 10.0**-decimals
-    deadline = time.monotonic() + time_limit
-    grid = _Grid(found, decimals)
+        return _without_dust(adjusted)
+    if not marks_changes(adjusted):
+        return adjusted
+    grid, budget = _Grid(adjusted, decimals), Budget.of(time_limit)
     for steps in STEPS:
-        changes = grid.changes(steps, max(deadline - time.monotonic(), 0.1))
-        if changes is None:
-            continue
-        values = np.round(found.problem.table.values + last * changes, decimals)
-        rounded = replace(
-            found,
-            values=values,
-            preserved=tuple(_within(kept, last / found.unit / 2) for kept in found.preserved),
-            notes=(f"rounded to {decimals} decimals, as the true values have", *found.notes),
-        )
-        rounded = replace(rounded, bound=min(rounded.bound, rounded.loss))
-        try:
-            rounded.verify()
-        except VerificationError:
-            continue
-        return rounded
+        changes = grid.changes(steps, budget)
+        rounded = None if changes is None else _rounded(adjusted, changes, decimals)
+        if rounded is not None:
+            return rounded
     raise SolverError(
         f"The adjusted values have more than the {decimals} decimals of the true ones, which would "
         f"mark the changed cells, and no table in {decimals} decimals that adds up and protects "
@@ -107,14 +105,31 @@ def in_decimals(found: Adjustment, *, time_limit: float = 60.0) -> Adjustment:
     )
 
 
-def _without_dust(found: Adjustment) -> Adjustment:
-    """Round a table of measurements to the digits that binary sums leave, if it then holds."""
-    rounded = replace(found, values=np.round(found.values, published_decimals(found.values)))
+def _rounded(adjusted: AdjustedT, changes: Floats, decimals: int) -> AdjustedT | None:
+    """Return the table with changes in units of the last digit, if it holds."""
+    last = 10.0**-decimals
+    half = last / adjusted.unit / 2
+    rounded = replace(
+        adjusted,
+        values=np.round(adjusted.problem.table.values + last * changes, decimals),
+        preserved=tuple(_within(kept, half) for kept in adjusted.preserved),
+        notes=(f"rounded to {decimals} decimals, as the true values have", *adjusted.notes),
+    )
+    return _verified(replace(rounded, bound=min(rounded.bound, rounded.loss)))
+
+
+def _verified(adjusted: AdjustedT) -> AdjustedT | None:
     try:
-        rounded.verify()
+        adjusted.verify()
     except VerificationError:
-        return found
-    return rounded
+        return None
+    return adjusted
+
+
+def _without_dust(adjusted: AdjustedT) -> AdjustedT:
+    """Round a table of measurements to the digits that binary sums leave, if it then holds."""
+    digits = published_decimals(adjusted.values)
+    return _verified(replace(adjusted, values=np.round(adjusted.values, digits))) or adjusted
 
 
 def _within(kept: PreservedRow | Condition, half: float) -> PreservedRow | Condition:
@@ -124,84 +139,84 @@ def _within(kept: PreservedRow | Condition, half: float) -> PreservedRow | Condi
 class _Grid:
     """Changes near given ones as a program in whole numbers, in units of the last digit."""
 
-    def __init__(self, found: Adjustment, decimals: int) -> None:
-        problem, room = found.problem, found.room
+    def __init__(self, adjusted: Adjusted, decimals: int) -> None:
+        problem, room = adjusted.problem, adjusted.room
         self.last = 10.0**-decimals
-        self.found = found
-        near = found.changes * 10.0**decimals
+        self.adjusted = adjusted
+        near = adjusted.changes * 10.0**decimals
         whole = np.rint(near)
         self.near = np.where(np.abs(near - whole) <= WHOLE, whole, near)
         # Levels and room as whole multiples: a level is rounded up, room down.
-        raised = problem.sensitive & (found.changes > 0)
+        raised = problem.sensitive & (adjusted.changes > 0)
         lowered = problem.sensitive & ~raised
         up, down = np.floor(room.up / self.last + WHOLE), np.floor(room.down / self.last + WHOLE)
         up_level = np.ceil(room.up_level / self.last - WHOLE)
         down_level = np.ceil(room.down_level / self.last - WHOLE)
         self.lower = np.where(raised, up_level, -down)
         self.upper = np.where(lowered, -down_level, up)
-        positive = found.weights[found.weights > 0]
+        positive = adjusted.weights[adjusted.weights > 0]
         unit = float(np.median(positive)) if len(positive) else 1.0
-        self.weights = np.clip(found.weights / unit, 1e-4, 1e4)
+        self.weights = np.clip(adjusted.weights / unit, LEAST_WEIGHT, 1 / LEAST_WEIGHT)
 
-    def changes(self, steps: int, time_limit: float) -> Floats | None:
-        """Changes in units of the last digit, within some steps of the neighbours; None if none.
-
-        From the lower neighbour t a change is t + g + p - m: g of at most 1 costs what the upper
-        neighbour is farther away, every further step up (p) or down (m) costs 1.
-        """
-        table = self.found.problem.table
+    def changes(self, steps: int, budget: Budget) -> Floats | None:
+        """Changes in units of the last digit, within some steps of the neighbours; None if none."""
         start = np.clip(np.floor(self.near), self.lower, self.upper)
+        program = StepProgram.of(*self._rows(start), self._blocks(start, steps))
+        x = _solved(program.program, budget)
+        return None if x is None else start + program.moves(x)
+
+    def _blocks(self, start: Floats, steps: int) -> list[Block]:
+        """From the lower neighbour t a change is t + g + p - m.
+
+        A g of at most 1 costs what the upper neighbour is farther away, every further step up (p)
+        or down (m) costs 1.
+        """
         first = np.minimum(np.ceil(self.near) - start, 1.0).clip(0.0)
         further = np.minimum(self.upper - start - first, steps).clip(0.0)
         back = np.minimum(start - self.lower, steps).clip(0.0)
         farther = np.abs(start + 1 - self.near) - np.abs(start - self.near)
-        cost = np.concatenate([farther, np.ones(2 * len(start))])
-        most = np.concatenate([np.minimum(first, self.upper - start), further, back])
-        columns = np.flatnonzero(most > 0)
-        sides: list[tuple[Any, Floats, Floats]] = []
-        side = -(table.relations @ start)
-        sides.append((table.relations, side, side))
-        for kept in self.found.preserved:
+        kinds = (
+            (1, farther, np.minimum(first, self.upper - start)),
+            (1, np.ones(len(start)), further),
+            (-1, np.ones(len(start)), back),
+        )
+        blocks = []
+        for sign, cost, most in kinds:
+            places = np.flatnonzero(most > 0)
+            blocks.append(Block(places, sign, (cost * self.weights)[places], most[places]))
+        return blocks
+
+    def _rows(self, start: Floats) -> tuple[csr_array, Floats, Floats]:
+        """Relations and statistics on moves from a start."""
+        relations = self.adjusted.problem.table.relations
+        side = -(relations @ start)
+        sides: list[tuple[Any, Floats, Floats]] = [(relations, side, side)]
+        unit = self.adjusted.unit / self.last
+        for kept in self.adjusted.preserved:
             if isinstance(kept, PreservedRow):
-                unit = self.found.unit / self.last
                 slack = max(kept.slack * unit, 0.5)
                 middle = kept.target * unit - float(kept.coefficients @ start)
                 ends = np.array([middle - slack]), np.array([middle + slack])
                 sides.append((csr_array(kept.coefficients[None, :]), *ends))
-        rows = csr_array(vstack([part for part, _, _ in sides], format="csr"))
-        matrix = csr_array(hstack([rows, rows, -rows], format="csr")[:, columns])
-        program = Program(
-            cost=(cost * np.tile(self.weights, 3))[columns],
-            matrix=matrix,
-            row_lower=np.concatenate([low for _, low, _ in sides]),
-            row_upper=np.concatenate([high for _, _, high in sides]),
-            lower=np.zeros(len(columns)),
-            upper=most[columns],
-            integral=np.ones(len(columns), dtype=bool),
+        return (
+            csr_array(vstack([part for part, _, _ in sides], format="csr")),
+            np.concatenate([low for _, low, _ in sides]),
+            np.concatenate([high for _, _, high in sides]),
         )
-        x = _solved(program, time_limit)
-        if x is None:
-            return None
-        chosen = np.zeros(3 * len(start))
-        chosen[columns] = x
-        up, more, less = np.split(chosen, 3)
-        result: Floats = start + up + more - less
-        return result
 
 
-def _solved(program: Program, time_limit: float) -> Floats | None:
+def _solved(program: Program, budget: Budget) -> Floats | None:
     """A point in whole numbers: of the relaxation where it is one, else of a search."""
     if not program.n_columns:
         fits = (program.row_lower <= 0) & (program.row_upper >= 0)
         return np.zeros(0) if fits.all() else None
-    deadline = time.monotonic() + time_limit
-    relaxed = LinearSolver(program).solve(time_limit)
+    relaxed = LinearSolver(program).solve(max(budget.left, 0.1))
     if not len(relaxed.x):
         return None
     if np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= WHOLE):
         return np.rint(relaxed.x)
     try:
-        found = solve(program, time_limit=max(deadline - time.monotonic(), 0.1), gap=1e-3)
+        solution = solve(program, time_limit=max(budget.left, 0.1), gap=SEARCH_GAP)
     except SolverError:
         return None
-    return np.rint(found.x) if len(found.x) else None
+    return np.rint(solution.x) if len(solution.x) else None

@@ -7,31 +7,24 @@ side, or with frozen margins, fall apart.
 
 from __future__ import annotations
 
-import os
+import contextvars
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from tablecloak.cta.formulation import Room
+from tablecloak.budget import Budget
+from tablecloak.cta.answer import Answer
 from tablecloak.cta.question import Question
-from tablecloak.errors import VerificationError
+from tablecloak.cta.room import Room
+from tablecloak.errors import TablecloakError
+from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
 from tablecloak.tables.problem import ProtectionProblem
 
-if TYPE_CHECKING:
-    from tablecloak.cta.adjust import Answer
-    from tablecloak.cta.adjustment import DistanceBound
-    from tablecloak.cta.squares import SquaresBound
+__all__ = ["answer_parts", "parts_of"]
 
-__all__ = ["PartsBound", "adjust_parts", "parts_of"]
-
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
@@ -56,87 +49,56 @@ def parts_of(problem: ProtectionProblem, room: Room) -> Integers:
     return part
 
 
-@dataclass(frozen=True, eq=False)
-class PartsBound:
-    """Proof that no adjustment costs less than the bounds of its parts together.
-
-    Parameters
-    ----------
-    numbers : tuple of int
-        Parts with sensitive cells.
-    certificates : tuple of DistanceBound or SquaresBound
-        One for each of them.
-    """
-
-    numbers: tuple[int, ...]
-    certificates: tuple[DistanceBound | SquaresBound, ...]
-
-    def verify(self, question: Question, changes: Floats) -> float:
-        """Return the sum of what the parts prove, each for its own cells.
-
-        Raises
-        ------
-        VerificationError
-            If a part was proved twice, or there is none of that number.
-        """
-        part = parts_of(question.problem, question.room)
-        known = len(set(self.numbers)) == len(self.numbers) == len(self.certificates)
-        if not known or not set(self.numbers) <= set(part[part >= 0].tolist()):
-            raise VerificationError("The parts of the table are not those that were proved.")
-        return float(
-            sum(
-                certificate.verify(
-                    question.part(part == number), np.where(part == number, changes, 0)
-                )
-                for number, certificate in zip(self.numbers, self.certificates, strict=True)
-            )
-        )
-
-
-def adjust_parts(
+def answer_parts(
     question: Question,
     part: Integers,
-    answered: Callable[[Question, float], Answer],
-    time_limit: float,
-    stop: Callable[[], None],
+    answer: Callable[[Question, Budget], Answer],
+    budget: Budget,
 ) -> list[tuple[int, Answer]]:
-    """Adjust all parts with sensitive cells, in threads.
+    """Answer for all parts with sensitive cells, in threads.
 
     Parameters
     ----------
     question : Question
     part : numpy.ndarray of int, shape (n_cells,)
         As `parts_of` returns it.
-    answered : callable
-        Answers a question within some seconds.
-    time_limit : float
-        Seconds for all together. Each part gets a share by its number of sensitive cells.
-    stop : callable
-        Called upon an interruption from the keyboard, so that all parts end with the best they
-        have.
+    answer : callable
+        Answers the question of one part.
+    budget : Budget
+        For all together. Each part gets a share by its number of sensitive cells.
 
     Returns
     -------
     list of tuple of int and Answer
-        Number of each part, and what became of it with all other cells frozen.
+        Number of each part, and what became of it with all other cells frozen; in an order that
+        does not depend on the number of threads.
+
+    Raises
+    ------
+    TablecloakError
+        The first that a part raised, in that order.
     """
     counts = np.bincount(part[question.problem.sensitive & (part >= 0)])
     # The parts that take longest come first, so that none is left over at the end.
     numbers = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    workers = min(os.cpu_count() or 1, len(numbers))
+    workers = min(budget.threads, len(numbers))
     share = np.minimum(workers * counts[numbers] / counts.sum(), 1.0)
+    seconds = (budget.left * share).tolist()
+    context = contextvars.copy_context()
 
-    def answer_one(number: int, seconds: float) -> Answer:
-        return answered(question.part(part == number), seconds)
-
-    with ThreadPoolExecutor(workers) as pool:
-        tasks = [
-            pool.submit(copy_context().run, answer_one, number, seconds)
-            for number, seconds in zip(numbers.tolist(), time_limit * share, strict=True)
-        ]
+    def answer_one(place: int) -> Answer | TablecloakError:
+        alone = question.part(part == numbers[place])
         try:
-            wait(tasks)
-        except KeyboardInterrupt:
-            stop()
-            wait(tasks)
-        return [(int(number), task.result()) for number, task in zip(numbers, tasks, strict=True)]
+            return context.copy().run(answer, alone, budget.within(seconds[place]))
+        except TablecloakError as error:
+            return error
+
+    executor: Executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
+    outcomes = dict(executor.run(answer_one, range(len(numbers))))
+    answers = []
+    for place, number in enumerate(numbers.tolist()):
+        outcome = outcomes[place]
+        if isinstance(outcome, TablecloakError):
+            raise outcome
+        answers.append((int(number), outcome))
+    return answers

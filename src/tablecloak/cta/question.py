@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.cta.formulation import Room, room_of
+from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.precision import in_last_digits
+from tablecloak.cta.room import Room, finite_room, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
-__all__ = ["Question", "finite_room"]
+__all__ = ["Question"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,18 @@ class Question:
         room = finite_room(problem, room_of(problem, limit=limit, whole=decimals is not None))
         return cls(problem, weights, room, tuple(preserved), distance)
 
+    def model(self, independent: Integers | None = None) -> AdjustmentModel:
+        """Lay out columns, rooms and rows.
+
+        Parameters
+        ----------
+        independent : numpy.ndarray of int, optional
+            Relations to use; any selection gives a valid bound. By default found out.
+        """
+        return AdjustmentModel.of(
+            self.problem, self.weights, self.room, self.preserved, independent
+        )
+
     def part(self, own: Flags) -> Question:
         """Return the question of one part: all other cells are frozen."""
         problem = self.problem
@@ -88,10 +102,3 @@ class Question:
             sliding_protection=np.where(own, problem.sliding_protection, 0.0),
         )
         return replace(self, problem=alone, room=self.room.of_part(own))
-
-
-def finite_room(problem: ProtectionProblem, room: Room) -> Room:
-    """Replace infinite rooms by ones that no sensible adjustment reaches."""
-    levels = np.concatenate([room.up_level, room.down_level])
-    far = 10 * float(np.abs(problem.table.values).max(initial=0)) + 100 * float(levels.sum())
-    return replace(room, up=np.minimum(room.up, far), down=np.minimum(room.down, far))

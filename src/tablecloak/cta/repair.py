@@ -12,7 +12,6 @@ References
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
-from tablecloak.cta.formulation import Room
+from tablecloak.budget import Budget
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.room import Room
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.branch import branch_and_bound
@@ -37,10 +38,18 @@ NOISE = 1e-7
 """What a solver may leave of a relation, in median levels."""
 
 NOISE_OF_LEVEL = 1e-3
-"""The same, as a share of the level of the cell at most."""
+"""Share of the level of a cell above which nothing counts as noise of the solver."""
 
 PROOF_SHARE = 0.4
-"""Share of the time for the proof that no fewer suffice."""
+"""Share of the time for the proof that no fewer levels and capacities suffice. Chosen by trial; not
+measured."""
+
+LEAST_SECONDS = 1.0
+"""Time limit in seconds for each program, past the time limit if need be."""
+
+FAR_VALUES, FAR_UNITS = 10.0, 100.0
+"""Multiples of the largest value and of the median level that together stand for an infinite
+room. Chosen by trial; not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +126,7 @@ def find_repair(
     problem: ProtectionProblem,
     room: Room,
     rows: Sequence[PreservedRow],
-    *,
-    time_limit: float,
+    budget: Budget,
 ) -> Repair:
     """Find the fewest levels and capacities that must give way.
 
@@ -128,8 +136,7 @@ def find_repair(
     room : Room
         Finite; its `up` and `down` of sensitive cells may be too small for both levels.
     rows : sequence of PreservedRow
-    time_limit : float
-        Seconds.
+    budget : Budget
 
     Raises
     ------
@@ -138,33 +145,32 @@ def find_repair(
     SolverError
         If nothing was found in time.
     """
-    deadline = time.monotonic() + time_limit
-    model = _RepairModel(problem, room, rows)
-    fewest = solve(model.program, time_limit=max(0.5 * time_limit, 1.0))
+    form = _RepairForm(AdjustmentModel.apart(problem, room, rows))
+    fewest = solve(form.program, time_limit=max(0.5 * budget.left, LEAST_SECONDS))
     if not len(fewest.x):
-        raise _impossible(model, max(deadline - time.monotonic(), 1.0))
-    excused = fewest.x[model.excuses] > 0.5
+        raise _impossible(form, max(budget.left, LEAST_SECONDS))
+    excused = fewest.x[form.excuses] > 0.5
     tree = branch_and_bound(
-        model.program,
+        form.program,
         value=float(excused.sum()),
         step=1.0,
-        time_limit=PROOF_SHARE * max(deadline - time.monotonic(), 1.0),
+        time_limit=PROOF_SHARE * max(budget.left, LEAST_SECONDS),
     )
-    least = solve(model.least(excused), time_limit=max(deadline - time.monotonic(), 1.0))
+    least = solve(form.least(excused), time_limit=max(budget.left, LEAST_SECONDS))
     x = least.x if len(least.x) else fewest.x
-    cells = model.cells[excused]
+    cells = form.cells[excused]
     sensitive = problem.sensitive[cells]
     return Repair(
         problem=problem,
         levels=cells[sensitive],
         capacities=cells[~sensitive],
-        changes=model.changes(x),
+        changes=form.changes(x),
         is_smallest=tree.bound >= excused.sum() - 1e-6,
     )
 
 
-def _impossible(model: _RepairModel, time_limit: float) -> ModelError | SolverError:
-    everything = solve(model.least(np.ones(len(model.cells), dtype=bool)), time_limit=time_limit)
+def _impossible(form: _RepairForm, time_limit: float) -> ModelError | SolverError:
+    everything = solve(form.least(np.ones(len(form.cells), dtype=bool)), time_limit=time_limit)
     if len(everything.x):
         return SolverError("What must give way was not found in time. Raise `time_limit`.")
     return ModelError(
@@ -174,76 +180,104 @@ def _impossible(model: _RepairModel, time_limit: float) -> ModelError | SolverEr
     )
 
 
-class _RepairModel:
-    """Columns: change up and down of each movable cell, directions, excuses; lengths in units."""
+class _RepairForm:
+    """Columns: change up and down of each movable cell, directions, excuses; lengths in units.
 
-    def __init__(
-        self, problem: ProtectionProblem, room: Room, rows: Sequence[PreservedRow]
-    ) -> None:
-        self.problem, unit = problem, problem.unit
-        values = problem.table.values
-        reach = np.flatnonzero(~problem.frozen)
-        self.cells = reach
-        n = len(reach)
-        sensitive = problem.sensitive[reach]
-        at = np.flatnonzero(sensitive)
-        k = len(at)
-        far = 10 * float(np.abs(values).max(initial=0.0)) + 100 * unit
-        high = np.minimum(problem.upper_bound - values, far)[reach] / unit
-        low = np.minimum(values - problem.lower_bound, far)[reach] / unit
-        up_level, down_level = room.up_level[reach] / unit, room.down_level[reach] / unit
-        up, down = room.up[reach] / unit, room.down[reach] / unit
-        most_up = np.where(sensitive, np.minimum(high, np.maximum(up, up_level)), high)
-        most_down = np.where(sensitive, np.minimum(low, np.maximum(down, down_level)), low)
-        relations = csr_array(problem.table.relations[:, reach])
-        kept = csr_array(np.array([row.coefficients[reach] for row in rows]).reshape(len(rows), n))
-        matrix = csr_array(vstack([relations, kept], format="csr"))
-        m = matrix.shape[0]
-        none = csr_array((m, k + n))
-        blocks = [csr_array(hstack([matrix, -matrix, none], format="csr"))]
-        side = np.concatenate([np.zeros(relations.shape[0]), [row.target for row in rows]]) / unit
-        slack = np.concatenate([np.zeros(relations.shape[0]), [r.slack for r in rows]]) / unit
-        lowers, uppers = [side - slack], [side + slack]
+    Parameters
+    ----------
+    model : AdjustmentModel
+        With all cells apart, since a group of cells has no single level that could give way.
+    """
 
-        nowhere = np.zeros(n)
-        to_cells = csr_array((np.ones(k), (at, np.arange(k))), (n, k))
-
-        def add(u: Floats, d: Floats, y: Floats, excuse: Floats, upper: Floats) -> None:
-            """One row for each movable cell: at most `upper`."""
-            direction = csr_array(diags_array(y) @ to_cells)
-            parts = [diags_array(u), diags_array(d), direction, diags_array(excuse)]
-            blocks.append(csr_array(hstack(parts, format="csr")))
-            lowers.append(np.full(n, -np.inf))
-            uppers.append(upper)
-
-        primary, other = sensitive.astype(np.float64), (~sensitive).astype(np.float64)
-        # Up or down, not both: u <= most y, d <= most (1 - y).
-        add(primary, nowhere, -most_up, nowhere, np.where(sensitive, 0.0, np.inf))
-        add(nowhere, primary, most_down, nowhere, np.where(sensitive, most_down, np.inf))
-        # At least the level on the side of y, unless excused:
-        # u >= UPL y - (UPL + LPL) r,  d >= LPL (1 - y) - (UPL + LPL) r.
-        both = up_level + down_level
-        add(-primary, nowhere, up_level, -both, np.where(sensitive, 0.0, np.inf))
-        add(nowhere, -primary, -down_level, -both, np.where(sensitive, -down_level, np.inf))
-        # A side on which the level is 0 is no way out, unless excused: y <= r or 1 - y <= r.
-        rise, fall = room.may_rise[reach], room.may_fall[reach]
-        add(nowhere, nowhere, primary, -primary, np.where(sensitive & ~rise, 0.0, np.inf))
-        add(nowhere, nowhere, -primary, -primary, np.where(sensitive & ~fall, -1.0, np.inf))
-        # Capacities of the others, unless excused.
-        no_limit = np.where(sensitive, np.inf, 0.0)
-        add(other, nowhere, nowhere, -np.maximum(high - up, 0) * other, up + no_limit)
-        add(nowhere, other, nowhere, -np.maximum(low - down, 0) * other, down + no_limit)
-        excusable = sensitive | (up < high) | (down < low)
-        self.excuses = 2 * n + k + np.arange(n)
+    def __init__(self, model: AdjustmentModel) -> None:
+        self.model, self.problem = model, model.problem
+        self.cells = np.flatnonzero(~self.problem.frozen)
+        self.sensitive = self.problem.sensitive[self.cells]
+        self.n, self.k = len(self.cells), int(np.count_nonzero(self.sensitive))
+        self.excuses = 2 * self.n + self.k + np.arange(self.n)
+        self.blocks: list[csr_array] = []
+        self.lowers: list[Floats] = []
+        self.uppers: list[Floats] = []
+        self._measure()
+        self._add_rows()
+        self._add_directions()
+        self._add_levels()
+        self._add_capacities()
+        n, k = self.n, self.k
+        excusable = self.sensitive | (self.up < self.high) | (self.down < self.low)
+        most = [self.most_up, self.most_down, np.ones(k), excusable.astype(np.float64)]
         self.program = Program(
             cost=np.concatenate([np.zeros(2 * n + k), np.ones(n)]),
-            matrix=csr_array(vstack(blocks, format="csr")),
-            row_lower=np.concatenate(lowers),
-            row_upper=np.concatenate(uppers),
-            lower=np.zeros(2 * n + k + n),
-            upper=np.concatenate([most_up, most_down, np.ones(k), excusable.astype(np.float64)]),
-            integral=np.arange(2 * n + k + n) >= 2 * n,
+            matrix=csr_array(vstack(self.blocks, format="csr")),
+            row_lower=np.concatenate(self.lowers),
+            row_upper=np.concatenate(self.uppers),
+            lower=np.zeros(3 * n + k),
+            upper=np.concatenate(most),
+            integral=np.arange(3 * n + k) >= 2 * n,
         )
+
+    def _measure(self) -> None:
+        """Rooms and levels in units, and how far cells may move at most if they are excused."""
+        problem, moves, unit = self.problem, self.model.moves, self.problem.unit
+        values = problem.table.values
+        far = FAR_VALUES * float(np.abs(values).max(initial=0.0)) + FAR_UNITS * unit
+        self.high = np.minimum(problem.upper_bound - values, far)[self.cells] / unit
+        self.low = np.minimum(values - problem.lower_bound, far)[self.cells] / unit
+        self.up, self.down = moves.up / unit, moves.down / unit
+        self.up_level, self.down_level = moves.up_level / unit, moves.down_level / unit
+        most = np.maximum(self.up, self.up_level), np.maximum(self.down, self.down_level)
+        self.most_up = np.where(self.sensitive, np.minimum(self.high, most[0]), self.high)
+        self.most_down = np.where(self.sensitive, np.minimum(self.low, most[1]), self.low)
+
+    def _add_rows(self) -> None:
+        """Relations and statistics."""
+        rows, unit = self.model.rows, self.problem.unit
+        none = csr_array((rows.matrix.shape[0], self.k + self.n))
+        self.blocks.append(csr_array(hstack([rows.matrix, -rows.matrix, none], format="csr")))
+        self.lowers.append(rows.low / unit)
+        self.uppers.append(rows.high / unit)
+
+    def _add(self, u: Floats, d: Floats, y: Floats, excuse: Floats, upper: Floats) -> None:
+        """One row for each movable cell: at most `upper`."""
+        at = np.flatnonzero(self.sensitive)
+        to_cells = csr_array((np.ones(self.k), (at, np.arange(self.k))), (self.n, self.k))
+        direction = csr_array(diags_array(y) @ to_cells)
+        parts = [diags_array(u), diags_array(d), direction, diags_array(excuse)]
+        self.blocks.append(csr_array(hstack(parts, format="csr")))
+        self.lowers.append(np.full(self.n, -np.inf))
+        self.uppers.append(upper)
+
+    def _add_directions(self) -> None:
+        """Up or down, not both: u <= most y, d <= most (1 - y)."""
+        nowhere, own = np.zeros(self.n), self.sensitive
+        sensitive = own.astype(np.float64)
+        high = np.where(own, self.most_down, np.inf)
+        self._add(sensitive, nowhere, -self.most_up, nowhere, np.where(own, 0.0, np.inf))
+        self._add(nowhere, sensitive, self.most_down, nowhere, high)
+
+    def _add_levels(self) -> None:
+        """At least the level on the side of y, and no side on which it is 0, unless excused (r).
+
+        u >= UPL y - (UPL + LPL) r,  d >= LPL (1 - y) - (UPL + LPL) r;  y <= r or 1 - y <= r.
+        """
+        nowhere, own = np.zeros(self.n), self.sensitive
+        sensitive = own.astype(np.float64)
+        up, down = self.up_level, self.down_level
+        self._add(-sensitive, nowhere, up, -(up + down), np.where(own, 0.0, np.inf))
+        self._add(nowhere, -sensitive, -down, -(up + down), np.where(own, -down, np.inf))
+        rise, fall = self.model.moves.may_rise, self.model.moves.may_fall
+        upper = np.where(own & ~rise, 0.0, np.inf), np.where(own & ~fall, -1.0, np.inf)
+        self._add(nowhere, nowhere, sensitive, -sensitive, upper[0])
+        self._add(nowhere, nowhere, -sensitive, -sensitive, upper[1])
+
+    def _add_capacities(self) -> None:
+        """Capacities of cells that are not sensitive, unless excused."""
+        nowhere, other = np.zeros(self.n), (~self.sensitive).astype(np.float64)
+        no_limit = np.where(self.sensitive, np.inf, 0.0)
+        above = np.maximum(self.high - self.up, 0) * other
+        below = np.maximum(self.low - self.down, 0) * other
+        self._add(other, nowhere, nowhere, -above, self.up + no_limit)
+        self._add(nowhere, other, nowhere, -below, self.down + no_limit)
 
     def least(self, excused: npt.NDArray[np.bool_]) -> Program:
         """Return the program in which excused cells give way as little as possible.
@@ -259,7 +293,6 @@ class _RepairModel:
 
     def changes(self, x: Floats) -> Floats:
         """Return the change of every cell."""
-        n = len(self.cells)
-        z = np.zeros(self.problem.table.n_cells)
-        z[self.cells] = (x[:n] - x[n : 2 * n]) * self.problem.unit
-        return z
+        moved = (x[: self.n] - x[self.n : 2 * self.n]) * self.problem.unit
+        changes: Floats = self.model.cells(moved)
+        return changes

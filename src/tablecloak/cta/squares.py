@@ -14,107 +14,92 @@ turning one direction may bring can be read off them.
 from __future__ import annotations
 
 import contextlib
-import itertools
-import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
-from scipy.sparse import csr_array, diags_array, hstack, vstack
+from scipy.sparse import csr_array, diags_array, hstack
 
-from tablecloak.cta.formulation import Room, coupled_room, sensitive_groups
-from tablecloak.cta.question import Question
-from tablecloak.cta.search.turning import turn_around
-from tablecloak.cta.statistics.statistic import PreservedRow
-from tablecloak.errors import VerificationError
-from tablecloak.solve.independent import independent_rows
+from tablecloak.budget import Budget
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.room import Room
+from tablecloak.cta.search.schedule import CLIMBS
 from tablecloak.solve.program import Program, power_of_two
 from tablecloak.solve.quadratic import solve_quadratic
-from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SquaresBound", "SquaresModel", "minimise_squares"]
+__all__ = ["SquaresForm", "SquaresPoint"]
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """Relative error that sums and differences of a few numbers may have, with some to spare."""
 
 REACH_SLACK = 1e-6
-"""Share that is added to what the known table allows, against rounding."""
-
-CLIMBS = 500
-"""Steps at most to better multipliers."""
-
-ENUMERATED = 7
-"""Directions up to which all choices are tried."""
+"""Share that is added to how far a known table lets cells move, against rounding."""
 
 _LONG = np.longdouble
 _EPSILON = float(np.finfo(np.longdouble).eps)
 
 
-class SquaresModel:
+@dataclass(frozen=True, eq=False)
+class SquaresPoint:
+    """Least squares for some directions.
+
+    Parameters
+    ----------
+    value : float
+        Scaled sum of weighted squares.
+    changes : numpy.ndarray of float, shape (n_cells,)
+    duals : numpy.ndarray of float
+        Multipliers of relations and statistics.
+    """
+
+    value: float
+    changes: Floats
+    duals: Floats
+
+
+class SquaresForm:
     """The quadratic program, its scaling, and the bound that multipliers give.
 
     Parameters
     ----------
-    problem : ProtectionProblem
-    weights : numpy.ndarray of float, shape (n_cells,)
-        Cost of the square of a change.
-    room : Room
-    rows : list of PreservedRow
-    known : float
+    model : AdjustmentModel
+    known_loss : float
         Sum of weighted squares of a table that exists. No better one moves a cell farther than
         that allows, so that rooms are cut; the bound is never larger.
-    independent : numpy.ndarray of int, optional
-        Relations to use; any selection gives a valid bound. By default found out.
     """
 
-    def __init__(
-        self,
-        problem: ProtectionProblem,
-        weights: Floats,
-        room: Room,
-        rows: list[PreservedRow],
-        known: float,
-        independent: Integers | None = None,
-    ) -> None:
-        self.problem = problem
-        self.coupled, moves = coupled_room(problem, room)
-        self.sensitive = sensitive_groups(problem, self.coupled)
-        self.length = float(power_of_two(np.asarray(problem.unit)))
-        spread = self.coupled.spread
-        together = abs(spread).T @ weights
-        positive = together[together > 0]
+    def __init__(self, model: AdjustmentModel, known_loss: float) -> None:
+        self.model = model
+        self.sensitive = model.sensitive
+        self.length = float(power_of_two(np.asarray(model.problem.unit)))
+        positive = model.cost[model.cost > 0]
         # Powers of two, so that scaling rounds no number.
         middle = float(power_of_two(np.asarray(np.median(positive)))) if len(positive) else 1.0
-        self.weights = together / middle
+        self.weights = model.cost / middle
         self.objective = middle * self.length**2
-        self.known = known / self.objective
+        self.known_loss = known_loss / self.objective
+        self._cut_rooms(model.moves)
+        members = model.coupled.group[model.coupled.group >= 0]
+        self._members = 1 + int(np.bincount(members, minlength=1).max())
+        self.matrix = model.rows.matrix
+        self.row_lower = model.rows.low / self.length
+        self.row_upper = model.rows.high / self.length
+
+    def _cut_rooms(self, moves: Room) -> None:
         with np.errstate(divide="ignore"):
-            reach = np.sqrt((1 + REACH_SLACK) * self.known / self.weights)
+            reach = np.sqrt((1 + REACH_SLACK) * self.known_loss / self.weights)
         self.up = np.minimum(moves.up / self.length, reach)
         self.down = np.minimum(moves.down / self.length, reach)
         self.up_level = moves.up_level / self.length
         self.down_level = moves.down_level / self.length
         self.may_rise = moves.may_rise[self.sensitive]
         self.may_fall = moves.may_fall[self.sensitive]
-        members = self.coupled.group[self.coupled.group >= 0]
-        self._members = 1 + int(np.bincount(members, minlength=1).max())
-        relations = self.coupled.relations(problem.table.relations)
-        used = independent_rows(relations) if independent is None else independent
-        self.independent = used
-        coefficients = np.array([row.coefficients for row in rows])
-        kept = csr_array(coefficients.reshape(len(rows), spread.shape[0])) @ spread
-        self.matrix = csr_array(vstack([relations[used, :], kept], format="csr"))
-        side = np.concatenate([np.zeros(len(used)), [row.target for row in rows]]) / self.length
-        slack = np.concatenate([np.zeros(len(used)), [row.slack for row in rows]]) / self.length
-        self.row_lower, self.row_upper = side - slack, side + slack
 
-    def solve(self, directions: Floats, time_limit: float) -> tuple[float, Floats, Floats] | None:
-        """Return value, changes of all cells and multipliers for given directions.
+    def solve(self, directions: Floats, time_limit: float) -> SquaresPoint | None:
+        """Return the least squares for given directions.
 
         None if they are infeasible, or time was up.
         """
@@ -131,7 +116,8 @@ class SquaresModel:
         if not len(x):
             return None
         x = np.clip(x, low, high)
-        return float(np.dot(self.weights, x**2)), self.coupled.spread @ x * self.length, duals
+        changes = self.model.cells(x) * self.length
+        return SquaresPoint(float(np.dot(self.weights, x**2)), changes, duals)
 
     def relaxed(self, time_limit: float) -> Floats:
         """Return multipliers of the relaxation in which directions may be fractions.
@@ -168,24 +154,24 @@ class SquaresModel:
         _, duals = solve_quadratic(program, curved, time_limit)
         return duals if len(duals) else np.zeros(len(self.row_lower))
 
-    def climb(self, duals: Floats, deadline: float) -> Floats:
+    def climb(self, duals: Floats, budget: Budget) -> Floats:
         """Return multipliers that prove more, by steps along (sub)gradients of the bound."""
+        best, best_duals = -np.inf, duals
 
         def negative(gamma: Floats) -> tuple[float, Floats]:
-            if time.monotonic() > deadline:
+            nonlocal best, best_duals
+            if budget.is_over:
                 raise TimeoutError
-            best, place = self._cheapest(self.matrix.T @ gamma, None)
+            cheapest, place = self._cheapest(self.matrix.T @ gamma, None)
             side = np.where(gamma > 0, self.row_lower, self.row_upper)
-            value = float(best.sum() + side @ gamma)
-            if value > known[0]:
-                known[0], known[1] = value, gamma.copy()
+            value = float(cheapest.sum() + side @ gamma)
+            if value > best:
+                best, best_duals = value, gamma.copy()
             return -value, self.matrix @ place - side
 
-        known: list[Any] = [-np.inf, duals]
         with contextlib.suppress(TimeoutError):
             minimize(negative, duals, jac=True, method="L-BFGS-B", options={"maxiter": CLIMBS})
-        found: Floats = known[1]
-        return found
+        return best_duals
 
     def bound(self, duals: Floats, directions: Floats | None) -> float:
         """Return the bound that multipliers prove, in scaled units, safe against rounding."""
@@ -202,7 +188,7 @@ class SquaresModel:
         summed = np.diff(self.matrix.T.tocsr().indptr) + 4
         error = (ROUNDING * self._members + _EPSILON * len(best)) * size
         error += _EPSILON * float(np.dot(terms * summed, reach))
-        return min(value - error, self.known)
+        return min(value - error, self.known_loss)
 
     def promise(self, duals: Floats, directions: Floats) -> Floats:
         """Return what turning each direction changes at least, at these multipliers."""
@@ -241,113 +227,3 @@ class SquaresModel:
         top = np.where(np.isnan(top), 0.0, top)
         place = np.clip(top, np.minimum(low, high), high)
         return weights * place**2 - priced * place, place
-
-
-@dataclass(frozen=True, eq=False)
-class SquaresBound:
-    """Proof that no adjustment has a smaller sum of weighted squares than a bound.
-
-    Parameters
-    ----------
-    independent : numpy.ndarray of int
-        Relations to which the multipliers refer.
-    duals : numpy.ndarray of float
-        Multipliers of relations and statistics.
-    directions : numpy.ndarray of float or None
-        Fixed directions to which the bound refers; None if they were free.
-    """
-
-    independent: Integers
-    duals: Floats
-    directions: Floats | None = None
-
-    def verify(self, question: Question, changes: Floats) -> float:
-        """Return the bound on sum w z^2 that the multipliers prove, by sparse products alone.
-
-        Parameters
-        ----------
-        question : Question
-            From which rows and rooms are built anew.
-        changes : numpy.ndarray of float, shape (n_cells,)
-            Of a table that exists, so that better ones move no cell beyond its loss.
-        """
-        known = float(np.dot(question.weights, changes**2))
-        model = SquaresModel(
-            question.problem,
-            question.weights,
-            question.room,
-            list(question.preserved),
-            known,
-            self.independent,
-        )
-        if len(self.duals) != len(model.row_lower):
-            raise VerificationError("The multipliers do not fit the relations and statistics.")
-        return model.bound(self.duals, self.directions) * model.objective
-
-
-def minimise_squares(
-    model: SquaresModel,
-    starts: list[Floats],
-    allowed: tuple[Floats, Floats],
-    *,
-    free: bool,
-    deadline: float,
-) -> tuple[Floats, SquaresBound, str] | None:
-    """Return changes, proof and a note; None if no directions that were tried are feasible.
-
-    Parameters
-    ----------
-    model : SquaresModel
-    starts : list of numpy.ndarray of float, shape (n_sensitive,)
-        Directions to start from; the best of them are turned around.
-    allowed : tuple of numpy.ndarray
-        Smallest and largest direction of each cell.
-    free : bool
-        Whether directions may be turned around.
-    deadline : float
-        Moment of `time.monotonic`.
-    """
-    best: tuple[float, Floats, Floats] | None = None
-
-    def priced(directions: Floats, time_limit: float) -> tuple[float, Floats]:
-        nonlocal best
-        found = model.solve(directions, time_limit)
-        if found is None:
-            return np.inf, np.zeros(len(directions))
-        if best is None or found[0] < best[0]:
-            best = found
-        return found[0], model.promise(found[2], directions)
-
-    if free:
-        starts = [*starts, *_all_directions(allowed)]
-    values = []
-    for start in starts:
-        if best is not None and time.monotonic() > deadline:
-            break
-        values.append(priced(start, max(deadline - time.monotonic(), 1.0))[0])
-    if best is None:
-        return None
-    start = starts[int(np.argmin(values))]
-    if not free:
-        return best[1], SquaresBound(model.independent, best[2], start), "least squares"
-    half = time.monotonic() + 0.7 * max(deadline - time.monotonic(), 0.0)
-    programs = turn_around(priced, start, allowed, deadline=half)
-    proofs = [best[2], model.relaxed(max(0.7 * (deadline - time.monotonic()), 1.0))]
-    proof = max(proofs, key=lambda duals: model.bound(duals, None))
-    proof = max((proof, model.climb(proof, deadline)), key=lambda duals: model.bound(duals, None))
-    note = f"directions of {len(start)} cells turned around {programs} times"
-    return best[1], SquaresBound(model.independent, proof), note
-
-
-def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:
-    """Return all directions where they are few, else none."""
-    low, high = allowed
-    turnable = np.flatnonzero(low < high)
-    if len(turnable) > ENUMERATED:
-        return []
-    found = []
-    for choice in itertools.product([0.0, 1.0], repeat=len(turnable)):
-        directions = low.copy()
-        directions[turnable] = choice
-        found.append(directions)
-    return found

@@ -8,10 +8,10 @@ adjusted at once.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
+from tablecloak.budget import Budget
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.statistics.covariance import Covariance
@@ -21,6 +21,9 @@ from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["adjust_together"]
+
+LEAST_SECONDS = 1.0
+"""Seconds that the tables left share at least, past the time limit if need be."""
 
 
 def adjust_together(
@@ -63,8 +66,8 @@ def adjust_together(
     ModelError
         If some table cannot be adjusted so; its name is in the message of `adjust`.
     """
-    started = time.monotonic()
-    found: list[Adjustment] = []
+    budget = Budget.of(time_limit)
+    adjusted: list[Adjustment] = []
     for number, problem in enumerate(problems):
         if not problem.table.keys.equals(problems[0].table.keys):
             raise InputError(
@@ -75,15 +78,8 @@ def adjust_together(
             Covariance(
                 covariance, tolerance, other=before.problem.table.values, published=before.values
             )
-            for before in found
+            for before in adjusted
         ]
-        left = max(started + time_limit - time.monotonic(), 1.0)
-        found.append(
-            adjust(
-                problem,
-                preserve=[*preserve, *rows],
-                time_limit=left / (len(problems) - number),
-                **options,
-            )
-        )
-    return found
+        seconds = max(budget.left, LEAST_SECONDS) / (len(problems) - number)
+        adjusted.append(adjust(problem, preserve=[*preserve, *rows], time_limit=seconds, **options))
+    return adjusted

@@ -13,7 +13,7 @@ import pandas as pd
 from tablecloak.budget import Progress
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.covering import CoveringIntervals
-from tablecloak.cta.rounding.controlled import RoundedTable
+from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError
 from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values

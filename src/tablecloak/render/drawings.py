@@ -12,7 +12,7 @@ import numpy as np
 from tablecloak import showing
 from tablecloak.comparison.side_by_side import Comparison
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.rounding.controlled import RoundedTable
+from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.render import comparison_page, noise_plot, protection_plot, risk_utility_plot
 from tablecloak.render.heat_map import (
     ADJUSTMENT,

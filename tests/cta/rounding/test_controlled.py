@@ -234,7 +234,7 @@ def test_large_values_are_rounded_exactly():
 
 def test_every_program_of_a_rounding_has_a_time_limit(monkeypatch):
     """The search for a proof that there is no rounding once had none."""
-    from tablecloak.cta.rounding.controlled import controlled as rounding
+    from tablecloak.cta.rounding import search as rounding
     from tablecloak.solve import branch
 
     limits = []
@@ -254,7 +254,7 @@ def test_every_program_of_a_rounding_has_a_time_limit(monkeypatch):
 
 
 def test_a_rounding_that_is_found_is_improved_until_the_time_is_up(monkeypatch):
-    from tablecloak.cta.rounding.controlled import controlled as rounding
+    from tablecloak.cta.rounding import search as rounding
 
     limits = []
     search = rounding.branch_and_bound
@@ -273,7 +273,7 @@ def test_an_unproved_search_does_not_call_a_rounding_impossible(monkeypatch):
     def breaks_off(*_, **__):
         raise tc.SolverError("time")
 
-    for module in ("tablecloak.cta.rounding.controlled", "tablecloak.solve.branch"):
+    for module in ("tablecloak.cta.rounding.search", "tablecloak.solve.branch"):
         monkeypatch.setattr(f"{module}.find_infeasibility", breaks_off)
     with pytest.raises(tc.SolverError, match="not found in time"):
         tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)

@@ -1,25 +1,65 @@
-"""What a distance is: the loss of an adjusted table, and what it can be combined with."""
+"""What a distance is: a loss, what it can be combined with, and how its best table is found.
+
+A search of directions comes first; it minimises the sum or the maximum of weighted changes. What a
+distance makes of its best point, and the proof that goes with it, is written in `settle`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
+from tablecloak.cta.answer import Answer
+from tablecloak.cta.search.schedule import SUM_SHARE
+from tablecloak.cta.search.state import SearchState
 from tablecloak.registry import Registry
 
-__all__ = ["DISTANCES", "Distance", "names_with"]
+__all__ = ["DISTANCES", "Distance", "Searched", "names_with"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class Distance(ABC):
-    """Base class of all distances.
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """The outcome of a search of directions, for a distance to settle.
 
-    A distance says what is minimised, and what it can be combined with.
+    Parameters
+    ----------
+    state : SearchState
+        With a best point.
+    fixed : numpy.ndarray of float or None
+        Directions, if they were given.
+    budget : Budget
+        For the rest.
+    wants_whole : bool
+        Whether whole numbers are sought.
+    must_be_whole : bool
+        Whether there is no answer without.
+    breaks_ties : bool
+        Whether equally good tables are to be told apart: not if a statistic follows.
     """
+
+    state: SearchState
+    fixed: Floats | None
+    budget: Budget
+    wants_whole: bool = False
+    must_be_whole: bool = False
+    breaks_ties: bool = True
+
+    @property
+    def changes(self) -> Floats:
+        """Changes of all cells at the best point."""
+        assert self.state.best is not None
+        return self.state.form.changes(self.state.best.x)
+
+
+class Distance(ABC):
+    """Base class of all distances."""
 
     name: ClassVar[str]
 
@@ -27,7 +67,13 @@ class Distance(ABC):
     """A change of unit by a factor u changes the loss by u to this power."""
 
     is_maximum: ClassVar[bool] = False
-    """Whether programs minimise the largest weighted change instead of the sum."""
+    """Whether the search of directions minimises the largest weighted change instead of the sum."""
+
+    share: ClassVar[float] = SUM_SHARE
+    """Share of the time for the search of directions."""
+
+    is_proved_by_search: ClassVar[bool] = True
+    """Whether the bound of the search of directions is wanted, or only a good point."""
 
     adds_up: ClassVar[bool] = True
     """Whether the losses of parts that no relation connects add up to that of the table."""
@@ -47,6 +93,16 @@ class Distance(ABC):
         weights : numpy.ndarray of float, shape (n_cells,)
             Cost of changing each cell by one unit.
         changes : numpy.ndarray of float, shape (n_cells,)
+        """
+
+    @abstractmethod
+    def settle(self, searched: Searched) -> Answer:
+        """Return the best table for the directions found or better ones, with its proof.
+
+        Raises
+        ------
+        SolverError
+            If there is none in time.
         """
 
 

@@ -7,11 +7,25 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.cta.distances.distance import DISTANCES, Distance
+from tablecloak.cta.answer import Answer
+from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
+from tablecloak.cta.refinement import additive_changes
+from tablecloak.cta.search.proof import search_bound
+from tablecloak.cta.search.ties import with_broken_ties
+from tablecloak.cta.whole_numbers import is_near_whole, whole_changes
+from tablecloak.errors import SolverError
 
 __all__ = ["L1"]
 
 Floats = npt.NDArray[np.float64]
+
+LEAST_SECONDS = 10.0
+"""Time limit in seconds for whole numbers, past the time limit of the search if need be. Chosen by
+trial; not measured."""
+
+TIE_SECONDS = 1.0
+"""Time limit in seconds for each program that tells equally good tables apart, where the time is
+over."""
 
 
 @DISTANCES.register
@@ -25,3 +39,42 @@ class L1(Distance):
     def loss(self, weights: Floats, changes: Floats) -> float:
         """Return sum w_i |z_i|."""
         return float(np.dot(weights, np.abs(changes)))
+
+    def settle(self, searched: Searched) -> Answer:
+        """Return the point of the search in whole numbers, or made additive."""
+        state, model = searched.state, searched.state.form.model
+        if searched.breaks_ties:
+            _break_ties(searched)
+        whole = _whole(searched) if searched.wants_whole else None
+        if whole is None and searched.must_be_whole:
+            raise SolverError(
+                "No adjustment in whole numbers was found for the best directions. Raise "
+                "`time_limit`, or pass integer=False."
+            )
+        if whole is None:
+            changes = additive_changes(model, searched.changes, searched.budget)
+        else:
+            changes = whole.astype(np.longdouble)
+        return Answer(changes, whole is not None, search_bound(state, searched.fixed))
+
+
+def _break_ties(searched: Searched) -> None:
+    """Of equally good tables prefer one in which sensitive cells move least, but a whole one."""
+    state, model = searched.state, searched.state.form.model
+    point = with_broken_ties(state, max(searched.budget.left, TIE_SECONDS))
+    if point is None:
+        return
+    before, after = searched.changes, state.form.changes(point.x)
+    if not is_near_whole(model, before) or is_near_whole(model, after):
+        state.best = point
+
+
+def _whole(searched: Searched) -> npt.NDArray[np.int64] | None:
+    """Changes in whole numbers for the best directions; None if none were found."""
+    model, notes = searched.state.form.model, searched.state.notes
+    if not is_near_whole(model, searched.changes):
+        notes.append("whole numbers needed a program of their own")
+    whole = whole_changes(model, searched.changes, searched.budget.at_least(LEAST_SECONDS))
+    if whole is None:
+        notes.append("no adjustment in whole numbers was found")
+    return whole

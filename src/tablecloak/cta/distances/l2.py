@@ -7,7 +7,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.cta.distances.distance import DISTANCES, Distance
+from tablecloak.cta.answer import Answer
+from tablecloak.cta.bounds import SquaresBound
+from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
+from tablecloak.cta.refinement import additive_changes
+from tablecloak.cta.search.least_squares import LeastSquares, minimise_squares
+from tablecloak.cta.search.schedule import SQUARES_SHARE
+from tablecloak.cta.squares import SquaresForm
 
 __all__ = ["L2"]
 
@@ -20,7 +26,31 @@ class L2(Distance):
 
     name: ClassVar[str] = "L2"
     power: ClassVar[int] = 2
+    share: ClassVar[float] = SQUARES_SHARE
+    is_proved_by_search: ClassVar[bool] = False
 
     def loss(self, weights: Floats, changes: Floats) -> float:
         """Return sum w_i z_i^2."""
         return float(np.dot(weights, np.abs(changes) ** 2))
+
+    def settle(self, searched: Searched) -> Answer:
+        """Return the least squares, from directions that are best for sums, or all alike."""
+        model, fixed = searched.state.form.model, searched.fixed
+        form = SquaresForm(model, self.loss(model.weights, searched.changes))
+        least = _least_squares(form, searched)
+        searched.state.notes.append(least.note)
+        changes = additive_changes(model, least.changes, searched.budget)
+        return Answer(changes, False, SquaresBound(model.independent, least.duals, fixed))
+
+
+def _least_squares(form: SquaresForm, searched: Searched) -> LeastSquares:
+    state, fixed = searched.state, searched.fixed
+    low, high = form.model.allowed()
+    starts = [state.best_directions, high, low] if fixed is None else [fixed]
+    least = minimise_squares(form, starts, searched.budget, free=fixed is None)
+    if least is not None:
+        return least
+    # A table with a small sum is an answer too; without multipliers each cell proves its own.
+    none = np.zeros(len(form.row_lower))
+    note = "no quadratic program was solved: the table has a small sum instead"
+    return LeastSquares(searched.changes, none, note)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.cta.distances.distance import DISTANCES, Distance
+from tablecloak.budget import Budget
+from tablecloak.cta.answer import Answer
+from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.refinement import additive_changes
+from tablecloak.cta.search.directed import given
+from tablecloak.cta.search.directions import improve
+from tablecloak.cta.search.proof import search_bound
+from tablecloak.cta.search.schedule import MAXIMUM_SHARE, MAXIMUM_SLACK
+from tablecloak.cta.search.start import start
+from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.tight import TightForm
+from tablecloak.errors import ModelError, SolverError
 
 __all__ = ["Linf"]
 
 Floats = npt.NDArray[np.float64]
+
+LEAST_SECONDS = 1.0
+"""Time limit in seconds for a small sum, past the time limit if need be. Chosen by trial; not
+measured."""
 
 
 @DISTANCES.register
@@ -20,8 +37,48 @@ class Linf(Distance):
 
     name: ClassVar[str] = "Linf"
     is_maximum: ClassVar[bool] = True
+    share: ClassVar[float] = MAXIMUM_SHARE
     adds_up: ClassVar[bool] = False
 
     def loss(self, weights: Floats, changes: Floats) -> float:
         """Return max w_i |z_i|."""
         return float(np.max(weights * np.abs(changes), initial=0.0))
+
+    def settle(self, searched: Searched) -> Answer:
+        """Return, of all adjustments with the maximum found, one with a small sum."""
+        model, fixed = searched.state.form.model, searched.fixed
+        largest = self.loss(model.weights, searched.changes)
+        changes = None
+        try:
+            near = _within(model, (1 + MAXIMUM_SLACK) * largest)
+            changes = _least_sum(near, searched.changes, fixed, searched.budget)
+        except (ModelError, SolverError):
+            # At the maximum itself there is no room for rounding.
+            pass
+        if changes is None:
+            changes = additive_changes(model, searched.changes, searched.budget)
+        return Answer(changes, False, search_bound(searched.state, fixed))
+
+
+def _within(model: AdjustmentModel, largest: float) -> AdjustmentModel:
+    """Return the model in which no weighted change is larger."""
+    weights, room = model.weights, model.room
+    reach = np.full(len(weights), np.inf)
+    reach[weights > 0] = largest / weights[weights > 0]
+    return model.within(
+        replace(room, up=np.minimum(room.up, reach), down=np.minimum(room.down, reach))
+    )
+
+
+def _least_sum(
+    model: AdjustmentModel, changes: Floats, fixed: Floats | None, budget: Budget
+) -> npt.NDArray[np.longdouble] | None:
+    """Return an adjustment with a small sum, if one was found."""
+    form = TightForm.of(model, free=fixed is None)
+    state = SearchState(form, budget.at_least(LEAST_SECONDS).quiet())
+    given(state, model.directions_of(changes))
+    if fixed is None:
+        improve(start(state), for_proof=False)
+    if state.best is None:
+        return None
+    return additive_changes(model, form.changes(state.best.x), budget)

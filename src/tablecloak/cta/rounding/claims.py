@@ -2,30 +2,98 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.certificates.claim import Claim, Released, loss_claim
 from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Node, bound_claim, tree_of
+from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.claims import bound_arrays
-
-if TYPE_CHECKING:
-    from tablecloak.cta.rounding.controlled import RoundedTable
-    from tablecloak.cta.rounding.small_counts import SmallCountTable
+from tablecloak.solve.branch import BranchTree
+from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["rounding_claims", "small_count_claims"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
-def rounding_claims(rounded: RoundedTable) -> tuple[Claim, ...]:
+class TreeOrMultipliers(Protocol):
+    """What of the proof of a rounding is kept."""
+
+    @property
+    def tree(self) -> BranchTree | None:
+        """Search tree, if there is one."""
+
+    @property
+    def duals(self) -> Floats:
+        """Multipliers of the relaxation."""
+
+
+class Rounded(Protocol):
+    """What is claimed of: a table rounded to multiples of a base."""
+
+    @property
+    def problem(self) -> ProtectionProblem:
+        """True table."""
+
+    @property
+    def values(self) -> Integers:
+        """Multiples of the base."""
+
+    @property
+    def base(self) -> int:
+        """Base."""
+
+    @property
+    def steps(self) -> int:
+        """Largest change in multiples."""
+
+    @property
+    def weights(self) -> Floats:
+        """Cost of moving each cell by one."""
+
+    @property
+    def loss(self) -> float:
+        """Weighted sum of all changes."""
+
+    @property
+    def bound(self) -> float:
+        """Proved lower bound."""
+
+    @property
+    def bound_certificate(self) -> TreeOrMultipliers:
+        """Proof of the bound."""
+
+
+class SmallCounts(Protocol):
+    """What is claimed of: a table without small counts."""
+
+    @property
+    def problem(self) -> ProtectionProblem:
+        """True counts."""
+
+    @property
+    def values(self) -> Integers:
+        """Published counts."""
+
+    @property
+    def base(self) -> int:
+        """Smallest count that is published."""
+
+    @property
+    def adjustment(self) -> Adjusted:
+        """The adjustment that it came from."""
+
+
+def rounding_claims(rounded: Rounded) -> tuple[Claim, ...]:
     """Return what a table claims that was rounded to multiples of a base.
 
     Parameters
     ----------
-    rounded : RoundedTable
+    rounded : Rounded
     """
     released = Released(
         "rounding",
@@ -40,12 +108,12 @@ def rounding_claims(rounded: RoundedTable) -> tuple[Claim, ...]:
     return Claim("additivity", released), loss, bound
 
 
-def small_count_claims(rounded: SmallCountTable) -> tuple[Claim, ...]:
+def small_count_claims(rounded: SmallCounts) -> tuple[Claim, ...]:
     """Return what a table without small counts claims.
 
     Parameters
     ----------
-    rounded : SmallCountTable
+    rounded : SmallCounts
     """
     adjustment = rounded.adjustment
     released = Released(
@@ -60,7 +128,7 @@ def small_count_claims(rounded: SmallCountTable) -> tuple[Claim, ...]:
     return Claim("protection", released), Claim("additivity", released), loss, bound
 
 
-def _tree(rounded: RoundedTable) -> Forest:
+def _tree(rounded: Rounded) -> Forest:
     """Return the search tree over multiples of the base in place of steps from the truth.
 
     Columns of the program are steps: whether a value goes to the multiple above it, then how many

@@ -19,11 +19,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.budget import Progress
 from tablecloak.certificates.claim import Claim
-from tablecloak.cta.adjust import Progress, adjust
+from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.rounding.claims import small_count_claims
-from tablecloak.cta.rounding.controlled import check_whole, require_none
+from tablecloak.cta.rounding.controlled import check_whole
+from tablecloak.cta.rounding.rounded_table import require_none
 from tablecloak.errors import InputError, listed
 from tablecloak.results import Result
 from tablecloak.tables.problem import CellStatus, ProtectionProblem

@@ -9,9 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.budget import Budget
+from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.moments import moments
+from tablecloak.cta.search.conditions import SearchedStatistic
+from tablecloak.cta.search.variance import VarianceTarget, with_variance
 from tablecloak.cta.statistics.slope import Slope
-from tablecloak.cta.statistics.statistic import STATISTICS, Condition, PreservedRow, Statistic
+from tablecloak.cta.statistics.statistic import STATISTICS, Condition, PreservedRow
 from tablecloak.cta.subsets import select
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -47,7 +51,7 @@ class PreservedVariance(Condition):
 
 @STATISTICS.register
 @dataclass(frozen=True)
-class Variance(Statistic):
+class Variance(SearchedStatistic):
     """The variance stays: 2 Cov(a, z) + Var(z) = 0.
 
     The condition is quadratic in z, so that it is met by a search over L(z) = t: each t is a
@@ -95,3 +99,21 @@ class Variance(Statistic):
         centred = values - values.mean()
         target = shift * float(np.sum(centred**2)) / float(np.abs(centred).max())
         return PreservedRow("variance", row.coefficients, 0.0, target)
+
+    def met(
+        self, model: AdjustmentModel, changes: Floats, fixed: Floats | None, budget: Budget
+    ) -> Floats:
+        """Return changes that preserve the variance, by a search over slopes."""
+        problem, kept = model.problem, self.kept(model.problem)
+        values = problem.table.values
+
+        def slope_shift(z: Floats) -> float:
+            return moments(values[kept.cells], (values + z)[kept.cells]).slope - 1
+
+        target = VarianceTarget(
+            excess=lambda z: kept.excess(problem, z),
+            tolerance=kept.tolerance,
+            slope_shift=slope_shift,
+            slope_row=lambda shift: self.slope_row(problem, shift),
+        )
+        return with_variance(model, changes, target, fixed, budget)

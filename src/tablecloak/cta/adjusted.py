@@ -1,0 +1,87 @@
+"""What the modules below it need of an adjusted table."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.cta.answer import LossBound
+from tablecloak.cta.question import Question
+from tablecloak.cta.room import Room
+from tablecloak.cta.statistics.statistic import Condition, PreservedRow
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Adjusted"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Adjusted(Protocol):
+    """An adjusted table, a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def problem(self) -> ProtectionProblem:
+        """True table, levels, bounds."""
+
+    @property
+    def values(self) -> Floats:
+        """Adjusted values."""
+
+    @property
+    def changes(self) -> Floats:
+        """Adjusted minus true values."""
+
+    @property
+    def weights(self) -> Floats:
+        """Cost of changing each cell by one unit."""
+
+    @property
+    def room(self) -> Room:
+        """How far each cell may move, and sensitive ones must."""
+
+    @property
+    def preserved(self) -> tuple[PreservedRow | Condition, ...]:
+        """Rows on changes in units of the last digit."""
+
+    @property
+    def distance(self) -> str:
+        """Name of the distance."""
+
+    @property
+    def sensitive_limit(self) -> float | None:
+        """Largest change of a sensitive cell, as a multiple of its level."""
+
+    @property
+    def decimals(self) -> int | None:
+        """Last digit to which levels and rooms were rounded."""
+
+    @property
+    def question(self) -> Question:
+        """What was asked, built anew from the problem."""
+
+    @property
+    def bound_certificate(self) -> LossBound | None:
+        """Proof of the bound."""
+
+    @property
+    def unit(self) -> float:
+        """Unit of preserved rows."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing about the search."""
+
+    @property
+    def bound(self) -> float:
+        """Proved lower bound."""
+
+    @property
+    def loss(self) -> float:
+        """Loss of the values."""
+
+    def verify(self) -> object:
+        """Check the table."""

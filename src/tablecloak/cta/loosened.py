@@ -1,0 +1,101 @@
+"""What a bound of the tight form proves in exact arithmetic.
+
+Every number of the program is loosened by what it may have been rounded: what holds for all points
+of the loosened program holds for all adjustments, a bound as well as that there are none. Scaling
+is by powers of two, so that only sums and differences of levels, rooms and coefficients are
+rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, vstack
+
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.tight import TightForm
+from tablecloak.solve.program import Program
+
+__all__ = ["loosened", "proved_loss"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+ROUNDING = float(np.finfo(np.float64).eps)
+"""Relative error of one sum or product."""
+
+EPSILON = 8 * ROUNDING
+"""Relative error that sums and differences of a few numbers may have, with some to spare."""
+
+
+def loosened(form: TightForm) -> Program:
+    """Return the program of a form with every number loosened by its rounding."""
+    model, program = form.model, form.program
+    n = model.n_groups
+    upper = program.upper.copy()
+    rooms = np.concatenate([model.moves.up, model.moves.down])
+    upper[: 2 * n] += EPSILON * rooms / form.scaling.column[: 2 * n]
+    error = _row_errors(form)
+    low, high = program.row_lower, program.row_upper
+    members = 4 + float(np.bincount(_members(model), minlength=1).max())
+    return replace(
+        program,
+        cost=program.cost - ROUNDING * members * np.abs(program.cost),
+        row_lower=low - error - EPSILON * np.abs(low),
+        row_upper=high + error + EPSILON * np.abs(high),
+        upper=upper,
+    )
+
+
+def proved_loss(form: TightForm, scaled_bound: float) -> float:
+    """Return the loss that a bound of the loosened program proves."""
+    model = form.model
+    if form.is_maximum:
+        return form.loss(scaled_bound)
+    both = float(np.dot(model.cost[model.sensitive], model.up_level + model.down_level))
+    return form.loss(scaled_bound) - (EPSILON + ROUNDING * len(model.sensitive)) * both
+
+
+def _members(model: AdjustmentModel) -> Integers:
+    """Groups of all cells that can move."""
+    members: Integers = model.coupled.group[model.coupled.group >= 0]
+    return members
+
+
+def _row_errors(form: TightForm) -> Floats:
+    """What rounding may have changed in each row, at the most that its columns can be."""
+    model, program, at = form.model, form.program, form.model.sensitive
+    is_direction = np.zeros(program.n_columns)
+    is_direction[form.direction_columns] = 1.0
+    terms = np.diff(program.matrix.indptr)
+    error = (EPSILON + ROUNDING * terms) * (abs(program.matrix) @ is_direction)
+    raw = np.zeros(len(form.scaling.row))
+    sums = _sums_of_cells(model)
+    first = len(sums)
+    raw[:first] = sums
+    if form.is_free:
+        both = np.concatenate([model.moves.up[at], model.moves.down[at]])
+        raw[first : first + 2 * len(at)] += EPSILON * both
+    if form.is_maximum:
+        both = np.zeros(model.n_groups)
+        both[at] = model.up_level + model.down_level
+        raw[-model.n_groups :] += EPSILON * model.largest_cost * both
+    error[: len(raw)] += raw * form.scaling.row
+    found: Floats = error
+    return found
+
+
+def _sums_of_cells(model: AdjustmentModel) -> Floats:
+    """Rounding of coefficients of groups of several cells, which are sums; of whole numbers 0."""
+    group = model.coupled.group
+    merged = (group >= 0) & (np.bincount(_members(model), minlength=1)[group] > 1)
+    rooms = np.append(model.moves.up + model.moves.down, 0.0)[group]
+    reach = np.where(merged, rooms + model.room.up_level + model.room.down_level, 0.0)
+    rows = [abs(model.problem.table.relations[model.independent, :])]
+    rows += [csr_array(np.abs(row.coefficients)[None, :]) for row in model.preserved]
+    cells = csr_array(vstack(rows, format="csr"))
+    whole = np.asarray(abs(cells - cells.rint()).sum(axis=1)).reshape(-1) == 0
+    sums = (EPSILON + ROUNDING * np.diff(cells.indptr)) * (cells @ reach)
+    return np.where(whole, 0.0, sums)

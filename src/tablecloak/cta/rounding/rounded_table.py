@@ -1,0 +1,188 @@
+"""A rounded table with its certificate, and what of it may be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak import showing
+from tablecloak.certificates.claim import Claim
+from tablecloak.cta.precision import exact_products
+from tablecloak.cta.rounding.claims import rounding_claims
+from tablecloak.cta.rounding.model import RoundingModel
+from tablecloak.errors import VerificationError, listed
+from tablecloak.results import Result
+from tablecloak.solve.bounds import dual_bound
+from tablecloak.solve.branch import BranchTree
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_order
+
+__all__ = ["RoundedTable", "RoundingBound", "require_none"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+CLAIMED = 1e-9
+"""Share of the loss by which a claimed bound may exceed what is proved."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoundingBound:
+    """Proof that no rounding with the same base and steps is nearer to the truth.
+
+    Parameters
+    ----------
+    model : RoundingModel
+    tree : BranchTree or None
+        None if multipliers of the relaxation suffice.
+    duals : numpy.ndarray of float
+    """
+
+    model: RoundingModel
+    tree: BranchTree | None
+    duals: Floats
+
+    def verify(self) -> float:
+        """Return the bound on sum w |x - a| that the proof supports, by sparse products alone."""
+        program = self.model.program
+        bound = self.tree.verify(program) if self.tree else dual_bound(program, self.duals)
+        return self.model.proved(bound)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RoundedTable(Result):
+    """A rounded table with its certificate.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    values : numpy.ndarray of int, shape (n_cells,)
+        Multiples of the base.
+    base : int
+    steps : int
+        K: every value is less than K times the base away from the truth.
+    weights : numpy.ndarray of float, shape (n_cells,)
+    bound_certificate : RoundingBound
+    bound : float
+        Proved lower bound on the loss of any rounding with the same base and steps.
+    seconds : float
+    notes : tuple of str
+    """
+
+    problem: ProtectionProblem
+    values: Integers
+    base: int
+    steps: int
+    weights: Floats
+    bound_certificate: RoundingBound
+    bound: float
+    seconds: float
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return what is claimed of the rounded table, each claim with its proof. Secret."""
+        return rounding_claims(self)
+
+    @property
+    def loss(self) -> float:
+        """Return sum w_i |x_i - a_i|."""
+        return float(np.dot(self.weights, np.abs(self.values - self.problem.table.values)))
+
+    @property
+    def unavoidable(self) -> float:
+        """Loss if every value went to its nearest multiple, whatever the relations say."""
+        over = np.mod(np.abs(self.problem.table.values), self.base)
+        nearest = np.where(self.problem.frozen, 0.0, np.minimum(over, self.base - over))
+        return float(np.dot(self.weights, nearest))
+
+    def verify(self) -> None:
+        """Check the table and its bound again, in whole numbers; no solver is called.
+
+        Guarantee: if this returns, every value is a multiple of the base less than `steps`
+        times the base away from the truth, multiples of the base are unchanged if `steps` is
+        1, frozen cells are unchanged, no value has changed its sign, and every relation holds
+        exactly.
+
+        Raises
+        ------
+        VerificationError
+            Names the condition that fails and the cells.
+        """
+        table, x = self.problem.table, self.values
+        a = np.rint(table.values).astype(np.int64)
+        moved = x - a
+        kept = self.problem.frozen | ((a % self.base == 0) & (self.steps == 1))
+        for bad, what in (
+            (x % self.base != 0, "are not multiples of the base"),
+            (np.abs(moved) >= self.steps * self.base, "are too far from the truth"),
+            (kept & (moved != 0), "had to stay as they are"),
+            (x * np.sign(a) < 0, "have changed their sign"),
+        ):
+            require_none(self.problem, bad, what)
+        residual = exact_products(table.relations, x) - table.right_hand_side
+        if np.any(residual):
+            raise VerificationError(
+                f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}."
+            )
+        # No weight is negative, so that no table loses less than nothing.
+        proved = max(self.bound_certificate.verify(), 0.0)
+        if not self.bound <= proved + CLAIMED * self.loss:
+            raise VerificationError(
+                f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
+            )
+        if not max(self.bound, proved) <= self.loss * (1 + CLAIMED):
+            raise VerificationError(
+                f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists."
+            )
+
+    def intervals(self) -> tuple[Floats, Floats]:
+        """Smallest and largest true value that the rounded value alone leaves possible.
+
+        Base and steps are known to everybody; what the relations say besides is for the audit:
+        ``tablecloak.audit(problem, rounded)``.
+        """
+        reach = self.steps * self.base - 1
+        lower, upper = self.values - float(reach), self.values + float(reach)
+        if np.all(self.problem.table.values >= 0):
+            lower = np.maximum(lower, 0.0)
+        frozen = self.problem.frozen
+        return np.where(frozen, self.values, lower), np.where(frozen, self.values, upper)
+
+    def release(self) -> pd.DataFrame:
+        """Return what may be published: codes and rounded values."""
+        table = self.problem.table
+        order = published_order(table)
+        keys = table.keys.iloc[order].reset_index(drop=True)
+        return keys.assign(**{table.name: self.values[order]})
+
+    def summary(self) -> str:
+        """Say in one line what was rounded, and how good that is."""
+        how = "zero-restricted" if self.steps == 1 else f"up to {self.steps} steps"
+        return (
+            f"rounding to base {self.base}, {how}: loss {self.loss:.9g}, bound {self.bound:.9g}, "
+            f"{self._gaps()}, {self.seconds:.1f} s"
+        )
+
+    def _repr_html_(self) -> str:
+        return showing.html(self)
+
+
+def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: str) -> None:
+    """Refuse a rounded table with such cells.
+
+    Raises
+    ------
+    VerificationError
+        Names the cells.
+    """
+    cells = np.flatnonzero(bad)
+    if len(cells):
+        raise VerificationError(
+            f"{len(cells)} rounded cells {what}: {listed(problem.table.labels(cells[:5]))}.",
+            cells=cells,
+        )

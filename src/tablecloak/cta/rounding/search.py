@@ -1,0 +1,122 @@
+"""Search of the nearest rounding with a given number of steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.cta.rounding.model import RoundingModel
+from tablecloak.cta.rounding.rounded_table import RoundingBound
+from tablecloak.errors import SolverError
+from tablecloak.solve.branch import branch_and_bound
+from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import Solution, SolveStatus
+
+__all__ = ["Rounding", "nearest_rounding"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+INTEGRALITY = 1e-7
+"""Largest distance from whole numbers at which a point of the relaxation is rounded to them."""
+
+FIRST_SHARE = 0.5
+"""Share of the time for a first rounding that a mixed-integer solver gets before branch and bound.
+Chosen by trial; not measured."""
+
+FIRST_GAP = 1e-6
+"""Relative gap at which that solver may stop."""
+
+LEAST_SECONDS = 0.1
+"""Time limit in seconds for one program, where the time is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """A rounded table with the proof of how near it is.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of int, shape (n_cells,)
+    proof : RoundingBound
+    bound : float
+    """
+
+    values: Integers
+    proof: RoundingBound
+    bound: float
+
+
+def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rounding | bool:
+    """Return the nearest rounding, or whether it is proved that there is none.
+
+    Parameters
+    ----------
+    model : RoundingModel
+    first, budget : Budget
+        For a first rounding, and for a better one.
+    """
+    program = model.program
+    relaxed = LinearSolver(program).solve(_left(first))
+    if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
+        proof = RoundingBound(model, None, relaxed.duals)
+        return Rounding(model.values(relaxed.x), proof, proof.verify())
+    if relaxed.status is SolveStatus.INFEASIBLE and _is_empty(program, _left(first)):
+        return True
+    start = _first_point(program, first)
+    return _branched(model, relaxed, start, budget if len(start) else first)
+
+
+def _left(budget: Budget) -> float:
+    return max(budget.left, LEAST_SECONDS)
+
+
+def _first_point(program: Program, first: Budget) -> Floats:
+    """Return a point of a mixed-integer solver; empty if it finds none."""
+    try:
+        return solve(program, time_limit=FIRST_SHARE * _left(first), gap=FIRST_GAP).x
+    except SolverError:
+        return np.empty(0)
+
+
+def _branched(
+    model: RoundingModel, relaxed: Solution, start: Floats, budget: Budget
+) -> Rounding | bool:
+    """Improve a rounding, or find one, by branch and bound with a proof."""
+    program = model.program
+
+    def report(value: float, bound: float, open_nodes: int) -> None:
+        budget.report("rounding", model.loss(value), model.loss(bound), open_nodes)
+        if budget.is_stopped:
+            # Ends the run; what it has proved stays.
+            raise TimeoutError
+
+    result = branch_and_bound(
+        program,
+        value=program.objective(np.rint(start)) if len(start) else np.inf,
+        time_limit=_left(budget),
+        progress=report,
+    )
+    best = result.x if len(result.x) else start
+    tree = RoundingBound(model, result.tree, np.empty(0))
+    if not len(best):
+        # A leaf may have been closed without a proof that it is empty.
+        return tree.verify() == np.inf
+    root = RoundingBound(model, None, relaxed.duals)
+    bounds = [(proof.verify(), proof) for proof in (tree, root)]
+    bound, proof = max(bounds, key=lambda pair: pair[0])
+    return Rounding(model.values(best), proof, bound)
+
+
+def _is_empty(program: Program, time_limit: float) -> bool:
+    """Whether it is proved in time that even the relaxation has no point."""
+    try:
+        return find_infeasibility(program, time_limit=time_limit).confirmed
+    except SolverError:
+        return False

@@ -1,0 +1,43 @@
+"""Statistics that are no rows of a program, so that they are met by a search."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.statistics.statistic import Statistic
+
+__all__ = ["SearchedStatistic"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SearchedStatistic(Statistic):
+    """Base class of statistics that a search preserves."""
+
+    @abstractmethod
+    def met(
+        self, model: AdjustmentModel, changes: Floats, fixed: Floats | None, budget: Budget
+    ) -> Floats:
+        """Return changes that preserve the statistic.
+
+        Parameters
+        ----------
+        model : AdjustmentModel
+        changes : numpy.ndarray of float, shape (n_cells,)
+            A good adjustment that need not preserve it.
+        fixed : numpy.ndarray of float or None
+            Directions, if they were given.
+        budget : Budget
+
+        Raises
+        ------
+        SolverError
+            If none were found.
+        """

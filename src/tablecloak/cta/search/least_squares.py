@@ -1,0 +1,110 @@
+"""Directions with the least squares, and multipliers that prove how good they are."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.cta.search.schedule import ENUMERATED, TURNED_SHARE
+from tablecloak.cta.search.turning import turn_around
+from tablecloak.cta.squares import SquaresForm, SquaresPoint
+
+__all__ = ["LeastSquares", "minimise_squares"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """What a search of least squares came to.
+
+    Parameters
+    ----------
+    changes : numpy.ndarray of float, shape (n_cells,)
+    duals : numpy.ndarray of float
+        Multipliers that prove most.
+    note : str
+    """
+
+    changes: Floats
+    duals: Floats
+    note: str
+
+
+def minimise_squares(
+    form: SquaresForm, starts: list[Floats], budget: Budget, *, free: bool
+) -> LeastSquares | None:
+    """Return the least squares; None if no directions that were tried are feasible.
+
+    Parameters
+    ----------
+    form : SquaresForm
+    starts : list of numpy.ndarray of float, shape (n_sensitive,)
+        Directions to start from; the best of them are turned around.
+    budget : Budget
+    free : bool
+        Whether directions may be turned around.
+    """
+    allowed = form.model.allowed()
+    search = _Search(form)
+    starts = [*starts, *_all_directions(allowed)] if free else starts
+    values = []
+    for start in starts:
+        if search.best is not None and budget.is_over:
+            break
+        values.append(search.priced(start, max(budget.left, 1.0))[0])
+    if search.best is None:
+        return None
+    if not free:
+        return LeastSquares(search.best.changes, search.best.duals, "least squares")
+    start = starts[int(np.argmin(values))]
+    programs = turn_around(search.priced, start, allowed, budget.share(TURNED_SHARE))
+    proof = _proof(form, search.best.duals, budget)
+    note = f"directions of {len(start)} cells turned around {programs} times"
+    return LeastSquares(search.best.changes, proof, note)
+
+
+class _Search:
+    """Prices directions, and keeps the best point."""
+
+    def __init__(self, form: SquaresForm) -> None:
+        self.form = form
+        self.best: SquaresPoint | None = None
+
+    def priced(self, directions: Floats, time_limit: float) -> tuple[float, Floats]:
+        """Value of given directions, and what turning each changes at least."""
+        point = self.form.solve(directions, time_limit)
+        if point is None:
+            return np.inf, np.zeros(len(directions))
+        if self.best is None or point.value < self.best.value:
+            self.best = point
+        return point.value, self.form.promise(point.duals, directions)
+
+
+def _proof(form: SquaresForm, duals: Floats, budget: Budget) -> Floats:
+    """Return multipliers that prove most: of a point, of the relaxation, or better ones."""
+
+    def proved(multipliers: Floats) -> float:
+        return form.bound(multipliers, None)
+
+    relaxed = form.relaxed(max(TURNED_SHARE * budget.left, 1.0))
+    proof = max([duals, relaxed], key=proved)
+    return max((proof, form.climb(proof, budget)), key=proved)
+
+
+def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:
+    """Return all directions where they are few, else none."""
+    low, high = allowed
+    turnable = np.flatnonzero(low < high)
+    if len(turnable) > ENUMERATED:
+        return []
+    every = []
+    for choice in itertools.product([0.0, 1.0], repeat=len(turnable)):
+        directions = low.copy()
+        directions[turnable] = choice
+        every.append(directions)
+    return every

@@ -1,0 +1,185 @@
+"""Local search over directions: turn one, and stop its program as soon as it gets worse.
+
+With directions given the program is linear, and its best basis stays dual feasible when a
+direction is turned. The dual simplex method then climbs towards the new optimum and can be stopped
+where it passes the best known value: most trials end after a few dozen steps. Where turning any
+single direction fails, a few that lie near each other are turned at once and the search goes on
+around them (iterated local search).
+
+References
+----------
+.. [1] Lourenco, Martin, Stutzle: Iterated local search, Handbook of Metaheuristics, 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.cta.search.neighbourhoods import Neighbourhoods
+from tablecloak.cta.search.schedule import (
+    AROUND,
+    DISORDER,
+    FLIPPED,
+    IN_VAIN,
+    KICKED,
+    KICKED_FROM,
+    KICKED_WORSE,
+    LEAST_GAIN,
+)
+from tablecloak.cta.tight import TightForm
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.solver import Solution, SolveStatus
+
+__all__ = ["LocalSearch"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Directions with the optimum of their program."""
+
+    directions: Floats
+    value: float
+    promise: Floats
+    basis: Any
+
+
+class LocalSearch:
+    """Turns directions while that makes the best table better.
+
+    Parameters
+    ----------
+    form : TightForm
+        Made for given directions.
+    allowed : tuple of numpy.ndarray
+        Smallest and largest direction.
+    budget : Budget
+    offer : callable
+        Called with each better solution.
+    """
+
+    def __init__(
+        self,
+        form: TightForm,
+        allowed: tuple[Floats, Floats],
+        budget: Budget,
+        offer: Callable[[Solution], None],
+    ) -> None:
+        self.form = form
+        self.budget = budget
+        self.offer = offer
+        self.programs = 0
+        self._random = np.random.default_rng(0)
+        self._turnable = np.flatnonzero(allowed[0] < allowed[1])
+        self._solver = LinearSolver(form.program)
+        self._near = Neighbourhoods(form.model, self._turnable, self._random).draw
+
+    def run(self, directions: Floats) -> None:
+        """Search from given directions until time is up, or nothing is left to turn."""
+        start = self._begin(directions)
+        if start is None or not len(self._turnable):
+            return
+        best, in_vain = self._descend(self._leap(start), self._turnable), 0
+        while in_vain < IN_VAIN * len(self._turnable) and not self.budget.is_over:
+            kicked = self._kick(best)
+            in_vain += 1
+            if kicked is not None and kicked.value < self._worse(best, -LEAST_GAIN):
+                best, in_vain = kicked, 0
+
+    def _begin(self, directions: Floats) -> _State | None:
+        self._solver.change_bounds(*self.form.direction_bounds(directions))
+        solution = self._solver.solve(self._left(), confirm=False)
+        if solution.status is not SolveStatus.OPTIMAL:
+            return None
+        return self._reached(directions, solution)
+
+    def _leap(self, state: _State) -> _State:
+        """Turn many promising directions at once, fewer after each failure."""
+        part = FLIPPED
+        while not self.budget.is_over:
+            promising = self._promising(state, self._turnable)
+            size = int(part * len(promising))
+            if size <= 1:
+                break
+            turned = self._turned(state, promising[:size], self._worse(state, -LEAST_GAIN))
+            if turned is None:
+                part /= 2
+            else:
+                state = turned
+        return state
+
+    def _promising(self, state: _State, candidates: Integers) -> Integers:
+        """Return directions that promise a gain, roughly in the order of what they promise."""
+        promise = state.promise[candidates]
+        noise = np.exp(self._random.normal(0, DISORDER, len(candidates)))
+        order = np.argsort(promise * noise, kind="stable")
+        order = order[promise[order] < self._worse(state, -LEAST_GAIN) - state.value]
+        return candidates[order]
+
+    def _descend(self, state: _State, candidates: Integers) -> _State:
+        """Turn single directions, the most promising first, until none makes it better."""
+        untried = np.zeros(len(state.directions), dtype=bool)
+        untried[candidates] = True
+        is_better = False
+        while not self.budget.is_over:
+            promising = self._promising(state, np.flatnonzero(untried))[:1]
+            if not len(promising):
+                if not is_better:
+                    break
+                untried[candidates], is_better = True, False
+                continue
+            untried[promising] = False
+            turned = self._turned(state, promising, self._worse(state, -LEAST_GAIN))
+            if turned is not None:
+                state, is_better = turned, True
+        return state
+
+    def _kick(self, state: _State) -> _State | None:
+        """Turn some directions that lie near each other at once, and go on around them."""
+        near = self._near(AROUND)
+        size = min(int(self._random.choice(KICKED)), len(near))
+        others = self._random.choice(near[1:KICKED_FROM], size - 1, replace=False)
+        turned = self._turned(state, np.append(near[:1], others), self._worse(state, KICKED_WORSE))
+        return None if turned is None else self._descend(turned, near)
+
+    def _turned(self, state: _State, which: Integers, cutoff: float) -> _State | None:
+        """Return what turning some directions leads to, None if it is not below a cutoff."""
+        directions = state.directions.copy()
+        directions[which] = 1 - directions[which]
+        self._solver.change_bounds(*self.form.direction_bounds(directions))
+        solution = self._solver.solve_from(state.basis, cutoff, self._left())
+        self.programs += 1
+        if solution.status is not SolveStatus.OPTIMAL or solution.value >= cutoff:
+            return None
+        return self._reached(directions, solution)
+
+    def _reached(self, directions: Floats, solution: Solution) -> _State:
+        self.offer(solution)
+        promise = self._promise(directions, solution.duals)
+        return _State(directions, solution.value, promise, self._solver.basis)
+
+    def _promise(self, directions: Floats, duals: Floats) -> Floats:
+        """Lower bound on what turning each direction changes: the value is convex in all bounds."""
+        model, program = self.form.model, self.form.program
+        reduced = program.cost - program.matrix.T @ duals
+        up, down = model.sensitive, model.n_groups + model.sensitive
+        own = reduced[self.form.direction_columns]
+        gains = np.minimum(reduced[[down, up]], 0.0) * program.upper[[down, up]]
+        change: Floats = np.where(directions > 0, -own + gains[0], own + gains[1])
+        return change
+
+    def _worse(self, state: _State, share: float) -> float:
+        """Objective at which the loss, levels included, is higher by a share."""
+        scaling = self.form.scaling.objective
+        return state.value + share * abs(self.form.loss(state.value)) / scaling
+
+    def _left(self) -> float:
+        return max(self.budget.left, 0.01)

@@ -1,0 +1,157 @@
+"""Phases of a search of directions: functions from state to state, within a share of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.cta.search.balance import BalanceRows, with_balance
+from tablecloak.cta.search.directed import priced, with_directions
+from tablecloak.cta.search.local_search import LocalSearch
+from tablecloak.cta.search.schedule import (
+    BALANCE_ROUNDS,
+    FLIPPED_FROM_SCRATCH,
+    INTERIOR_ROWS,
+    SLACK,
+    TIGHTENED_GAIN,
+)
+from tablecloak.cta.search.state import Point, SearchState
+from tablecloak.cta.search.turning import turn_around
+from tablecloak.solve.branch import BranchSearch, Rows
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.solver import Solution
+
+__all__ = ["PhaseFunction", "ask", "branching_of", "prove", "tighten", "turn"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+PhaseFunction = Callable[[SearchState, float], SearchState]
+
+_NO_ROWS = np.empty(0, dtype=np.int64)
+
+
+def tighten(state: SearchState, share: float) -> SearchState:
+    """Add the balance rows that the relaxation violates, round by round."""
+    if state.relaxed is None or not len(state.relaxed.x):
+        return state
+    balance, first = BalanceRows(state.form), state.form.program.n_rows
+    solver, budget = state.solver, state.budget.share(share)
+    x, rows = state.relaxed.x, _NO_ROWS
+    while not budget.is_over:
+        new = balance.violated(x)
+        if not len(new):
+            break
+        rows = np.concatenate([rows, new])
+        solver.add_rows(*balance.rows(new))
+        solution = solver.solve(max(budget.left, 0.01))
+        if not len(solution.x):
+            break
+        x = solution.x
+        kept = _binding(solver, solution, first)
+        both = np.concatenate([np.arange(first), first + kept])
+        solver.keep_rows(both)
+        rows, gain = rows[kept], solution.bound - state.bound
+        if gain > 0:
+            state.root = replace(solution, duals=solution.duals[both])
+            state.tight = state.proved = with_balance(state.form, rows)
+            state.bound = solution.bound
+            state.report("balance rows")
+        if gain < TIGHTENED_GAIN * abs(state.bound):
+            break
+    solver.keep_rows(np.arange(first))
+    state.notes.append(f"{state.tight.program.n_rows - first} balance rows")
+    return state
+
+
+def _binding(solver: LinearSolver, solution: Solution, first: int) -> Integers:
+    """Return the added rows that bind or have a multiplier."""
+    program = solver.program
+    slack = (program.matrix @ solution.x - program.row_lower)[first:]
+    return np.flatnonzero((slack <= SLACK) | (solution.duals[first:] > 0))
+
+
+def turn(state: SearchState, share: float) -> SearchState:
+    """Turn directions around, one at a time where programs are quick, else many at once."""
+    if state.best is None:
+        return state
+    directions, allowed = state.best_directions, state.form.model.allowed()
+    budget = state.budget.share(share)
+
+    def offer(solution: Solution) -> None:
+        state.offer(Point(solution.x, solution.value), "turning directions")
+
+    def price(chosen: Floats, time_limit: float) -> tuple[float, Floats]:
+        return priced(state, chosen, time_limit)
+
+    if state.is_from_scratch:
+        programs = turn_around(price, directions, allowed, budget, most=FLIPPED_FROM_SCRATCH)
+    else:
+        search = LocalSearch(state.light, allowed, budget, offer)
+        search.run(directions)
+        programs = search.programs
+    state.notes.append(f"{programs} programs with directions of {len(directions)} cells turned")
+    return state
+
+
+def ask(state: SearchState, share: float) -> SearchState:
+    """Let a mixed-integer solver search the directions; its claims are not taken over."""
+    seconds = state.left(share)
+    if seconds <= 0 and state.best is not None:
+        return state
+    start = state.best.x if state.best else None
+    solution = solve(state.form.program, start=start, time_limit=max(seconds, 1.0))
+    if len(solution.x):
+        # The directions are kept, the point is solved again with them exactly 0 or 1.
+        with_directions(state, state.form.directions(solution.x))
+    return state
+
+
+def prove(state: SearchState, share: float) -> SearchState:
+    """Branch and bound, from where it stopped before."""
+    if state.branching is None:
+        state.branching = branching_of(state)
+    state.branching.run(state.left(share))
+    result = state.branching.result()
+    if len(result.x):
+        with_directions(state, state.form.directions(result.x))
+    # The tree goes on growing with the search: its rows must keep in step also where the bound has
+    # not risen.
+    if result.nodes and (result.bound > state.bound or state.tree is result.tree):
+        state.bound, state.tree = max(state.bound, result.bound), result.tree
+        state.proved = with_balance(state.tight, np.concatenate([_NO_ROWS, *state.added]))
+        state.reserve.leaves = len(result.tree.multipliers)
+    return state
+
+
+def branching_of(state: SearchState) -> BranchSearch:
+    """Return a branch and bound that adds balance rows as they are violated."""
+    balance = BalanceRows(state.form)
+
+    def separate(x: Floats, is_integral: bool) -> Rows | None:
+        del is_integral
+        new = balance.violated(x)
+        if not len(new):
+            return None
+        state.added.append(new)
+        return balance.rows(new)
+
+    def report(best: float, bound: float, open_nodes: int) -> None:
+        loss = state.form.loss(best) if np.isfinite(best) else np.inf
+        state.total.report("branch and bound", loss, state.form.loss(bound), open_nodes)
+        if state.total.is_stopped:
+            # Ends the run; what it has proved stays.
+            raise TimeoutError
+
+    program = state.tight.program
+    return BranchSearch(
+        program,
+        value=lambda: state.best.value if state.best else np.inf,
+        separate=separate,
+        root_rounds=BALANCE_ROUNDS,
+        interior="first" if program.n_rows > INTERIOR_ROWS else "never",
+        progress=report,
+    )

@@ -1,0 +1,35 @@
+"""The best proof that a search of directions has."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.cta.bounds import DistanceBound
+from tablecloak.cta.search.state import SearchState
+from tablecloak.solve.linear import LinearSolver
+
+__all__ = ["search_bound"]
+
+Floats = npt.NDArray[np.float64]
+
+ROOT_SECONDS = 5.0
+"""Time limit in seconds for multipliers of the relaxation, where the search has none."""
+
+
+def search_bound(state: SearchState, fixed: Floats | None) -> DistanceBound:
+    """Return the proof by the tree of branch and bound, or else by multipliers.
+
+    Parameters
+    ----------
+    state : SearchState
+    fixed : numpy.ndarray of float or None
+        Directions, if they were given.
+    """
+    if state.tree is not None:
+        return DistanceBound.of(state.proved, state.tree, np.empty(0))
+    solution = state.root
+    if solution is None:
+        program = state.proved.program if fixed is None else state.form.directed(fixed)
+        solution = LinearSolver(program).solve(ROOT_SECONDS)
+    return DistanceBound.of(state.proved, None, solution.duals, fixed)

@@ -1,0 +1,117 @@
+"""Fix and relax: some directions are free at a time, all others stay as they are.
+
+References
+----------
+.. [1] Baena, Castro, Gonzalez: Fix-and-relax approaches for controlled tabular adjustment,
+   Computers & Operations Research 58 (2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.cta.search.directed import with_directions
+from tablecloak.cta.search.neighbourhoods import Neighbourhoods
+from tablecloak.cta.search.schedule import (
+    GROWTH,
+    QUICK,
+    RELAXED,
+    RELAXED_GAP,
+    RELAXED_SHARE,
+    SHRINKAGE,
+)
+from tablecloak.cta.search.state import SearchState
+from tablecloak.errors import SolverError
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import Solution, SolveStatus
+
+__all__ = ["relax"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+BETTER = 1e-9
+"""Relative gain below which a point of a program is not taken over."""
+
+
+@dataclass(eq=False)
+class _FreeDirections:
+    """Draws directions to leave free: at random, every other time next to each other."""
+
+    state: SearchState
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
+    programs: int = 0
+
+    def __post_init__(self) -> None:
+        model = self.state.form.model
+        self.count = len(model.sensitive)
+        self.size = min(RELAXED, self.count)
+        self.near = Neighbourhoods(model, np.arange(self.count), self.random)
+
+    def draw(self) -> Integers:
+        if self.programs % 2:
+            return self.random.choice(self.count, self.size, replace=False)
+        return self.near.draw(self.size)
+
+    def adapt(self, solution: Solution, share_used: float) -> bool:
+        """Choose the next number by how long a program took; False if all were free already."""
+        if solution.status is not SolveStatus.OPTIMAL:
+            self.size = max(int(SHRINKAGE * self.size), 1)
+        elif share_used < QUICK:
+            if self.size == self.count:
+                return False
+            self.size = min(int(GROWTH * self.size) + 1, self.count)
+        return True
+
+
+def relax(
+    state: SearchState, share: float, enough: Callable[[Floats], bool] = lambda _: False
+) -> SearchState:
+    """Leave some directions free at a time; how many depends on how long such programs take."""
+    if state.best is None:
+        return state
+    budget, free = state.budget.share(share), _FreeDirections(state)
+    limit = max(RELAXED_SHARE * state.left(share), 1.0)
+    while not budget.is_over and not state.is_closed and not enough(state.best.x):
+        # Directions are drawn before the program counts, as every other one is drawn at random.
+        program = _partly_directed(state, free.draw())
+        free.programs += 1
+        watch = Stopwatch()
+        solution = _solved(program, state.best.x, limit, budget)
+        if solution is None:
+            break
+        if len(solution.x) and solution.value < _better(state.best.value):
+            # The directions are kept, the point is solved again with them exactly 0 or 1.
+            with_directions(state, state.form.directions(solution.x))
+        if not free.adapt(solution, watch.seconds / limit):
+            break
+    state.notes.append(f"{free.programs} programs with up to {free.size} directions free")
+    return state
+
+
+def _better(value: float) -> float:
+    return value - BETTER * abs(value)
+
+
+def _solved(program: Program, start: Floats, limit: float, budget: Budget) -> Solution | None:
+    seconds = min(limit, max(budget.left, 0.5))
+    try:
+        return solve(program, start=start, time_limit=seconds, gap=RELAXED_GAP)
+    except SolverError:
+        return None
+
+
+def _partly_directed(state: SearchState, free: Integers) -> Program:
+    """Return the program with the best directions, but for some that are free."""
+    program, columns = state.form.program, state.form.direction_columns
+    low, high = state.form.model.allowed()
+    lower, upper = program.lower.copy(), program.upper.copy()
+    lower[columns] = upper[columns] = state.best_directions
+    lower[columns[free]], upper[columns[free]] = low[free], high[free]
+    return program.with_bounds(lower, upper)

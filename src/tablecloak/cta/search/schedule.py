@@ -1,0 +1,263 @@
+"""What a search of directions does, in which order, and with which share of its time: data.
+
+Phases are named here and written in `phases`. Figures without a reference to docs/decisions.md were
+chosen by trial and not measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["Phase", "Size", "phases_for"]
+
+# -- which programs -----------------------------------------------------------------------
+
+INTERIOR_ROWS = 3000
+"""Rows above which programs are solved from scratch by the interior point method. Chosen by trial;
+not measured."""
+
+SCRATCH_ROWS = 5000
+"""Rows above which programs with given directions are solved from scratch, with presolve, if few
+relations are redundant. See docs/decisions.md, "Programs from scratch"."""
+
+REDUNDANT = 0.75
+"""Relations for each cell above which the simplex method suffers from redundant ones; below,
+presolve is worth more than a basis. See docs/decisions.md, "Programs from scratch"."""
+
+FEW_RELATIONS = 1000
+"""Relations up to which HiGHS searches the directions, however many sensitive cells there are. See
+docs/decisions.md, "Directions by HiGHS"."""
+
+PROOF_CELLS = 200
+"""Sensitive groups up to which branch and bound of our own is tried before HiGHS. Chosen by trial;
+not measured."""
+
+RELAXED_ROWS = 6000
+"""Rows up to which mixed-integer programs over the whole table are tried. Chosen by trial; not
+measured."""
+
+
+class Size(Enum):
+    """Kinds of tables that are searched differently."""
+
+    PROVABLE = "few sensitive cells and few rows"
+    FLAT = "few relations, as in two dimensions"
+    MEDIUM = "neither, but small enough for programs over the whole table"
+    LARGE = "too many rows for mixed-integer programs over the whole table"
+    LARGE_FLAT = "many rows, but few relations"
+
+    @classmethod
+    def of(cls, n_rows: int, n_sensitive: int, n_relations: int) -> Size:
+        """Return the kind of a table by its rows, sensitive groups and relations."""
+        is_flat = n_relations <= FEW_RELATIONS
+        if n_rows > RELAXED_ROWS:
+            return cls.LARGE_FLAT if is_flat else cls.LARGE
+        if n_sensitive <= PROOF_CELLS and n_rows <= INTERIOR_ROWS:
+            return cls.PROVABLE
+        return cls.FLAT if is_flat else cls.MEDIUM
+
+
+# -- phases and shares --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One phase of a search.
+
+    Parameters
+    ----------
+    name : str
+        Key of `directions.PHASES`.
+    share : float
+        Part of the time left that it gets, if a bound is wanted.
+    share_without_proof : float
+        Part of the time left if only a good point is wanted; 0 leaves it out.
+    is_always : bool, default=False
+        Whether it runs even if point and bound meet already: for a proof that is better to check.
+    """
+
+    name: str
+    share: float
+    share_without_proof: float
+    is_always: bool = False
+
+
+SCHEDULES: dict[Size, tuple[Phase, ...]] = {
+    Size.PROVABLE: (
+        Phase("tighten", 0.3, 0.05, is_always=True),
+        Phase("prove", 0.1, 0.1, is_always=True),
+        Phase("turn", 0.1, 0.1),
+        Phase("ask", 0.65, 0.65),
+        Phase("relax", 0.4, 1.0),
+        Phase("prove", 0.8, 0.0),
+    ),
+    Size.FLAT: (
+        Phase("tighten", 0.3, 0.05, is_always=True),
+        Phase("turn", 0.1, 0.1),
+        Phase("ask", 0.65, 0.65),
+        Phase("relax", 0.7, 1.0),
+        Phase("prove", 0.8, 0.0),
+    ),
+    Size.MEDIUM: (
+        Phase("tighten", 0.3, 0.05, is_always=True),
+        Phase("turn", 0.5, 0.5),
+        Phase("relax", 0.7, 1.0),
+        Phase("prove", 0.8, 0.0),
+    ),
+    Size.LARGE: (
+        Phase("tighten", 0.4, 0.05, is_always=True),
+        Phase("turn", 0.95, 0.95),
+        Phase("prove", 0.8, 0.0),
+    ),
+    Size.LARGE_FLAT: (
+        Phase("tighten", 0.4, 0.05, is_always=True),
+        Phase("turn", 0.95, 0.95),
+        Phase("ask", 0.65, 0.65),
+        Phase("prove", 0.8, 0.0),
+    ),
+}
+"""Phases for each kind of table. See docs/decisions.md, "Order of phases"."""
+
+
+def phases_for(size: Size, *, for_proof: bool) -> tuple[tuple[Phase, float], ...]:
+    """Return the phases of a search with their shares of the time left."""
+    phases = SCHEDULES[size]
+    shares = [each.share if for_proof else each.share_without_proof for each in phases]
+    return tuple(pair for pair in zip(phases, shares, strict=True) if pair[1] > 0)
+
+
+# -- shares of distances ------------------------------------------------------------------
+
+SUM_SHARE = 1.0
+"""Share of the time for the search of directions, where the sum is minimised."""
+
+SQUARES_SHARE = 0.2
+"""Share of the time for directions with a small sum, from which least squares start."""
+
+MAXIMUM_SHARE = 0.4
+"""Share of the time for the least maximum; the search for a small sum with it follows."""
+
+WHOLE_SHARE = 0.15
+"""Share of the time kept back for whole numbers, where they are wanted."""
+
+TURNED_SHARE = 0.7
+"""Share of the time left for turning directions of least squares; as much of the rest goes to the
+relaxation."""
+
+# -- start --------------------------------------------------------------------------------
+
+RELAXATION_SHARE = 0.6
+"""Share of the time limit for the root relaxation of tables with few redundant relations."""
+
+SIMPLEX_SHARE = 0.5
+"""Share of the time for the simplex method where directions are given; the interior point method
+gets the rest."""
+
+ELASTIC_SHARE = 0.6
+"""Share of the time for a start in which statistics may be missed."""
+
+MISSED_AT_MOST = 1e-9
+"""Scaled amount by which a statistic may be missed and count as met."""
+
+LEAST_SECONDS = 2.0
+"""Seconds that a program with given directions gets even where the time is over."""
+
+# -- balance rows -------------------------------------------------------------------------
+
+TIGHTENED_GAIN = 1e-4
+"""Stop adding balance rows when a round raises the bound by less than this share."""
+
+SLACK = 0.05
+"""Scaled slack above which a balance row without a multiplier is dropped again."""
+
+BALANCE_ROUNDS = 20
+"""Rounds of balance rows at the root of branch and bound; deeper nodes get a tenth."""
+
+# -- local search -------------------------------------------------------------------------
+
+LEAST_GAIN = 1e-7
+"""Share of the loss below which another table does not count as better."""
+
+DISORDER = 0.5
+"""Spread of the log-normal noise on estimated gains before directions are ranked by them."""
+
+KICKED = (2, 3, 4)
+"""Numbers of directions that are turned at once where turning single ones fails. See
+docs/decisions.md, "Local search"."""
+
+KICKED_FROM = 8
+"""Directions nearest to a random one among which those to be turned at once are drawn."""
+
+KICKED_WORSE = 0.01
+"""Share by which the loss may rise when several directions are turned at once, for the search to go
+on from there."""
+
+AROUND = 24
+"""Directions next to those turned at once that are then turned one at a time."""
+
+IN_VAIN = 5
+"""Failed perturbations, per direction that can be turned, before the search stops."""
+
+FLIPPED = 0.3
+"""Share of the promising directions that is turned at once when a search begins."""
+
+FLIPPED_FROM_SCRATCH = 0.05
+"""Share of promising directions turned at once when programs are solved without a warm start, so
+that few can be tried. See docs/decisions.md, "Programs from scratch"."""
+
+NOISE = 1.0
+"""Spread of the log-normal noise on estimated gains, once turning single directions has failed."""
+
+REPEATED = 50
+"""Choices of directions tried before, in a row, after which the search gives up."""
+
+# -- some directions free -----------------------------------------------------------------
+
+RELAXED = 10
+"""Directions left free in the first program of fix and relax."""
+
+RELAXED_SHARE = 0.15
+"""Share of the phase's time for one program of fix and relax."""
+
+RELAXED_GAP = 1e-4
+"""Relative gap at which a program of fix and relax may stop."""
+
+GROWTH, SHRINKAGE = 1.3, 0.8
+"""Factors for the number of free directions after a program that was quick, and one that was cut
+short."""
+
+QUICK = 1 / 3
+"""Share of its time limit below which a program of fix and relax counts as quick."""
+
+# -- equally good tables ------------------------------------------------------------------
+
+PRICED = 1e-7
+"""Scaled reduced cost or multiplier above which a column or row is fixed, which keeps the search
+for other tables on the optimal face."""
+
+TIED = 1e-9
+"""Relative difference between losses that count as equal."""
+
+CLOSED = 1e-7
+"""Relative difference between point and bound at which the point counts as optimal."""
+
+# -- least maximum, variance, squares -----------------------------------------------------
+
+MAXIMUM_SLACK = 1e-9
+"""Share by which the least maximum may be missed while the sum is minimised."""
+
+VARIANCE_TURNS = 30
+"""Programs solved at most to find the slope at which the variance stays."""
+
+VARIANCE_SHIFTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Slopes with which directions are searched, as shares of the growth of the variance at slope 1."""
+
+VARIANCE_WIDTH = 1e-4
+"""Width of an interval of slopes that is not halved any more."""
+
+CLIMBS = 500
+"""Steps at most to better multipliers of least squares."""
+
+ENUMERATED = 7
+"""Directions up to which all choices are tried for least squares (2^7 quadratic programs)."""

@@ -1,0 +1,178 @@
+"""Adjustments that keep a variance: a search over slopes.
+
+The variance is quadratic in the changes. At a slope of 1 + t it is linear in t but for Var(z): each
+t is a linear row, and between one with too large and one with too small a variance lies the one
+that is looked for. With fixed directions the adjustments form a convex set, so that on the line
+between two of them there is one that keeps the variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.refinement import additive_changes
+from tablecloak.cta.search.directed import with_directions
+from tablecloak.cta.search.directions import search_directions
+from tablecloak.cta.search.schedule import VARIANCE_SHIFTS, VARIANCE_TURNS, VARIANCE_WIDTH
+from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.statistics.statistic import PreservedRow
+from tablecloak.cta.tight import TightForm
+from tablecloak.errors import SolverError
+
+__all__ = ["VarianceTarget", "with_variance"]
+
+Floats = npt.NDArray[np.float64]
+Place = tuple[float, Floats]
+"""A shift of the slope, and changes that have it."""
+
+
+@dataclass(frozen=True)
+class VarianceTarget:
+    """What is to be met.
+
+    Parameters
+    ----------
+    excess : callable
+        Var(a + z) / Var(a) - 1 of changes z.
+    tolerance : float
+        Accepted excess.
+    slope_shift : callable
+        Slope of a + z on a, minus 1, of changes z.
+    slope_row : callable
+        The row that fixes that shift.
+    """
+
+    excess: Callable[[Floats], float]
+    tolerance: float
+    slope_shift: Callable[[Floats], float]
+    slope_row: Callable[[float], PreservedRow]
+
+
+def with_variance(
+    model: AdjustmentModel,
+    changes: Floats,
+    target: VarianceTarget,
+    fixed: Floats | None,
+    budget: Budget,
+) -> Floats:
+    """Change an adjustment so that the variance stays, with its directions or others.
+
+    Raises
+    ------
+    SolverError
+        If none was found.
+    """
+    candidates = [fixed] if fixed is not None else _directions(model, changes, target, budget)
+    best: Floats | None = None
+    for directions in candidates:
+        met = _on_line(model, directions, target, budget)
+        if met is not None and (best is None or _loss(model, met) < _loss(model, best)):
+            best = met
+    if best is None:
+        raise SolverError(
+            "No adjustment that preserves the variance was found. Raise `time_limit` or "
+            "`sensitive_limit`, widen bounds or capacities, or preserve the slope instead."
+        )
+    return best
+
+
+def _loss(model: AdjustmentModel, z: Floats) -> float:
+    return float(np.dot(model.weights, np.abs(z)))
+
+
+def _directions(
+    model: AdjustmentModel, changes: Floats, target: VarianceTarget, budget: Budget
+) -> list[Floats]:
+    """Directions of given changes, and of what is best with some slopes.
+
+    At a slope of 1 the variance grows by V = Var(z) / Var(a); at 1 - V / 2 it would stay if
+    Var(z) did. What is needed lies near.
+    """
+    choices = {model.directions_of(changes).tobytes(): changes}
+    growth = 0.0
+    for number, factor in enumerate(VARIANCE_SHIFTS):
+        form = TightForm.of(model.preserving([target.slope_row(-factor * growth)]))
+        seconds = max(budget.left, 1.0) / (len(VARIANCE_SHIFTS) + 1 - number)
+        own = budget.at_least(seconds).within(seconds).quiet()
+        state = search_directions(form, own, for_proof=False)
+        if state.best is None:
+            continue
+        better = form.changes(state.best.x)
+        choices.setdefault(model.directions_of(better).tobytes(), better)
+        if not number:
+            growth = max(target.excess(better), 0.0)
+    return [model.directions_of(each) for each in choices.values()]
+
+
+def _on_line(
+    model: AdjustmentModel, directions: Floats, target: VarianceTarget, budget: Budget
+) -> Floats | None:
+    """Return an adjustment with given directions that keeps the variance."""
+    start = _solved(model, [], directions, budget)
+    if start is None:
+        return None
+    first = target.excess(start)
+    if abs(first) <= target.tolerance:
+        return start
+    ends = _enclosed(model, directions, start, target, budget)
+    return None if ends is None else _between(*ends, target.excess)
+
+
+def _enclosed(
+    model: AdjustmentModel,
+    directions: Floats,
+    start: Floats,
+    target: VarianceTarget,
+    budget: Budget,
+) -> tuple[Floats, Floats] | None:
+    """Return adjustments with too much and too little variance, as near as slopes go."""
+    first = target.excess(start)
+    # Without a change of Var(z) half of the excess would do; twice as much each time.
+    near: Place = (target.slope_shift(start), start)
+    far: Place | None = None
+    step = -first / 2
+    for _ in range(VARIANCE_TURNS):
+        width = abs(step if far is None else far[0] - near[0])
+        if width <= VARIANCE_WIDTH or (far is not None and budget.is_over):
+            break
+        shift = near[0] + step if far is None else (near[0] + far[0]) / 2
+        middle = _solved(model, [target.slope_row(shift)], directions, budget)
+        if middle is None:
+            step /= 4
+        elif target.excess(middle) * first > 0:
+            near, step = (shift, middle), 2 * step
+        else:
+            far = (shift, middle)
+    return None if far is None else (near[1], far[1])
+
+
+def _solved(
+    model: AdjustmentModel, rows: Sequence[PreservedRow], directions: Floats, budget: Budget
+) -> Floats | None:
+    """Return the best adjustment with given directions and further rows, if there is one."""
+    form = TightForm.of(model.preserving(rows))
+    point = with_directions(SearchState(form, budget.quiet()), directions)
+    if point is None:
+        return None
+    try:
+        exact = additive_changes(form.model, form.changes(point.x), budget)
+    except SolverError:
+        return None
+    return exact.astype(np.float64)
+
+
+def _between(near: Floats, far: Floats, excess: Callable[[Floats], float]) -> Floats:
+    """Return the point between two at which the excess vanishes, on the side of the second."""
+    sign = np.sign(excess(near))
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        inside = excess(near + middle * (far - near)) * sign > 0
+        low, high = (middle, high) if inside else (low, middle)
+    return near + high * (far - near)

@@ -30,7 +30,7 @@ _CHECKED = ConfigDict(allow_inf_nan=False, arbitrary_types_allowed=True)
 
 
 def percent(description: str, **limits: Any) -> Any:
-    """Describe a parameter that is a percentage; limits as in `pydantic.Field`."""
+    """Describe a parameter that is a percentage; limits and examples as in `pydantic.Field`."""
     return Field(description=description, json_schema_extra={"unit": PER_CENT}, **limits)
 
 
@@ -75,9 +75,20 @@ class Parameter:
         return str(extra.get("unit", "")) if isinstance(extra, Mapping) else ""
 
     @property
+    def example(self) -> Any:
+        """A usual value; None if the declaration names none."""
+        examples = self.field.examples
+        return examples[0] if examples else None
+
+    @property
+    def type(self) -> Any:
+        """Type without None and constraints."""
+        return _bare(self.field)
+
+    @property
     def choices(self) -> tuple[str, ...]:
         """All values, if there are only a few; else nothing."""
-        kind = _bare(self.field)
+        kind = self.type
         return get_args(kind) if get_origin(kind) is Literal else ()
 
     @property

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tablecloak
+from tablecloak.app.fields import choices_of, number, whole
+from tablecloak.app.options import options_of
 from tablecloak.errors import InputError
+from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["Choices"]
+__all__ = ["KEPT", "METHODS", "Choices"]
+
+METHODS = {"suppression": "suppress", "adjustment": "adjust"}
+"""Sections of a job that protect a table, and the function of each."""
+
+KEPT = ["mean:all", "regression"]
+"""Statistics that an adjustment preserves if the form asks for it and names none."""
 
 
 @dataclass
@@ -27,9 +36,9 @@ class Choices:
         For each dimension the columns of its levels, coarsest first; the last is its own.
     rules : list of dict
         As in a job file.
-    methods : list of {"suppression", "adjustment"}
-    preserve : list of str
-        Statistics that an adjustment preserves.
+    methods : dict of str to dict
+        For each section of a job in `METHODS` that was chosen, its keys that differ from their
+        defaults.
     time_limit : float
         Seconds for each method.
     """
@@ -42,8 +51,7 @@ class Choices:
     decimals: str = ""
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     rules: list[dict[str, Any]] = field(default_factory=list)
-    methods: list[str] = field(default_factory=lambda: ["suppression"])
-    preserve: list[str] = field(default_factory=list)
+    methods: dict[str, dict[str, Any]] = field(default_factory=lambda: {"suppression": {}})
     time_limit: float = 30.0
 
     @classmethod
@@ -71,13 +79,13 @@ class Choices:
         if not dimensions:
             raise InputError("Choose at least one dimension.")
         rules = [
-            {"rule": rule} | {key: _number(form, f"{rule}:{key}") for key in keys}
-            for rule, keys in RULES.items()
-            if form.get(rule)
+            {"rule": rule.name} | rule.read(form)
+            for rule in choices_of(RULES)
+            if form.get(rule.name)
         ]
         if not rules:
             raise InputError("Choose at least one rule that tells which cells are sensitive.")
-        methods = [name for name in ("suppression", "adjustment") if form.get(name)]
+        methods = {name: _options(name, form) for name in METHODS if form.get(name)}
         if not methods:
             raise InputError("Choose at least one method.")
         return cls(
@@ -86,24 +94,18 @@ class Choices:
             value=form.get("value", ""),
             contributor=form.get("contributor", ""),
             weight=form.get("weight", ""),
-            decimals=_whole(form, "decimals"),
+            decimals=whole(form, "decimals"),
             dimensions=dimensions,
             rules=rules,
             methods=methods,
-            preserve=["mean:all", "regression"] if form.get("preserve") else [],
-            time_limit=_number(form, "time_limit"),
+            time_limit=number(form, "time_limit"),
         )
 
     def job(self) -> str:
         """Return the job file (TOML)."""
         import tomli_w
 
-        data: dict[str, Any] = {"file": str(self.file)}
-        data |= {
-            name: getattr(self, name)
-            for name in ("value", "contributor", "weight")
-            if getattr(self, name)
-        }
+        data: dict[str, Any] = {"file": str(self.file)} | self._columns()
         if self.decimals:
             data["decimals"] = int(self.decimals)
         content: dict[str, Any] = {"title": self.title} if self.title else {}
@@ -113,11 +115,8 @@ class Choices:
             for name, levels in self.dimensions.items()
         }
         content["rules"] = self.rules
-        if "suppression" in self.methods:
-            content["suppression"] = {"time_limit": self.time_limit}
-        if "adjustment" in self.methods:
-            kept = {"preserve": self.preserve} if self.preserve else {}
-            content["adjustment"] = {"time_limit": self.time_limit} | kept
+        for method, options in self.methods.items():
+            content[method] = {"time_limit": self.time_limit} | options
         content["output"] = {"formats": ["csv", "excel"]}
         return tomli_w.dumps(content)
 
@@ -126,53 +125,45 @@ class Choices:
         dimensions = {
             name: levels if len(levels) > 1 else None for name, levels in self.dimensions.items()
         }
-        lines = ["import tablecloak as tc", "", "table = tc.tabulate("]
+        imports, rules = zip(*map(_in_python, self.rules), strict=True)
+        lines = [*dict.fromkeys(["import tablecloak as tc", *filter(None, imports)])]
+        lines += ["", "table = tc.tabulate("]
         lines += [f"    {str(self.file)!r},", f"    dimensions={dimensions!r},"]
-        lines += [
-            f"    {name}={getattr(self, name)!r},"
-            for name in ("value", "contributor", "weight")
-            if getattr(self, name)
-        ]
+        lines += [f"    {name}={given!r}," for name, given in self._columns().items()]
         lines += [f"    decimals={int(self.decimals)},"] if self.decimals else []
-        built = ", ".join(
-            f"{PYTHON[rule['rule']]}({', '.join(f'{v:g}' for k, v in rule.items() if k != 'rule')})"
-            for rule in self.rules
-        )
-        lines += [")", f"problem = table.protect({built})"]
-        limit = f"time_limit={self.time_limit:g}"
-        if "suppression" in self.methods:
-            lines += [f"pattern = tc.suppress(problem, {limit})", "pattern.verify()"]
-        if "adjustment" in self.methods:
-            kept = f", preserve={self.preserve!r}" if self.preserve else ""
-            lines += [f"adjusted = tc.adjust(problem{kept}, {limit})", "adjusted.verify()"]
+        lines += [")", f"problem = table.protect({', '.join(rules)})"]
+        results = {"suppression": "pattern", "adjustment": "adjusted"}
+        for method, options in self.methods.items():
+            given = _arguments(options | {"time_limit": self.time_limit})
+            lines.append(f"{results[method]} = tc.{METHODS[method]}(problem, {given})")
+            lines.append(f"{results[method]}.verify()")
         return "\n".join(lines) + "\n"
 
-
-RULES = {
-    "p-percent": ("p",),
-    "minimum-frequency": ("minimum",),
-    "dominance": ("n", "k"),
-}
-"""Rules that the form offers, and their numbers."""
-
-PYTHON = {"p-percent": "tc.PPercent", "minimum-frequency": "tc.MinimumFrequency",
-          "dominance": "tc.Dominance"}  # fmt: skip
+    def _columns(self) -> dict[str, str]:
+        given = {name: getattr(self, name) for name in ("value", "contributor", "weight")}
+        return {name: column for name, column in given.items() if column}
 
 
-def _number(form: Mapping[str, str], name: str) -> float:
-    text = form.get(name, "").strip()
-    try:
-        number = float(text)
-    except ValueError:
-        raise InputError(f"{name}: {text!r} is not a number.") from None
-    if not math.isfinite(number):
-        raise InputError(f"{name}: {text!r} is not a finite number.")
-    return int(number) if number == int(number) else number
+def _options(method: str, form: Mapping[str, str]) -> dict[str, Any]:
+    """Return the keys of a method that differ from their defaults."""
+    found = {}
+    for option in options_of(method):
+        given = option.read(form)
+        if option.is_open:
+            given = (given or KEPT) if form.get(option.key) else []
+        if given != option.default:
+            found[option.key] = given
+    return found
 
 
-def _whole(form: Mapping[str, str], name: str) -> str:
-    """Return a whole number as text; empty if none is given."""
-    text = form.get(name, "").strip()
-    if text and not text.removeprefix("-").isdecimal():
-        raise InputError(f"{name}: {text!r} is not a whole number.")
-    return text
+def _in_python(rule: dict[str, Any]) -> tuple[str, str]:
+    """Return the import that a rule needs, if any, and the call that makes it."""
+    kind = RULES[rule["rule"]]
+    given = _arguments({key: value for key, value in rule.items() if key != "rule"})
+    if getattr(tablecloak, kind.__name__, None) is kind:
+        return "", f"tc.{kind.__name__}({given})"
+    return f"from {kind.__module__} import {kind.__name__}", f"{kind.__name__}({given})"
+
+
+def _arguments(given: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())

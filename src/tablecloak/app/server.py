@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tablecloak.app.choices import Choices
+from tablecloak.app.choices import KEPT, METHODS, Choices
+from tablecloak.app.fields import choices_of
+from tablecloak.app.options import options_of
 from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.examples import firms
@@ -27,6 +29,7 @@ from tablecloak.render.page import STYLE, Page
 from tablecloak.tables.formats import FrameFormat, column_names, existing, format_of, record_endings
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import RULES
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -190,7 +193,14 @@ def _pages_before(app: Flask, session: Session) -> None:
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
         table = head.to_html(index=False, border=0)
         return _page(
-            session, "choose.html", columns=list(head.columns), numeric=numeric, head=table
+            session,
+            "choose.html",
+            columns=list(head.columns),
+            numeric=numeric,
+            head=table,
+            rules=choices_of(RULES),
+            options={method: options_of(method) for method in METHODS},
+            kept=KEPT,
         )
 
     @app.post("/table")
@@ -300,7 +310,7 @@ def _pages_after(app: Flask, session: Session) -> None:
 
     @app.get("/release/<method>.zip")
     def release(method: str) -> Any:
-        if method not in ("suppression", "adjustment"):
+        if method not in METHODS:
             abort(404)
         files = sorted(_written(session, session.results / "release" / method).iterdir())
         buffer = io.BytesIO()

@@ -36,8 +36,13 @@ class Dominance(ConcentrationRule):
         Whose contributions are compared.
     """
 
-    n: Annotated[int, Field(ge=1, description="Number of contributors that count together.")]
-    k: Annotated[float, percent("Share of the total above which they dominate.", gt=0, lt=100)]
+    n: Annotated[
+        int, Field(ge=1, description="Number of contributors that count together.", examples=[1])
+    ]
+    k: Annotated[
+        float,
+        percent("Share of the total above which they dominate.", gt=0, lt=100, examples=[75]),
+    ]
     level: Level = "contributor"
     name: ClassVar[str] = "dominance"
     precedence: ClassVar[int] = 1

@@ -33,12 +33,13 @@ class MinimumFrequency(Rule):
     """
 
     minimum: Annotated[
-        int, Field(ge=1, description="Smallest number of contributors that is safe.")
+        int, Field(ge=1, description="Smallest number of contributors that is safe.", examples=[3])
     ]
     range: Annotated[LevelRange, percent("Protection level, both sides or [lower, upper].")] = 20.0
     level: Level = "contributor"
     name: ClassVar[str] = "minimum-frequency"
     precedence: ClassVar[int] = 4
+    is_suggested: ClassVar[bool] = True
     argus: ClassVar[str] = "FREQ"
 
     def unsafe(self, table: Table) -> Flags:

@@ -41,11 +41,15 @@ class PPercent(EstimationRule):
     ['s', 'u', 'u']
     """
 
-    p: Annotated[float, percent("How well nobody may estimate the largest contribution.", gt=0)]
+    p: Annotated[
+        float,
+        percent("How well nobody may estimate the largest contribution.", gt=0, examples=[10]),
+    ]
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
     level: Level = "contributor"
     name: ClassVar[str] = "p-percent"
     precedence: ClassVar[int] = 2
+    is_suggested: ClassVar[bool] = True
     argus: ClassVar[str] = "P"
     q: ClassVar[float] = 100.0
 

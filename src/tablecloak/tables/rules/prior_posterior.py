@@ -34,9 +34,14 @@ class PriorPosterior(EstimationRule):
         Whose contributions are compared.
     """
 
-    p: Annotated[float, percent("How well nobody may estimate a contribution afterwards.", gt=0)]
+    p: Annotated[
+        float,
+        percent("How well nobody may estimate a contribution afterwards.", gt=0, examples=[20]),
+    ]
     # Whoever writes a job and leaves q out has forgotten it.
-    q: Annotated[float, percent("How well everybody knows each beforehand.", gt=0), ASKED] = 100.0
+    q: Annotated[
+        float, percent("How well everybody knows each beforehand.", gt=0, examples=[50]), ASKED
+    ] = 100.0
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
     level: Level = "contributor"
     name: ClassVar[str] = "prior-posterior"

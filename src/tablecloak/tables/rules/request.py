@@ -38,7 +38,9 @@ class Request(Rule):
         Whose contributions are compared.
     """
 
-    percentage: Annotated[float, percent("Share that grants a request of code 1.", ge=0)]
+    percentage: Annotated[
+        float, percent("Share that grants a request of code 1.", ge=0, examples=[10])
+    ]
     percentage_2: Annotated[
         float | None, percent("Share that grants a request of code 2; else the same.", ge=0)
     ] = None

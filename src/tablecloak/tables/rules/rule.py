@@ -49,6 +49,8 @@ class Rule:
     """Whether it also judges sums of suppressed cells, each published cell as one contributor."""
     has_floor: ClassVar[bool] = True
     """Whether the smallest protection level applies to its lower levels."""
+    is_suggested: ClassVar[bool] = False
+    """Whether a form proposes it before anybody has chosen."""
     argus: ClassVar[str] = ""
     """Name of the same rule in batches of tau-ARGUS; empty if it has none."""
 

@@ -27,7 +27,8 @@ class ZeroUnsafe(Rule):
     """
 
     range: Annotated[
-        float, Field(ge=0, description="Upper protection level, in the unit of the table.")
+        float,
+        Field(ge=0, description="Upper protection level, in the unit of the table.", examples=[1]),
     ]
     name: ClassVar[str] = "zero-unsafe"
     precedence: ClassVar[int] = 5

@@ -6,26 +6,189 @@ in ``--help``, in the form of the app and in the table of the docs, and run.
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import pytest
 from pydantic import Field
 from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from tablecloak.app import create_app
 from tablecloak.bench.solvers import contestants
 from tablecloak.cli.main import app
+from tablecloak.jobs.load import read_job
+from tablecloak.jobs.schema import Job
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.parameters import percent
 from tablecloak.solve.conformance import conforms
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SOLVERS, Claim, Request, Solver, SolveStatus
+from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.weights.rule import WEIGHT_RULES, WeightRule
 
 # -- sensitivity rules --------------------------------------------------------------------
 
+
+@dataclass(frozen=True)
+class SmallValue(Rule):
+    """Small value: unsafe if a cell is above 0, but below a limit."""
+
+    name: ClassVar[str] = "small-value"
+    limit: Annotated[float, Field(gt=0, description="Value from which a cell is safe.")]
+    range: Annotated[float, percent("Protection level.", ge=0)] = 50.0
+
+    def unsafe(self, table: tc.Table) -> Any:
+        return (table.values > 0) & (table.values < self.limit)
+
+
+JOB = """
+[data]
+file = "sales.csv"
+value = "sales"
+[dimensions.town]
+[dimensions.kind]
+[[rules]]
+rule = "small-value"
+limit = 20
+[suppression]
+time_limit = 5
+[output]
+report = false
+"""
+
+
+@pytest.fixture
+def sales(tmp_path):
+    frame = pd.DataFrame(
+        {"town": list("aabbcc"), "kind": list("xyxyxy"), "sales": [7, 60, 80, 90, 55, 65]}
+    )
+    frame.to_csv(tmp_path / "sales.csv", index=False)
+    (tmp_path / "job.toml").write_text(JOB)
+    return tmp_path
+
+
+def test_a_rule_registered_at_run_time_is_known_to_jobs_and_docs(sales):
+    assert "small-value" not in json.dumps(Job.model_json_schema())
+    with RULES.including(SmallValue):
+        assert "small-value" in json.dumps(Job.model_json_schema())
+        line = "| `small-value` | `limit`, `range` = 50.0 | Small value: unsafe if a cell is above"
+        assert line in RULES.table()
+        result = tc.run_job(sales / "job.toml", sales / "out")
+        assert result.is_safe
+        assert result.problem.reasons[result.problem.sensitive].tolist() == ["small-value"]
+        assert result.problem.upper_protection.max() == 3.5
+        assert (sales / "out" / "release" / "suppression" / "table.csv").exists()
+    with pytest.raises(tc.InputError, match="line 8: unknown rule 'small-value'"):
+        read_job(sales / "job.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '"small-value"',
+            '"smal-value"',
+            "line 8: unknown rule 'smal-value'. Did you mean 'small-",
+        ),
+        ("limit = 20", "", "line 7: rules.limit is missing"),
+        ("limit = 20", "limit = 0", "line 9: rules.limit must be a number above 0. Found 0."),
+        ("limit = 20", "limt = 20", "line 9: unknown key 'limt' .* Did you mean 'limit'"),
+    ],
+)
+def test_faults_of_a_rule_registered_at_run_time_name_the_line_and_the_remedy(
+    sales, old, new, message
+):
+    (sales / "job.toml").write_text(JOB.replace(old, new))
+    with RULES.including(SmallValue), pytest.raises(tc.InputError, match=message):
+        read_job(sales / "job.toml")
+
+
+def test_a_rule_registered_at_run_time_is_on_the_form_of_the_app(sales):
+    client = create_app(sales / "app", "secret").test_client()
+    client.get("/?token=secret")
+    form = {"value": "sales", "dimension:town": "1", "dimension:kind": "1", "small-value": "1"}
+    form |= {"small-value:limit": "20", "suppression": "1", "time_limit": "5"}
+    with RULES.including(SmallValue):
+        client.post("/open", data={"path": str(sales / "sales.csv")})
+        shown = client.get("/choose").text
+        assert 'name="small-value:limit"' in shown
+        assert "Value from which a cell is safe." in shown
+        assert client.post("/table", data=form).status_code == 302
+        assert "1 sensitive" in client.get("/table").text
+        job = tomllib.loads(client.get("/job.toml").text)
+        assert job["rules"] == [{"rule": "small-value", "limit": 20}]
+
+
+def test_a_rule_is_added_by_one_new_file(tmp_path):
+    package = Path(tc.__file__).parent
+    shutil.copytree(package, tmp_path / "tablecloak", ignore=shutil.ignore_patterns("__pycache__"))
+    path = tmp_path / "tablecloak" / "tables" / "rules" / "odd_value.py"
+    path.write_text(ODD_VALUE)
+    code = "from tablecloak.tables.rules.rule import RULES; print(RULES.names)"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "'odd-value'" in found.stdout
+
+
+ODD_VALUE = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tablecloak.tables.rules.rule import RULES, Rule
+
+
+@RULES.register
+@dataclass(frozen=True)
+class OddValue(Rule):
+    "Odd value: unsafe if it is odd."
+
+    name: ClassVar[str] = "odd-value"
+
+    def unsafe(self, table):
+        return table.values % 2 == 1
+"""
+
 # -- weight rules -------------------------------------------------------------------------
+
+
+class Tenth(WeightRule):
+    """A tenth of the value."""
+
+    name: ClassVar[str] = "tenth"
+
+    def of(self, problem: Any) -> Any:
+        return problem.table.values / 10
+
+
+def test_a_weight_rule_registered_at_run_time_is_known_everywhere(sales):
+    text = JOB.replace('"small-value"\nlimit = 20', '"minimum-frequency"\nminimum = 2')
+    (sales / "job.toml").write_text(text.replace("time_limit = 5", 'weights = "tenth"'))
+    with WEIGHT_RULES.including(Tenth):
+        assert "tenth" in json.dumps(Job.model_json_schema())
+        assert "| `tenth` |  | A tenth of the value. |" in WEIGHT_RULES.table()
+        pattern = tc.run_job(sales / "job.toml").pattern
+        table = pattern.problem.table
+        assert pattern.problem.weights.tolist() == (table.values / 10).tolist()
+        assert tc.WeightRule("tenth") == tc.WeightRule.TENTH
+    with pytest.raises(tc.InputError, match=r"line 11: suppression.weights is 'tenth'; expected"):
+        read_job(sales / "job.toml")
+
 
 # -- formats, engines, executors ----------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tablecloak.errors import suggestion
-from tablecloak.jobs.registered import innermost
+from tablecloak.jobs.registered import innermost, telling
 from tablecloak.jobs.schema import SECTIONS, Job
 from tablecloak.parameters import Parameter
 from tablecloak.tables.rules.rule import RULES
@@ -23,7 +23,7 @@ NEAR = " Did"
 
 def in_words(path: Path, text: str, error: ValidationError) -> str:
     """Turn the first of pydantic's errors into a sentence with line and remedy."""
-    fault = innermost(error.errors()[0])
+    fault = innermost(telling(error))
     location = list(fault["loc"])
     names = [part for part in location if not isinstance(part, int) and part not in RULES]
     parameter = _parameter(location)

@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from tablecloak.registry import Registry
 
-__all__ = ["NameIn", "SiblingIn", "innermost"]
+__all__ = ["NameIn", "SiblingIn", "innermost", "telling"]
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,7 @@ class SiblingIn:
         try:
             checked = model(**given)
         except ValidationError as error:
-            raise PydanticCustomError(
-                "within", "{what}", _inner(error.errors()[0], (name,))
-            ) from None
+            raise PydanticCustomError("within", "{what}", _inner(telling(error), (name,))) from None
         values = {each: getattr(checked, each) for each in model.model_fields if each != self.key}
         return self.registry[name](**values)
 
@@ -144,6 +142,12 @@ def _missing(key: str, given: Any) -> ErrorDetails:
 def _inner(error: ErrorDetails, location: tuple[str, ...]) -> dict[str, Any]:
     moved = {**error, "loc": (*location, *error["loc"])}
     return {"what": error["msg"], "error": moved}
+
+
+def telling(error: ValidationError) -> ErrorDetails:
+    """Return the error that tells most: an unknown key may be a known one that is missing."""
+    faults = error.errors()
+    return next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
 
 
 def innermost(error: ErrorDetails) -> ErrorDetails:

@@ -37,7 +37,7 @@ ROUNDING = 0.1
 """Least share of the time limit of an adjustment for rounding it to the digits of the table.
 
 Without these digits nothing can be published, so that a search that used up all its time must not
-leave none for them.
+leave none for them. See docs/decisions.md.
 """
 
 

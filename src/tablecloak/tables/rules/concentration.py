@@ -14,7 +14,9 @@ from tablecloak.tables.table import Table
 __all__ = ["NOISE", "ConcentrationRule", "EstimationRule"]
 
 NOISE = 1e-12
-"""Sums are binary fractions: a cell exactly on a limit must not be decided by their noise."""
+"""Sums are binary fractions: a cell exactly on a limit must not be decided by their noise.
+
+See "Noise of sums" in docs/decisions.md."""
 
 
 @dataclass(frozen=True)

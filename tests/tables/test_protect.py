@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
+from tablecloak.tables.rules.rule import RULES
 
 
 def one_cell(values, **columns):
@@ -288,3 +290,27 @@ def test_rules_on_random_microdata_equal_a_plain_loop_over_cells(seed):
         else:
             expected = 0.0
         assert problem.upper_protection[problem.table.cell(r=r, b=b)] == pytest.approx(expected)
+
+
+def test_the_table_of_rules_in_the_docs_is_that_of_the_registry():
+    page = Path(__file__).parents[2] / "docs" / "job-file.md"
+    assert RULES.table() in page.read_text("utf-8")
+
+
+def test_a_table_is_protected_by_rules_or_not_at_all():
+    table = one_cell([80, 15, 5])
+    with pytest.raises(tc.InputError, match="needs at least one rule, such as PPercent"):
+        table.protect()
+    with pytest.raises(tc.InputError, match="needs at least one rule, such as PPercent"):
+        tc.protect(table)
+
+
+def test_of_two_persons_the_one_who_calls_a_cell_safe_counts():
+    table = one_cell([80, 15, 5])
+    safe, unsafe = tc.Manual([1], "safe"), tc.Manual([1], "unsafe")
+    for rules in ((safe, unsafe), (unsafe, safe)):
+        problem = table.protect(*rules)
+        assert (problem.status[1], problem.reasons[1]) == ("s", "")
+        assert problem.upper_protection[1] == 0
+    with pytest.raises(tc.InputError, match="there is no cell 7; the table has 2"):
+        table.protect(tc.Manual([7]))

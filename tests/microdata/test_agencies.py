@@ -22,7 +22,8 @@ from scipy.stats import f as f_distribution
 
 import tablecloak as tc
 from tablecloak.microdata.agencies import Study, make_certificate, read_study, take_part
-from tablecloak.microdata.agencies.secure_regression import Agency, records, secure_regression
+from tablecloak.microdata.agencies.agency import Agency, records
+from tablecloak.microdata.agencies.regression import secure_regression
 
 NAMES = ["north", "east", "south"]
 

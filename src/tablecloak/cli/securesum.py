@@ -11,7 +11,7 @@ from tablecloak.cli.display import errors_as_messages
 
 if TYPE_CHECKING:
     from tablecloak.microdata.agencies import Study
-    from tablecloak.microdata.agencies.secure_regression import Agency
+    from tablecloak.microdata.agencies.agency import Agency
 
 __all__ = ["register"]
 
@@ -89,7 +89,7 @@ def _agency(name: str, study: Study, file: Path) -> Agency:
     """Return the agency with the columns that the study needs."""
     import numpy as np
 
-    from tablecloak.microdata.agencies.secure_regression import Agency, records
+    from tablecloak.microdata.agencies.agency import Agency, records
     from tablecloak.microdata.columns import numbers_of
     from tablecloak.tables.formats import read_frame
 

@@ -4,14 +4,10 @@ Each method is an object with its parameters; ``protect(frame, seed=...)`` retur
 the protected frame and a report. `METHODS` holds all of them by name.
 """
 
-from tablecloak.microdata.agencies.secure_regression import (
-    Agency,
-    FixedPoint,
-    Ring,
-    SecureRegression,
-    secure_regression,
-    secure_sum,
-)
+from tablecloak.microdata.agencies.agency import Agency
+from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.regression import SecureRegression, secure_regression
+from tablecloak.microdata.agencies.ring import Ring, secure_sum
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease

@@ -1,0 +1,102 @@
+"""A holder of records, who answers questions with its own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from tablecloak.errors import InputError, SolverError
+from tablecloak.microdata.agencies.fixed_point import FixedPoint
+
+__all__ = ["LEAST_AGENCIES", "Agency", "encoded", "records"]
+
+Floats = npt.NDArray[np.float64]
+
+LEAST_AGENCIES = 3
+"""With two, each learns the number of the other by subtraction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agency:
+    """One holder of records; `values` answers with its own numbers and is never passed on.
+
+    Parameters
+    ----------
+    name : str
+    values : callable
+        Given a question, a list of floats.
+    """
+
+    name: str
+    values: Callable[[str, Any], Iterable[float]]
+
+
+def encoded(
+    agency: Agency,
+    question: str,
+    argument: Any,
+    arithmetic: FixedPoint,
+    n_agencies: int,
+    largest: float | None = None,
+) -> list[int]:
+    """Return an agency's answer modulo M.
+
+    Raises
+    ------
+    SolverError
+        If it cannot answer. What went wrong may quote records: only its kind is told.
+    InputError
+        If a number is larger than agreed; neither the number nor its place is told.
+    """
+    try:
+        values = [float(value) for value in agency.values(question, argument)]
+    except Exception as error:
+        raise SolverError(
+            f"Agency {agency.name!r} did not answer ({type(error).__name__}); the round was "
+            f"given up and nothing was revealed."
+        ) from None
+    most = arithmetic.limit / n_agencies * (1 - 1e-12) if largest is None else largest
+    if not all(abs(value) <= most for value in values):
+        raise InputError(
+            f"A number of agency {agency.name!r} is larger than {most:g}, so that the sum could "
+            f"pass the limit of the modulus and come out wrong. Nothing was sent. Take a larger "
+            f"modulus."
+        )
+    return [arithmetic.encode(value) for value in values]
+
+
+def records(name: str, x: npt.ArrayLike, y: npt.ArrayLike) -> Agency:
+    """Return an agency that answers the questions of a regression from its own records.
+
+    Raises
+    ------
+    InputError
+        If shapes do not match, or a value is missing or infinite.
+    """
+    own_x, own_y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if own_x.ndim != 2 or own_y.shape != (len(own_x),):
+        raise InputError(f"{name}: X must have one row for each entry of y.")
+    if not (np.all(np.isfinite(own_x)) and np.all(np.isfinite(own_y))):
+        raise InputError(f"{name}: X or y has a missing or infinite value.")
+    p = own_x.shape[1]
+
+    def values(question: str, argument: Any) -> Floats:
+        if question == "newton":
+            full = np.column_stack([np.ones(len(own_x)), own_x])
+            eta = full @ argument
+            chance = expit(eta)
+            weighted = full.T @ (full * (chance * (1 - chance))[:, None])
+            upper = weighted[np.triu_indices(full.shape[1])]
+            deviance = 2 * float(np.sum(np.logaddexp(0, eta) - own_y * eta))
+            return np.concatenate([upper, full.T @ (own_y - chance), [deviance, len(own_y)]])
+        scaled = own_x if argument is None else (own_x - argument[:p]) / argument[p:]
+        full = np.column_stack([np.ones(len(scaled)), scaled])
+        upper = (full.T @ full)[np.triu_indices(full.shape[1])]
+        return np.concatenate([upper, full.T @ own_y, [own_y @ own_y, own_y.sum()]])
+
+    return Agency(name, values)

@@ -1,0 +1,96 @@
+"""What agencies tell each other; the format is in docs/secure-sums.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+__all__ = [
+    "AnyMessage",
+    "GivenUpError",
+    "Message",
+    "Open",
+    "Pass",
+    "Passed",
+    "Stop",
+    "Sums",
+    "read",
+]
+
+PROTOCOL: Final = "tablecloak-sums/1"
+
+
+class Message(BaseModel):
+    """What every message says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    protocol: Literal["tablecloak-sums/1"] = PROTOCOL
+    study: str = Field(min_length=64, max_length=64)
+    session: str = Field(max_length=64)
+    sender: str = Field(max_length=100)
+    round: int = Field(ge=0, le=1000)
+
+
+class Open(Message):
+    """The leader opens a session."""
+
+    kind: Literal["open"] = "open"
+
+
+class Pass(Message):
+    """Blinded partial sums on their way around the ring."""
+
+    kind: Literal["pass"] = "pass"
+    question: str = Field(max_length=20)
+    argument: list[float] | None
+    share: int = Field(ge=0)
+    route: list[str]
+    values: list[str]
+
+
+class Passed(Message):
+    """An agency tells the leader that it passes a share on."""
+
+    kind: Literal["passed"] = "passed"
+    share: int = Field(ge=0)
+
+
+class Sums(Message):
+    """The leader tells all the sums of a round."""
+
+    kind: Literal["sums"] = "sums"
+    values: list[str]
+
+
+class Stop(Message):
+    """An agency cannot go on."""
+
+    kind: Literal["stop"] = "stop"
+    reason: str = Field(max_length=300)
+
+
+AnyMessage = Annotated[Open | Pass | Passed | Sums | Stop, Field(discriminator="kind")]
+_ADAPTER: TypeAdapter[AnyMessage] = TypeAdapter(AnyMessage)
+
+
+def read(text: bytes) -> AnyMessage:
+    """Read a message.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    return _ADAPTER.validate_json(text)
+
+
+@dataclass(frozen=True)
+class GivenUpError(Exception):
+    """Why the study ends without a result, in words that reveal nothing."""
+
+    reason: str
+    told: bool = False
+    """Whether another agency said so, which then tells all."""

@@ -1,0 +1,249 @@
+"""Regression over the records of several agencies, none of which shows any of its own.
+
+Everything rests on sums: each agency holds numbers, all learn their sum, and nobody learns a
+summand (`tablecloak.microdata.agencies.ring`). A regression needs X'X, X'y, y'y and n only.
+
+Limits, which callers are told of: with two agencies each learns the other's number; two
+neighbours who collude learn what the one between them added, unless numbers are split into shares
+that travel around the ring in different orders. Results are not disclosure-safe by themselves: a
+regression over few records may reveal some of them.
+
+References
+----------
+.. [1] Karr, Sanil: Secure regression over distributed data, 2004; Benaloh: Secret sharing
+   homomorphisms, 1987 (secure summation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm
+from scipy.stats import t as student_t
+
+from tablecloak.errors import ModelError
+from tablecloak.microdata.agencies.agency import records
+from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.ring import Listener, Ring
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Rounds", "SecureRegression", "regression_rounds", "secure_regression"]
+
+Floats = npt.NDArray[np.float64]
+
+Result = TypeVar("Result")
+
+Rounds: TypeAlias = Generator[tuple[str, Floats | None], Floats, Result]
+"""Questions with their arguments go out, sums come in, and a result is returned."""
+
+MOST_STEPS = 50
+"""Newton steps of a logistic regression."""
+
+ILL_CONDITIONED = 1e6
+"""Condition number of X'X above which columns are centred and scaled first."""
+
+
+@dataclass(frozen=True, eq=False)
+class SecureRegression:
+    """Result of a regression over the records of all agencies.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the coefficients; the intercept is the first.
+    coefficients, standard_errors : numpy.ndarray of float
+    n : int
+        Records of all agencies.
+    sigma : float
+        Standard error of the regression; NaN for a logistic one.
+    r2, adjusted_r2 : float
+        NaN for a logistic one.
+    f_statistic : float
+        That all coefficients but the intercept are 0; NaN for a logistic regression.
+    deviance : float
+        -2 log likelihood at the coefficients; for least squares with sigma^2 = residuals / n.
+    iterations : int
+        Rounds of Newton steps; 1 for least squares.
+    """
+
+    names: tuple[str, ...]
+    coefficients: Floats
+    standard_errors: Floats
+    n: int
+    sigma: float
+    r2: float
+    adjusted_r2: float
+    f_statistic: float
+    deviance: float
+    iterations: int = 1
+
+    @property
+    def p_values(self) -> Floats:
+        """Two-sided, by the t distribution; by the normal one for a logistic regression."""
+        ratio = np.abs(self.coefficients / self.standard_errors)
+        is_linear = np.isfinite(self.sigma)
+        tail = student_t.sf(ratio, self.n - len(self.names)) if is_linear else norm.sf(ratio)
+        values: Floats = 2.0 * tail
+        return values
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion."""
+        return self.deviance + 2 * (len(self.names) + bool(np.isfinite(self.sigma)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each coefficient."""
+        import pandas as pd
+
+        columns = {
+            "coefficient": self.coefficients,
+            "standard_error": self.standard_errors,
+            "p_value": self.p_values,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.names, name="name"))
+
+    def summary(self) -> str:
+        """Figures in one line."""
+        fit = f", R^2 {self.r2:.4f}, F {self.f_statistic:.4g}" if np.isfinite(self.sigma) else ""
+        return f"{self.n} records{fit}, AIC {self.aic:.6g}, rounds of sums: {self.iterations}"
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{name} {value:.6g} ({error:.3g})"
+            for name, value, error in zip(
+                self.names, self.coefficients, self.standard_errors, strict=True
+            )
+        )
+        return f"<secure regression, {self.n} records: {parts}; R^2 {self.r2:.4f}>"
+
+
+def secure_regression(
+    data: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
+    names: Sequence[str],
+    *,
+    logistic: bool = False,
+    arithmetic: FixedPoint | None = None,
+    shares: int = 1,
+    listener: Listener | None = None,
+) -> SecureRegression:
+    """Fit a regression from sums alone.
+
+    Parameters
+    ----------
+    data : sequence of (X, y)
+        One entry for each agency: predictors without the intercept, shape (n_k, p), and
+        response, shape (n_k,).
+    names : sequence of str
+        Of the predictors.
+    logistic : bool, default=False
+        Logistic regression of a 0/1 response by Newton steps, each a round of sums.
+    arithmetic : FixedPoint, optional
+    shares : int, default=1
+        Against neighbours who collude; see `Ring`.
+    listener : callable, optional
+
+    Returns
+    -------
+    SecureRegression
+
+    Raises
+    ------
+    InputError
+        If there are fewer than three agencies, or numbers do not fit the modulus.
+    ModelError
+        If predictors are linearly dependent, or a logistic fit does not converge.
+    """
+    agencies = [records(f"agency {k + 1}", x, y) for k, (x, y) in enumerate(data)]
+    ring = Ring(agencies, arithmetic or FixedPoint(), shares=shares, listener=listener)
+    rounds = regression_rounds(names, logistic=logistic)
+    try:
+        asked = next(rounds)
+        while True:
+            asked = rounds.send(ring.sums(*asked))
+    except StopIteration as end:
+        result: SecureRegression = end.value
+        return result
+
+
+def regression_rounds(names: Sequence[str], *, logistic: bool) -> Rounds[SecureRegression]:
+    """Ask for the sums that a regression needs, one question after another, and return it.
+
+    Each agency can run this by itself and so knows beforehand what may be asked of it.
+
+    Yields
+    ------
+    (question, argument)
+        Sums over all agencies of their answers are sent back.
+    """
+    labels = ("(intercept)", *names)
+    return _logistic_rounds(labels) if logistic else _linear_rounds(labels)
+
+
+def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
+    p = len(labels)
+    xx, xy, yy, sum_y, n = _moments((yield "moments", None), p)
+    shift, scale = np.zeros(p - 1), np.ones(p - 1)
+    if np.linalg.cond(xx) > ILL_CONDITIONED:
+        # The error of normal equations grows with the square of the condition number.
+        shift = xx[0, 1:] / n
+        spread = np.diag(xx)[1:] / n - shift**2
+        scale = np.where(spread > 0, np.sqrt(np.maximum(spread, 1e-300)), 1.0)
+        centred = yield "moments", np.concatenate([shift, scale])
+        xx, xy, yy, sum_y, n = _moments(centred, p)
+    if n <= p or np.linalg.matrix_rank(xx) < p:
+        raise ModelError("The predictors are linearly dependent, or there are too few records.")
+    inverse = np.linalg.inv(xx)
+    found = np.linalg.solve(xx, xy)
+    residual = yy - float(found @ xy)
+    sigma2 = residual / (n - p)
+    back = np.eye(p)
+    back[1:, 1:] = np.diag(1 / scale)
+    back[0, 1:] = -shift / scale
+    explained = yy - sum_y**2 / n - residual
+    r2 = explained / (explained + residual)
+    return SecureRegression(
+        labels,
+        back @ found,
+        np.sqrt(sigma2 * np.diag(back @ inverse @ back.T)),
+        n,
+        float(np.sqrt(sigma2)),
+        float(r2),
+        float(1 - (1 - r2) * (n - 1) / (n - p)),
+        float(explained / (p - 1) / sigma2) if p > 1 else np.nan,
+        float(n * (np.log(2 * np.pi * residual / n) + 1)),
+    )
+
+
+def _moments(sums: Floats, p: int) -> tuple[Floats, Floats, float, float, int]:
+    xx, rest = _symmetric(sums, p)
+    return xx, rest[:p], float(rest[p]), float(rest[p + 1]), round(float(xx[0, 0]))
+
+
+def _symmetric(sums: Floats, p: int) -> tuple[Floats, Floats]:
+    """Return the matrix whose upper triangle comes first, and what follows it."""
+    matrix = np.zeros((p, p))
+    upper = np.triu_indices(p)
+    matrix[upper] = sums[: len(upper[0])]
+    return matrix + matrix.T - np.diag(np.diag(matrix)), sums[len(upper[0]) :]
+
+
+def _logistic_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
+    beta = np.zeros(len(labels))
+    nan = np.nan
+    for turn in range(1, MOST_STEPS + 1):
+        information, rest = _symmetric((yield "newton", beta), len(labels))
+        gradient, deviance, n = rest[:-2], float(rest[-2]), round(float(rest[-1]))
+        if np.linalg.matrix_rank(information) < len(labels):
+            raise ModelError("The predictors are linearly dependent, or separate the response.")
+        step = np.linalg.solve(information, gradient)
+        beta = beta + step
+        if np.max(np.abs(step)) <= 1e-9 * max(1.0, float(np.max(np.abs(beta)))):
+            errors = np.sqrt(np.diag(np.linalg.inv(information)))
+            return SecureRegression(labels, beta, errors, n, nan, nan, nan, nan, deviance, turn)
+    raise ModelError("The logistic regression did not converge: predictors separate the response.")

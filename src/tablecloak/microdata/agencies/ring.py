@@ -1,0 +1,145 @@
+"""Sums over agencies that pass messages around a ring, all in one process.
+
+The first agency adds a random number R below M and passes R + v_1 on; each agency adds its own;
+the first subtracts R. What an agency sees is uniform on [0, M), so that it tells nothing.
+
+References
+----------
+.. [1] Benaloh: Secret sharing homomorphisms, 1987 (secure summation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import InputError, SolverError
+from tablecloak.microdata.agencies.agency import LEAST_AGENCIES, Agency, encoded
+from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.shares import Draw, random_below, routes, shares_of
+
+__all__ = ["Listener", "Ring", "secure_sum"]
+
+Floats = npt.NDArray[np.float64]
+
+Listener = Callable[[str, str, Sequence[int]], None]
+"""Told of each message: sender, receiver, numbers. For tests and logs of the protocol."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ring:
+    """Agencies that pass messages around.
+
+    Parameters
+    ----------
+    agencies : sequence of Agency
+        At least three.
+    arithmetic : FixedPoint, default=FixedPoint()
+    largest : float, optional
+        Upper bound on the absolute value of any agency's number, agreed beforehand. K times it
+        must stay below M/2, which is checked before anything is sent; by default half of that.
+    shares : int, default=1
+        Into how many random shares each number is split; each share travels around the ring in an
+        order of its own, with other neighbours: see `routes`.
+    listener : callable, optional
+    """
+
+    agencies: Sequence[Agency]
+    arithmetic: FixedPoint = field(default_factory=FixedPoint)
+    largest: float | None = None
+    shares: int = 1
+    listener: Listener | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.agencies) < LEAST_AGENCIES:
+            raise InputError(
+                f"{len(self.agencies)} agencies are too few: with two, each learns the number of "
+                f"the other by subtraction. At least {LEAST_AGENCIES} are needed."
+            )
+        names = [agency.name for agency in self.agencies]
+        if len(set(names)) < len(names):
+            raise InputError("Every agency needs a name of its own.")
+        if self.shares < 1:
+            raise InputError(f"`shares` must be at least 1. Got {self.shares!r}.")
+        if self.largest is not None and len(self.agencies) * self.largest >= self.arithmetic.limit:
+            raise InputError(
+                f"{len(self.agencies)} numbers up to {self.largest:g} may add up to the limit "
+                f"{self.arithmetic.limit:g} of this modulus and would come out wrong. Take a "
+                f"larger modulus."
+            )
+
+    def sums(self, question: str, argument: Any = None, *, draw: Draw | None = None) -> Floats:
+        """Return the sums over all agencies of what they answer to a question.
+
+        Parameters
+        ----------
+        question : str
+        argument : object, optional
+            Known to all, such as the coefficients so far.
+        draw : callable, optional
+            Random number below M; by default from the operating system. For tests.
+
+        Raises
+        ------
+        InputError
+            If a number is too large, so that the sum could come out wrong.
+        SolverError
+            If an agency does not answer, or with another length; nothing was revealed.
+        """
+        draw = draw or random_below
+        modulus = self.arithmetic.modulus
+        most, count = self.largest, len(self.agencies)
+        answers = [
+            encoded(agency, question, argument, self.arithmetic, count, most)
+            for agency in self.agencies
+        ]
+        length = len(answers[0])
+        for agency, answer in zip(self.agencies, answers, strict=True):
+            if len(answer) != length:
+                raise SolverError(
+                    f"Agency {agency.name!r} answered with {len(answer)} numbers instead of "
+                    f"{length}; the round was given up and nothing was revealed."
+                )
+        split = [shares_of(answer, self.shares, modulus, draw) for answer in answers]
+        total = [0] * length
+        for share in range(self.shares):
+            order = routes(count, self.shares)[share]
+            blind = [draw(modulus) for _ in range(length)]
+            passed = blind
+            for step, at in enumerate(order):
+                passed = [(p + v) % modulus for p, v in zip(passed, split[at][share], strict=True)]
+                if self.listener:
+                    receiver = order[(step + 1) % len(order)]
+                    names = self.agencies[at].name, self.agencies[receiver].name
+                    self.listener(*names, passed)
+            total = [(t + p - b) % modulus for t, p, b in zip(total, passed, blind, strict=True)]
+        return np.array([self.arithmetic.decode(value) for value in total])
+
+
+def secure_sum(
+    values: Sequence[float],
+    *,
+    arithmetic: FixedPoint | None = None,
+    shares: int = 1,
+    draw: Draw | None = None,
+    listener: Listener | None = None,
+) -> float:
+    """Return the sum of one number of each of at least three agencies.
+
+    Examples
+    --------
+    >>> secure_sum([1.5, 2.0, -4.25])
+    -0.75
+    """
+    agencies = [_holder(f"agency {k + 1}", value) for k, value in enumerate(values)]
+    ring = Ring(agencies, arithmetic or FixedPoint(), shares=shares, listener=listener)
+    return float(ring.sums("value", draw=draw)[0])
+
+
+def _holder(name: str, value: float) -> Agency:
+    """Return an agency with one number."""
+    return Agency(name, lambda question, argument: [value])

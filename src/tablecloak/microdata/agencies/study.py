@@ -1,0 +1,149 @@
+"""What the agencies of a study agree on beforehand: one file, the same for all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.agencies.agency import LEAST_AGENCIES
+from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.regression import Rounds, regression_rounds
+from tablecloak.microdata.agencies.x509 import fingerprint_of
+from tablecloak.toml_file import read_toml
+
+__all__ = ["AgencyAddress", "Study", "read_study"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class AgencyAddress(BaseModel):
+    """Where an agency listens, and the certificate by which the others know it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=100)
+    address: str = Field(pattern=r"^.+:\d+$", description="host:port")
+    certificate: Path
+
+    @field_validator("address")
+    @classmethod
+    def _known_port(cls, address: str) -> str:
+        if not 0 < int(address.rpartition(":")[2]) < 2**16:
+            raise ValueError("a port is a number from 1 to 65535")
+        return address
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.address.rpartition(":")
+        return host, int(port)
+
+
+class Study(BaseModel):
+    """What the agencies agree on beforehand; all have the same file.
+
+    Parameters
+    ----------
+    kind : {"regression", "logistic", "sum"}
+    response : str, default=""
+        Column of the response; for sums not used.
+    predictors : list of str
+        Columns of the predictors, or columns to be summed.
+    agencies : list of AgencyAddress
+        At least three; the first one leads.
+    shares : int, default=2
+        Into how many shares each number is split. With two or more, and four agencies or more,
+        no two agencies who collude learn the number of a third: see
+        `tablecloak.microdata.agencies.shares.routes`.
+    modulus_bits, fraction_bits : int, default=128, 32
+    timeout : float, default=120
+        Seconds after which a silent agency is given up.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["regression", "logistic", "sum"]
+    response: str = ""
+    predictors: list[str] = Field(min_length=1)
+    agencies: list[AgencyAddress]
+    shares: int = Field(default=2, ge=1, le=16)
+    modulus_bits: int = Field(default=128, ge=16, le=4096)
+    fraction_bits: int = Field(default=32, ge=0, le=1024)
+    timeout: float = Field(default=120.0, gt=0)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the agencies."""
+        return [agency.name for agency in self.agencies]
+
+    @property
+    def arithmetic(self) -> FixedPoint:
+        """Arithmetic that was agreed on."""
+        return FixedPoint(1 << self.modulus_bits, self.fraction_bits)
+
+    def fingerprint(self) -> str:
+        """Digest of what must be the same everywhere; where certificates lie need not be."""
+        agreed = self.model_dump(mode="json", exclude={"agencies", "timeout"})
+        agreed["agencies"] = [
+            (agency.name, fingerprint_of(agency.certificate)) for agency in self.agencies
+        ]
+        return hashlib.sha256(json.dumps(agreed, sort_keys=True).encode()).hexdigest()
+
+    def rounds(self) -> Rounds[Any]:
+        """Return the questions of the study, one after another, and its result."""
+        if self.kind == "sum":
+            return _sum_round(self.predictors)
+        return regression_rounds(self.predictors, logistic=self.kind == "logistic")
+
+
+def _sum_round(names: Sequence[str]) -> Generator[tuple[str, None], Floats, dict[str, float]]:
+    sums = yield "sums", None
+    return dict(zip(names, map(float, sums), strict=True))
+
+
+def read_study(path: str | Path) -> Study:
+    """Read a study from a TOML file; certificates lie beside it.
+
+    Raises
+    ------
+    InputError
+        Names the file and the entry.
+    """
+    path = Path(path)
+    found = read_toml(path)[1]
+    try:
+        found["agencies"] = found.pop("agency", [])
+        study = Study.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])).replace("agencies", "agency")
+        raise InputError(f"{path}: {place}: {first['msg']}.") from None
+    if len(study.agencies) < LEAST_AGENCIES:
+        raise InputError(
+            f"{path}: {len(study.agencies)} agencies are too few: with two, each learns the "
+            f"number of the other by subtraction. At least {LEAST_AGENCIES} are needed."
+        )
+    if len(set(study.names)) < len(study.names):
+        raise InputError(f"{path}: two agencies have the same name.")
+    if study.kind != "sum" and not study.response:
+        raise InputError(f"{path}: a regression needs `response`, the column to explain.")
+    beside = [
+        agency.model_copy(update={"certificate": path.parent / agency.certificate})
+        for agency in study.agencies
+    ]
+    for agency in beside:
+        if not agency.certificate.is_file():
+            raise InputError(
+                f"{path}: there is no certificate of agency {agency.name!r} at "
+                f"{agency.certificate}. Each agency makes its own with `tablecloak securesum "
+                f"certificate NAME` and sends the others the .crt file, never the .key file."
+            )
+    return study.model_copy(update={"agencies": beside})

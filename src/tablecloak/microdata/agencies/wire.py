@@ -1,0 +1,201 @@
+"""Connections between agencies: who sends what is told by certificates alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import struct
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.agencies.messages import AnyMessage, GivenUpError, Message, Stop, read
+from tablecloak.microdata.agencies.study import Study
+from tablecloak.microdata.agencies.x509 import der_of
+
+__all__ = ["GRACE_SECONDS", "Wire"]
+
+LARGEST_MESSAGE = 1 << 24
+"""Bytes."""
+
+RETRY_SECONDS = 0.2
+"""Between attempts to reach an agency that does not listen yet."""
+
+CLOSING_SECONDS = 1.0
+"""How long connections may take to close in the end."""
+
+GRACE_SECONDS = 2.0
+"""How long to wait for an explanation when an agency cannot be reached any more."""
+
+
+class Wire:
+    """The connections of one agency: messages in, by whom they really are, and messages out.
+
+    Connections are TLS with certificates on both sides; only those of the study are accepted.
+
+    Parameters
+    ----------
+    study : Study
+    name : str
+        Of this agency.
+    key : Path
+        Private key that belongs to its certificate.
+
+    Raises
+    ------
+    InputError
+        If key and certificate do not match.
+    """
+
+    def __init__(self, study: Study, name: str, key: Path) -> None:
+        self.name = name
+        self.timeout = study.timeout
+        self.addresses = {entry.name: entry for entry in study.agencies}
+        self.pinned = {entry.name: der_of(entry.certificate) for entry in study.agencies}
+        self._server_side = self._context(ssl.PROTOCOL_TLS_SERVER, key)
+        self._client_side = self._context(ssl.PROTOCOL_TLS_CLIENT, key)
+        self._inbox: asyncio.Queue[AnyMessage | GivenUpError] = asyncio.Queue()
+        self._receiving: set[asyncio.Task[None]] = set()
+
+    def _context(self, protocol: int, key: Path) -> ssl.SSLContext:
+        context = ssl.SSLContext(protocol)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.check_hostname = False  # The very certificate is compared instead.
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_cert_chain(self.addresses[self.name].certificate, key)
+        except (OSError, ssl.SSLError) as error:
+            raise InputError(
+                f"{key} cannot be used as the private key of agency {self.name!r}: {error}"
+            ) from None
+        for entry in self.addresses.values():
+            context.load_verify_locations(entry.certificate)
+        return context
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Take messages while the study runs."""
+        host, port = self.addresses[self.name].place
+
+        async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.ensure_future(self._receive(reader, writer))
+            self._receiving.add(task)
+            task.add_done_callback(self._receiving.discard)
+            await task
+
+        try:
+            server = await asyncio.start_server(
+                receive, host, port, ssl=self._server_side, limit=LARGEST_MESSAGE
+            )
+        except OSError as error:
+            raise InputError(
+                f"Agency {self.name!r} cannot listen on {host}:{port}: {error.strerror}."
+            ) from None
+        try:
+            yield
+        finally:
+            server.close()
+            if self._receiving:
+                await asyncio.wait(self._receiving, timeout=CLOSING_SECONDS)
+            # Connections that are being closed need the loop once more.
+            await asyncio.sleep(CLOSING_SECONDS / 10)
+
+    async def received(self, patience: float, late: str) -> AnyMessage:
+        """Return the next message; an agency that cannot go on ends the study for all.
+
+        Parameters
+        ----------
+        patience : float
+            Seconds to wait.
+        late : str
+            What is wrong if nothing comes.
+        """
+        try:
+            found = await asyncio.wait_for(self._inbox.get(), patience)
+        except TimeoutError:
+            raise GivenUpError(f"{late} It was waited for {self.timeout:g} s.") from None
+        if isinstance(found, GivenUpError):
+            raise found
+        if isinstance(found, Stop):
+            raise GivenUpError(found.reason, told=True)
+        return found
+
+    async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take one message from a connection; who sent it is told by its certificate."""
+        sender = self._peer(writer)
+        try:
+            async with asyncio.timeout(self.timeout):
+                (length,) = struct.unpack(">I", await reader.readexactly(4))
+                if not sender or length > LARGEST_MESSAGE:
+                    raise ValueError
+                message = read(await reader.readexactly(length))
+                if message.sender != sender:
+                    raise ValueError
+            self._inbox.put_nowait(message)
+            writer.write(b"\x01")
+            await writer.drain()
+        except (ValueError, asyncio.IncompleteReadError, TimeoutError, OSError):
+            if sender:
+                self._inbox.put_nowait(
+                    GivenUpError(f"Agency {sender!r} sent what is not a message of the protocol.")
+                )
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError, ssl.SSLError):
+                await writer.wait_closed()
+
+    def _peer(self, writer: asyncio.StreamWriter) -> str:
+        """Name of the agency at the other end; empty for anybody else."""
+        found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return next((name for name, known in self.pinned.items() if known == found), "")
+
+    async def send(self, name: str, message: Message, *, patient: bool = False) -> None:
+        """Send a message; with `patient`, wait for an agency that does not listen yet."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.timeout
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._deliver(name, message)
+                return
+            except (OSError, ssl.SSLError, asyncio.IncompleteReadError, TimeoutError):
+                if not patient or loop.time() + RETRY_SECONDS >= deadline:
+                    gone = f"Agency {name!r} could not be reached."
+                    end = GivenUpError(gone) if patient else await self._explained(gone)
+                    raise end from None
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _explained(self, reason: str) -> GivenUpError:
+        """Return why an agency is gone: what another one says soon, or else the given reason."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(GRACE_SECONDS, self.timeout)):
+                while True:
+                    found = await self._inbox.get()
+                    if isinstance(found, Stop):
+                        return GivenUpError(found.reason, told=True)
+        return GivenUpError(reason)
+
+    async def _deliver(self, name: str, message: Message) -> None:
+        host, port = self.addresses[name].place
+        reader, writer = await asyncio.open_connection(host, port, ssl=self._client_side)
+        try:
+            if self._peer(writer) != name:
+                raise GivenUpError(f"Another than agency {name!r} answers at its address.")
+            text = message.model_dump_json().encode()
+            writer.write(struct.pack(">I", len(text)) + text)
+            await writer.drain()
+            await reader.readexactly(1)
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError, ssl.SSLError):
+                await writer.wait_closed()
+
+    async def tell_all(self, message: Stop) -> None:
+        """Tell all others, as far as they can be reached soon."""
+
+        async def tell(name: str) -> None:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._deliver(name, message), min(5, self.timeout))
+
+        await asyncio.gather(*(tell(name) for name in self.addresses if name != self.name))

@@ -1,0 +1,117 @@
+"""Keys and certificates by which agencies know each other."""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from pathlib import Path
+from typing import Any
+
+from tablecloak.errors import InputError
+from tablecloak.storage import write_text
+
+__all__ = ["der_of", "fingerprint_of", "make_certificate"]
+
+LONGEST_NAME = 64
+"""Letters in the name of a certificate, by X.509."""
+
+MOST_DAYS = 36_500
+"""Days that a certificate may be valid."""
+
+
+def make_certificate(name: str, folder: str | Path, *, days: int = 365) -> tuple[Path, Path]:
+    """Make a private key and a certificate that an agency signs itself.
+
+    Returns
+    -------
+    key, certificate : pathlib.Path
+        The key is readable by its owner alone and never leaves the agency.
+
+    Raises
+    ------
+    InputError
+        If there is a key of that name, or the library `cryptography` is missing.
+    """
+    try:
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+    except ImportError:
+        raise InputError(
+            "Certificates need the library cryptography: pip install 'tablecloak[agencies]'. "
+            "Keys and self-signed certificates (PEM) made otherwise do as well."
+        ) from None
+    if not name.isprintable() or not 0 < len(name) <= LONGEST_NAME or Path(name).name != name:
+        raise InputError(
+            f"{name!r} is no name of an agency. It names a file too: 1 to {LONGEST_NAME} letters, "
+            f"without slashes."
+        )
+    if not 1 <= days <= MOST_DAYS:
+        raise InputError(f"`days` must lie between 1 and {MOST_DAYS}. Got {days}.")
+    folder = Path(folder)
+    paths = folder / f"{name}.key", folder / f"{name}.crt"
+    if paths[0].exists():
+        raise InputError(f"{paths[0]} exists already. Remove it first if it should be replaced.")
+    key = ec.generate_private_key(ec.SECP256R1())
+    encoding = serialization.Encoding.PEM
+    secret = key.private_bytes(
+        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    write_text(paths[0], secret.decode(), secret=True)
+    write_text(paths[1], _signed(name, key, days).public_bytes(encoding).decode())
+    return paths
+
+
+def _signed(name: str, key: Any, days: int) -> Any:
+    """Return a certificate of a name that its own key signs."""
+    import datetime
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+
+    title = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    public = key.public_key()
+    now = datetime.datetime.now(datetime.UTC)
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    return (
+        x509.CertificateBuilder()
+        .subject_name(title)
+        .issuer_name(title)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(days=days))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(public), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+
+
+def der_of(certificate: Path) -> bytes:
+    """Return the bytes of a certificate.
+
+    Raises
+    ------
+    InputError
+        If the file is none in PEM format.
+    """
+    try:
+        return ssl.PEM_cert_to_DER_cert(certificate.read_text(encoding="ascii").strip())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{certificate} is not a certificate in PEM format: {error}") from None
+
+
+def fingerprint_of(certificate: Path) -> str:
+    """Return the digest by which a certificate is known."""
+    return hashlib.sha256(der_of(certificate)).hexdigest()

@@ -134,7 +134,9 @@ def test_where_no_zero_restricted_rounding_exists_that_is_proved_and_two_steps_a
 
 def test_without_a_proof_of_each_leaf_nothing_is_called_impossible(monkeypatch):
     unproved = SimpleNamespace(confirmed=False)
-    monkeypatch.setattr("tablecloak.solve.branch.find_infeasibility", lambda *_, **__: unproved)
+    monkeypatch.setattr(
+        "tablecloak.solve.branch.search.find_infeasibility", lambda *_, **__: unproved
+    )
     with pytest.raises(tc.SolverError, match="not found in time"):
         tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)
 
@@ -235,7 +237,7 @@ def test_large_values_are_rounded_exactly():
 def test_every_program_of_a_rounding_has_a_time_limit(monkeypatch):
     """The search for a proof that there is no rounding once had none."""
     from tablecloak.cta.rounding import search as rounding
-    from tablecloak.solve import branch
+    from tablecloak.solve.branch import search as branch
 
     limits = []
 
@@ -273,7 +275,7 @@ def test_an_unproved_search_does_not_call_a_rounding_impossible(monkeypatch):
     def breaks_off(*_, **__):
         raise tc.SolverError("time")
 
-    for module in ("tablecloak.cta.rounding.search", "tablecloak.solve.branch"):
+    for module in ("tablecloak.cta.rounding.search", "tablecloak.solve.branch.search"):
         monkeypatch.setattr(f"{module}.find_infeasibility", breaks_off)
     with pytest.raises(tc.SolverError, match="not found in time"):
         tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)

@@ -19,7 +19,7 @@ def test_rows_of_searches_that_prove_nothing_themselves_still_prove_a_bound(monk
     def cut_short(program, *, separate, **_) -> BranchResult:
         assert separate(np.zeros(program.n_columns), True) is not None
         tree = BranchTree.of_root(np.empty(0))
-        return BranchResult(np.empty(0), np.inf, -np.inf, tree, program, 1, False, False)
+        return BranchResult(np.empty(0), np.inf, -np.inf, tree, program, 1, False)
 
     monkeypatch.setattr(exact, "branch_and_bound", cut_short)
     monkeypatch.setattr(exact, "search_nearby", lambda *_, **__: None)

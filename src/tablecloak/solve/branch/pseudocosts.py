@@ -1,0 +1,125 @@
+"""On which column to branch: gains seen so far, and probes where too few were seen.
+
+References
+----------
+.. [1] Achterberg, Koch, Martin: Branching rules revisited, Operations Research Letters 33 (2005)
+   (reliability branching).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.solve.branch.tree import Node
+from tablecloak.solve.linear import LinearSolver
+
+__all__ = ["Pseudocosts", "chosen_column"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+CANDIDATES = 8
+"""Columns that are compared before a split."""
+
+RELIABLE = 4
+"""Observations in both directions after which a column is no longer probed."""
+
+PROBED_ITERATIONS = 50
+"""Simplex iterations of a probe."""
+
+LEAST_GAIN = 1e-9
+"""Expected gain below which a side counts as gaining this much, so that products tell more."""
+
+
+class Pseudocosts:
+    """What branching on each column has gained, for each unit of its move.
+
+    Parameters
+    ----------
+    n_columns : int
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self.total = np.zeros((2, n_columns))
+        self.count = np.zeros((2, n_columns), dtype=np.int64)
+        self.moved: dict[int, float] = {}
+
+    def learn(self, node: int, entry: Node, bound: float) -> None:
+        """Take note of what the bound of a node turned out to be, for the move of its column."""
+        distance = self.moved.pop(node, None)
+        if distance and np.isfinite(bound) and np.isfinite(entry.bound):
+            self.note(entry.column, entry.is_lower, max(bound - entry.bound, 0.0) / distance)
+
+    def note(self, column: int, is_lower: bool, gain: float) -> None:
+        """Add one observation."""
+        if np.isfinite(gain):
+            self.total[int(is_lower), column] += gain
+            self.count[int(is_lower), column] += 1
+
+    def is_reliable(self, column: int) -> bool:
+        """Whether both directions were seen often enough."""
+        return bool(np.min(self.count[:, column]) >= RELIABLE)
+
+    def scores(self, columns: Integers, part: Floats, guess: Floats) -> Floats:
+        """Product of the gains expected on both sides; of columns never seen, scaled guesses."""
+        seen = np.min(self.count[:, columns], axis=0) > 0
+        mean = self.total[:, columns] / np.maximum(self.count[:, columns], 1)
+        below, above = mean[0] * part, mean[1] * (1 - part)
+        product = np.maximum(below, LEAST_GAIN) * np.maximum(above, LEAST_GAIN)
+        if not np.any(seen):
+            return guess
+        level = np.mean(product[seen]) / max(float(np.mean(guess)), 1e-300)
+        scores: Floats = np.where(seen, product, guess * level)
+        return scores
+
+
+def chosen_column(
+    solver: LinearSolver,
+    costs: Pseudocosts,
+    x: Floats,
+    fractional: Integers,
+    *,
+    bound: float,
+    cutoff: float,
+) -> int:
+    """Return the column with the best product of gains; probe those of which little is known.
+
+    Parameters
+    ----------
+    solver : LinearSolver
+        Solved in the node that is to be split.
+    costs : Pseudocosts
+        Learns from the probes.
+    x : numpy.ndarray of float
+        Optimum of the node.
+    fractional : numpy.ndarray of int
+        Integral columns that are fractional in it.
+    bound, cutoff : float
+        What is proved for the node, and from where on it can be closed.
+    """
+    part = x[fractional] - np.floor(x[fractional])
+    cost = np.abs(solver.program.cost[fractional])
+    guess = np.minimum(part, 1 - part) * (cost + np.mean(cost) + 1e-12)
+    score = costs.scores(fractional, part, guess)
+    order = np.argsort(-score, kind="stable")[:CANDIDATES]
+    for place in order.tolist():
+        column = int(fractional[place])
+        if not costs.is_reliable(column):
+            _probe(solver, costs, column, float(x[column]), bound, cutoff - bound)
+    score = costs.scores(fractional, part, guess)
+    return int(fractional[order[np.argmax(score[order])]])
+
+
+def _probe(
+    solver: LinearSolver, costs: Pseudocosts, column: int, x: float, bound: float, most: float
+) -> None:
+    """Note what rounding a column down and up gains within a few iterations."""
+    below = float(np.floor(x))
+    ends = float(solver.lower[column]), float(solver.upper[column])
+    for is_lower, low, high, distance in (
+        (False, ends[0], below, x - below),
+        (True, below + 1, ends[1], 1 - (x - below)),
+    ):
+        gain = solver.probe(column, low, high, PROBED_ITERATIONS) - bound
+        costs.note(column, is_lower, max(min(gain, most), 0.0) / distance)

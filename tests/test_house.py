@@ -12,10 +12,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import ibis
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,14 +29,19 @@ import tablecloak as tc
 from tablecloak.app import create_app
 from tablecloak.bench.solvers import contestants
 from tablecloak.cli.main import app
+from tablecloak.executors import EXECUTORS, Executor, executor_named
 from tablecloak.jobs.load import read_job
 from tablecloak.jobs.schema import Job
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.parameters import percent
+from tablecloak.publish.leaks import find_leaks
 from tablecloak.solve.conformance import conforms
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SOLVERS, Claim, Request, Solver, SolveStatus
+from tablecloak.tables.formats import FORMATS, FrameFormat
+from tablecloak.tables.formats.format import formats_table
 from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.tabulation.engines import ENGINES, Engine
 from tablecloak.tables.weights.rule import WEIGHT_RULES, WeightRule
 
 # -- sensitivity rules --------------------------------------------------------------------
@@ -191,6 +198,125 @@ def test_a_weight_rule_registered_at_run_time_is_known_everywhere(sales):
 
 
 # -- formats, engines, executors ----------------------------------------------------------
+
+
+class Semicolons(FrameFormat):
+    """Text with semicolons."""
+
+    name: ClassVar[str] = "semicolons"
+    suffixes = (".ssv",)
+    is_typed = False
+
+    def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
+        return pd.read_csv(path, sep=";", dtype=dict.fromkeys(text_columns, str))
+
+    def write(self, frame: pd.DataFrame, path: Path) -> None:
+        frame.to_csv(path, sep=";", index=False)
+
+
+SHOPS = pd.DataFrame(
+    {
+        "region": [*"NNNNSSSSS"],
+        "branch": [*"xxyyxxyyy"],
+        "turnover": [5210, 40, 310, 290, 330, 350, 4480, 20, 370],
+    }
+)
+
+JOB_OF_SHOPS = """
+[data]
+file = "shops.ssv"
+value = "turnover"
+[dimensions.region]
+[dimensions.branch]
+[[rules]]
+rule = "p-percent"
+p = 10
+[suppression]
+time_limit = 5
+[output]
+formats = ["semicolons"]
+"""
+
+
+def shown(*words: str) -> str:
+    """What a command prints, in one line."""
+    done = CliRunner().invoke(app, list(words), env={"COLUMNS": "300"})
+    assert done.exit_code == 0, done.output
+    return " ".join(done.output.split())
+
+
+def test_a_format_registered_at_run_time_is_offered_everywhere(tmp_path):
+    problem = tc.examples.cox_rounded()
+    tc.write_jj(problem, tmp_path / "cox.jj")
+    words = ["convert", str(tmp_path / "cox.jj"), str(tmp_path / "cox.ssv")]
+    with FORMATS.including(Semicolons):
+        assert "semicolons" in str(Job.model_json_schema()["$defs"]["Output"])
+        assert ".ssv" in shown("convert", "--help")
+        assert ".ssv" in shown("suppress", "--help")
+        assert "| `semicolons` | `.ssv` |" in formats_table()
+        shown(*words)
+        back = tc.read_problem(tmp_path / "cox.ssv")
+        assert np.array_equal(back.table.values, problem.table.values)
+        assert (back.table.relations != problem.table.relations).nnz == 0
+    assert CliRunner().invoke(app, words).exit_code == 2
+
+
+def test_a_format_registered_at_run_time_holds_the_data_and_the_release_of_a_job(tmp_path):
+    with FORMATS.including(Semicolons):
+        Semicolons().write(SHOPS, tmp_path / "shops.ssv")
+        (tmp_path / "job.toml").write_text(JOB_OF_SHOPS)
+        result = tc.run_job(tmp_path / "job.toml", tmp_path / "out")
+        assert result.is_safe
+        path = tmp_path / "out" / "release" / "suppression" / "table.ssv"
+        assert path.read_text().startswith("region;branch;turnover;status")
+        assert tc.audit(result.problem, path).is_safe
+        # The search for hidden values opens it like any other file.
+        hidden = result.problem.table.values[result.pattern.suppressed]
+        assert not find_leaks([path], hidden.tolist())
+
+
+class InMemory(Engine):
+    """Reads files whole, with pandas."""
+
+    name: ClassVar[str] = "in-memory"
+    forms = ("in-memory",)
+
+    def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
+        return ibis.memtable(file_format.read(path, text_columns))
+
+
+def test_an_engine_registered_at_run_time_is_an_option_and_tabulates(tmp_path):
+    SHOPS.to_csv(tmp_path / "shops.csv", index=False)
+    arguments = tmp_path / "shops.csv", ["region", "branch"], "turnover"
+    with ENGINES.including(InMemory):
+        assert "in-memory: Reads files whole, with pandas" in shown("protect", "--help")
+        assert "Reads files whole, with pandas." in ENGINES.table()
+        found = tc.tabulate(*arguments, engine="in-memory")
+    pd.testing.assert_frame_equal(found.to_frame(), tc.tabulate(*arguments).to_frame())
+    with pytest.raises(tc.InputError, match="no engine 'in-memory'"):
+        tc.tabulate(*arguments, engine="in-memory")
+
+
+class Backwards(Executor):
+    """The last task first."""
+
+    name: ClassVar[str] = "backwards"
+    forms = ("backwards",)
+
+    def run(self, function: Any, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        for number in reversed(range(len(tasks))):
+            yield number, function(tasks[number])
+
+
+def test_an_executor_registered_at_run_time_is_an_option_and_runs():
+    with EXECUTORS.including(Backwards):
+        assert "backwards: The last task first" in shown("compare", "--help")
+        assert "The last task first." in EXECUTORS.table()
+        executor = executor_named("backwards")
+        assert list(executor.run(abs, [-5, 7])) == [(1, 7), (0, 5)]
+    with pytest.raises(tc.InputError, match="no executor 'backwards'"):
+        executor_named("backwards")
+
 
 # -- solvers ------------------------------------------------------------------------------
 

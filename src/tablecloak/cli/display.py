@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 import typer
 from rich.console import Console
 
+from tablecloak.budget import Stopwatch
 from tablecloak.errors import (
     ModelError,
     TablecloakError,
@@ -41,6 +41,9 @@ INTERNAL = 70
 SILENT_SECONDS = 2.0
 """Work that is done sooner shows no progress."""
 
+BETWEEN_SECONDS = 0.2
+"""Least time between two changes of the line that shows progress: faster ones cannot be read."""
+
 _console = Console(stderr=True)
 
 
@@ -48,7 +51,7 @@ class Reporter:
     """Shows stage, loss, bound and what is open, once two seconds have passed."""
 
     def __init__(self) -> None:
-        self.started = time.monotonic()
+        self.watch = Stopwatch()
         self.shown = 0.0
         self.status = _console.status("working (Ctrl-C ends)")
         self.timer = threading.Timer(SILENT_SECONDS, self.status.start)
@@ -57,13 +60,12 @@ class Reporter:
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
         """Take note of progress; cheap enough to be called often."""
-        now = time.monotonic()
-        if now - self.started < SILENT_SECONDS or now - self.shown < 0.2:
+        seconds = self.watch.seconds
+        if seconds < SILENT_SECONDS or seconds - self.shown < BETWEEN_SECONDS:
             return
-        self.shown = now
+        self.shown = seconds
         known = f", bound {bound:.9g}" if math.isfinite(bound) else ""
         found = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
-        seconds = now - self.started
         if stage.startswith("audit"):
             found, known = f"{loss:.0f} of {bound:.0f}", ""
         self.status.update(f"{stage}: {found}{known}, {left} open, {seconds:.0f} s (Ctrl-C ends)")

@@ -211,7 +211,9 @@ def _bench_solvers() -> dict[str, str]:
 
 
 WEIGHTS = Names("weight rule", partial(_names_of, "tables.weights.rule", "WEIGHT_RULES"))
-SEARCH_METHODS = Names("search method", lambda: dict.fromkeys(["auto", "exact", "sequential"], ""))
+SEARCH_METHODS = Names(
+    "search method", partial(_names_of, "suppression.search.method", "SEARCH_METHODS")
+)
 REQUIREMENTS = Names("requirement", partial(_names_of, "suppression.requirement", "REQUIREMENTS"))
 INSIDERS = Names("intruder", _insiders)
 DISTANCES = Names("distance", partial(_names_of, "cta.distances.distance", "DISTANCES"))

@@ -75,7 +75,7 @@ def suppress(
         problem = read_problem(file, tolerance=tolerance)
         pattern = run(
             problem,
-            method=method,  # type: ignore[arg-type]
+            method=method,
             require=require,
             weights=weights,
             protect_against=protect_against or (),
@@ -83,7 +83,7 @@ def suppress(
             discount=discount,
             time_limit=time_limit,
             seed=seed,
-            threads=threads or 1,
+            threads=threads,
             solver=solver,
             progress=reporter,
         )

@@ -146,7 +146,7 @@ def check_intervals(problem: tc.ProtectionProblem, found: tc.IntervalPattern, re
     audited = tc.audit(problem, release, require=require)
     if tc.Verdict.ATTACKABLE in audited.verdicts:
         raise FaultError(f"our own audit disagrees: {audited.summary()}")
-    # Ends are drawn around the proof, which leaves an audit room of 1e-7 of a need to find it again.
+    # Ends are drawn around the proof, which leaves an audit 1e-7 of a need to find it in.
     ATTACKED["safe intervals that our audit leaves undecided"] += not audited.is_safe
 
 

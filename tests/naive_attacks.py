@@ -1,6 +1,6 @@
 """Random problems, and attacks on what is published of them that share no code with the package.
 
-An attack is two scipy programs for each sensitive cell, straight from the definition. So that they
+An attack is two linear programs for each sensitive cell, straight from the definition. So that they
 hold at every scale, each is measured in what its own cell needs, and rooms are capped: a deviation
 that moves a cell falls apart into circuits, none of which moves any cell much farther than it.
 Before any program, hidden cells that are alone in a relation are peeled off, in whole numbers.
@@ -14,15 +14,15 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 
 import tablecloak as tc
+from naive_programs import Reach
 
 FAR = 1e4
 """Farthest move of any cell, in needs of the cell under attack."""
 
 ENOUGH = 1 - 1e-6
-"""Share of a need that counts as met: the tolerance of scipy's programs."""
+"""Share of a need that counts as met: the tolerance of the programs."""
 
 
 # -- problems -----------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def exposed(
         scale = max(up, down, width)
         if scale == 0:
             scale = width = max(last_digit(problem), 1e-8 * abs(problem.table.values[p]))
-        above, below = (reach(problem, low, high, known, int(p), s, scale) for s in (1, -1))
+        above, below = reaches(problem, low, high, known, int(p), scale)
         if above < up * ENOUGH or below < down * ENOUGH or above + below < width * ENOUGH:
             found.append(Exposed(int(p), above, below))
     return found
@@ -221,20 +221,16 @@ def peeled(problem: tc.ProtectionProblem, low: np.ndarray, high: np.ndarray) -> 
         known[alone] = True
 
 
-def reach(problem, low, high, known, cell: int, sign: int, scale: float) -> float:
-    """How far a cell can move up or down, up to FAR times a scale."""
+def reaches(problem, low, high, known, cell: int, scale: float) -> tuple[float, float]:
+    """How far a cell can move up and down, up to FAR times a scale."""
     if known[cell]:
-        return 0.0
+        return 0.0, 0.0
     a, free = problem.table.values, np.flatnonzero(~known)
     relations = problem.table.relations[:, free]
     relations = relations[np.diff(relations.indptr) > 0, :]
     room = [np.clip((end[free] - a[free]) / scale, -FAR, FAR) for end in (low, high)]
-    cost = np.where(free == cell, -float(sign), 0.0)
-    found = linprog(
-        cost, A_eq=relations, b_eq=np.zeros(relations.shape[0]), bounds=np.column_stack(room)
-    )
-    assert found.status == 0, (found.status, found.message)
-    return -float(found.fun) * scale
+    programs, column = Reach(relations, *room), int(np.searchsorted(free, cell))
+    return programs.farthest(column, 1) * scale, programs.farthest(column, -1) * scale
 
 
 def determined(problem: tc.ProtectionProblem, hidden: np.ndarray) -> list[int]:
@@ -244,7 +240,7 @@ def determined(problem: tc.ProtectionProblem, hidden: np.ndarray) -> list[int]:
     found = []
     for cell in np.flatnonzero(hidden & ~problem.sensitive & ~problem.forced).tolist():
         scale = last_digit(problem)
-        if all(reach(problem, low, high, known, cell, s, scale) < 1e-6 * scale for s in (1, -1)):
+        if max(reaches(problem, low, high, known, cell, scale)) < 1e-6 * scale:
             found.append(cell)
     return found
 

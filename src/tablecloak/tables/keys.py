@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 
-__all__ = ["check_same_values", "label_of", "number_rows"]
+__all__ = ["cell_of", "check_same_values", "label_of", "number_rows"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
@@ -20,6 +21,29 @@ Integers = npt.NDArray[np.integer[Any]]
 def label_of(keys: pd.DataFrame, row: int) -> str:
     """Name a cell by its codes, as in ``region=North, industry=47``."""
     return ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
+
+
+def cell_of(keys: pd.DataFrame, codes: Mapping[str, str]) -> int:
+    """Return the number of the cell with these codes.
+
+    Raises
+    ------
+    InputError
+        If there is no such dimension, or not exactly one such cell.
+    """
+    match = np.ones(len(keys), dtype=bool)
+    for name, code in codes.items():
+        if name not in keys.columns:
+            near = suggestion(name, map(str, keys.columns))
+            raise InputError(f"The table has no dimension {name!r}.{near}")
+        match &= (keys[name] == str(code)).to_numpy()
+    cells = np.flatnonzero(match)
+    if len(cells) != 1:
+        raise InputError(
+            f"{len(cells)} cells have the codes {dict(codes)}; give a code for each of the "
+            f"dimensions {listed(list(keys.columns))}."
+        )
+    return int(cells[0])
 
 
 def number_rows(keys: pd.DataFrame) -> tuple[Integers, Integers]:

@@ -16,7 +16,7 @@ from tablecloak.errors import InputError, listed, plain
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.keys import label_of
+from tablecloak.tables.keys import cell_of, label_of
 from tablecloak.tables.ready import read_cells
 
 __all__ = ["Table"]
@@ -115,15 +115,7 @@ class Table:
         _check_additive(self)
         residual = self.relations @ self.values - self.right_hand_side
         fix("right_hand_side", _read_only(self.right_hand_side + residual))
-        whole = bool(np.all(self.values == np.rint(self.values)))
-        if self.integer and not whole:
-            odd = int(np.flatnonzero(self.values != np.rint(self.values))[0])
-            raise InputError(
-                f"Cell {self.label(odd)} has the value {self.values[odd]!r}, but the table is "
-                f"declared as a table of whole numbers. Correct it or leave out `integer`.",
-                cells=[odd],
-            )
-        fix("integer", whole if self.integer is None else bool(self.integer))
+        fix("integer", _is_whole(self))
 
     def __setattr_frozen(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -272,16 +264,7 @@ class Table:
         >>> table.cell(region="North", industry="47")  # doctest: +SKIP
         17
         """
-        match = np.ones(self.n_cells, dtype=bool)
-        for name, code in codes.items():
-            if name not in self.keys.columns:
-                raise InputError(f"The table has no dimension {name!r}; it has {self.keys.columns}")
-            match &= (self.keys[name] == str(code)).to_numpy()
-        found = np.flatnonzero(match)
-        if len(found) != 1:
-            raise InputError(f"{len(found)} cells have the codes {codes}; give a code for each of "
-                             f"the dimensions {listed(list(self.keys.columns))}.")  # fmt: skip
-        return int(found[0])
+        return cell_of(self.keys, codes)
 
     def protect(self, *rules: Protects[Problem_co], **options: Any) -> Problem_co:
         """Find the sensitive cells and their protection levels.
@@ -382,6 +365,19 @@ def _in_decimals(table: Table) -> Floats:
             cells=off,
         )
     return values
+
+
+def _is_whole(table: Table) -> bool:
+    """Whether values are whole numbers and must stay so, as declared or as they are."""
+    odd = np.flatnonzero(table.values != np.rint(table.values))
+    if table.integer and len(odd):
+        cell = int(odd[0])
+        raise InputError(
+            f"Cell {table.label(cell)} has the value {table.values[cell]!r}, but the table is "
+            f"declared as a table of whole numbers. Correct it or leave out `integer`.",
+            cells=[cell],
+        )
+    return not len(odd) if table.integer is None else bool(table.integer)
 
 
 def _check_finite(table: Table) -> None:

@@ -21,6 +21,7 @@ from tablecloak.tables.table import Table
 
 __all__ = [
     "Arrays",
+    "Certificate",
     "Certified",
     "Claim",
     "Released",
@@ -107,6 +108,20 @@ class Certified(Protocol):
     @property
     def certificates(self) -> tuple[Claim, ...]:
         """All claims about it, each with its proof."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Claims about one release, put together from several results: a pattern and its audit.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    certificates : tuple of Claim
+    """
+
+    problem: ProtectionProblem
+    certificates: tuple[Claim, ...]
 
 
 def loss_claim(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from tablecloak.certificates.claim import Certificate
 from tablecloak.certificates.file import write_certificate
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import TablecloakError
@@ -20,6 +21,7 @@ from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import Finding, internal_report
 from tablecloak.storage import write_text
+from tablecloak.suppression.claims import pattern_claims
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.formats import write_frame, write_problem
 
@@ -53,12 +55,15 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         files.secret("suppression_audit.csv", result.pattern_audit.to_frame())
         if result.pattern_audit.is_safe:
             # The audit's own proof: it covers all intruders of the job.
-            proof = result.pattern_audit.certificate()
+            protection = result.pattern_audit.certificate().certificates[0]
+            claims = pattern_claims(result.pattern, protection)
+            proof = Certificate(result.pattern.problem, claims)
             files.written("suppression_certificate.npz", partial(write_certificate, proof))
     if result.adjustment is not None and result.adjustment_audit is not None:
         files.release("adjustment", result.adjustment)
         files.secret("adjustment_changes.csv", result.adjustment.to_frame())
         files.secret("adjustment_audit.csv", result.adjustment_audit.to_frame())
+        files.written("adjustment_certificate.npz", partial(write_certificate, result.adjustment))
     files.secret("problem.csv", result.problem.to_frame())
     files.written("problem.jj", partial(write_problem, result.problem))
     state = {"fingerprint": fingerprint, "is_safe": result.is_safe, "message": result.summary()}

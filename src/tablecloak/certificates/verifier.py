@@ -904,8 +904,7 @@ def tree_bounds(data, prices):
     work = len(parent) * (STEPS_EACH + 10.0 * len(data["values"])) + 10.0 * len(data["proof_data"])
     bounds = []
     for tree, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
-        require(first < last and parent[first] == cell[first] == -1 and limit[first] == 0
-                and not lower[first], "a tree without a root")  # fmt: skip
+        require(first < last and is_root(data, first), "a tree without a root")
         children, depth = defaultdict(list), {int(first): 0}
         for node in range(first + 1, last):
             require(first <= parent[node] < node, "a node before its parent")
@@ -914,10 +913,12 @@ def tree_bounds(data, prices):
         work += 1e3 * sum(depth.values())
         require(work <= MOST_STEPS, "a tree too large to check")
         for pair in children.values():
-            low, high = sorted(pair, key=lambda node: not lower[node])[:: len(pair) - 1 or 1]
-            split = len(pair) == 2 and lower[low] and not lower[high] and cell[low] == cell[high]
-            split = split and cell[low] >= 0 and limit[low] == limit[high] + 1
-            require(split, "a search tree that leaves something out")
+            require(
+                len(pair) == 2 and lower[pair[0]] != lower[pair[1]], "a split without two sides"
+            )
+            low, high = sorted(pair, key=lambda node: not lower[node])
+            same = cell[low] == cell[high] >= 0 and limit[low] == limit[high] + 1
+            require(same, "a search tree that leaves something out")
         least = np.inf
         for node in range(first, last):
             require((proof[node] >= 0) == (node not in children), "a leaf without a proof")
@@ -933,6 +934,12 @@ def tree_bounds(data, prices):
                 least = min(least, prices.price(tree, entries, box))
         bounds.append(least)
     return bounds
+
+
+def is_root(data, node):
+    """Return whether a node is the root of a tree: no parent, and no limit."""
+    free = data["node_limit"][node] == 0 and not data["node_is_lower"][node]
+    return bool(free and data["node_parent"][node] == data["node_cell"][node] == -1)
 
 
 def settled(value, error):
@@ -1024,8 +1031,13 @@ class AdjustmentPrices:
         """Return what the bound rests on."""
         fixed = int(np.sum(self.data["direction"] != 0))
         whole = int(self.data["decimals"]) != NO_DECIMALS
+        limit, free = float(self.data["sensitive_limit"]), self.data["status"] != "u"
+        capacity = np.minimum(self.data["capacity_up"], self.data["capacity_down"])[free]
+        capacities = int(np.sum(np.isfinite(capacity)))
         return [
             (fixed, f"the bound is for the given directions of {fixed} cells"),
+            (np.isfinite(limit), f"sensitive cells move at most {limit:g} times their levels"),
+            (capacities, f"{capacities} other cells move at most as far as the certificate says"),
             (whole, "the bound is for levels rounded up, and room rounded down, to last digits"),
             (self.is_cut, "the bound is for cells without cost that move less than ten times the"),
             (self.is_cut, "largest value and a hundred times all levels"),
@@ -1057,9 +1069,9 @@ class AdjustmentPrices:
         kind, row, cell, number = entries
         require(np.all((kind >= 0) & (kind < 5)), "an unknown kind of multiplier")
         require(np.all(number[kind >= 2] > 0), "a multiplier below 0")
-        require(np.all((cell >= 0) == (kind >= 3)), "a multiplier of no cell")
-        fits = (row >= 0) == (kind < 4)
-        require(np.all(fits & (row < np.array(self.rows)[kind])), "a multiplier of no row")
+        require(np.all(np.where(kind < 3, cell == -1, cell >= 0)), "a multiplier of no cell")
+        fits = np.where(kind == 4, row == -1, (row >= 0) & (row < np.array(self.rows)[kind]))
+        require(np.all(fits), "a multiplier of no row")
         simple = self.measure != "L2" or not np.any(kind >= 2)
         require(simple, "sums of squares have multipliers of relations and statistics only")
         return [(row[kind == k], cell[kind == k], number[kind == k].astype(LONG)) for k in range(5)]
@@ -1439,7 +1451,7 @@ class PatternPrices:
 def bound_of_widths(data, relations):
     """Return what multipliers of cuts prove of the widths of intervals, at one leaf."""
     cuts, loss = Cuts(data, relations), float(data["loss"]) * (1 + 1e-8)
-    single = len(data["node_proof"]) == 1 and data["node_parent"][0] == data["node_cell"][0] == -1
+    single = len(data["node_proof"]) == 1 and len(data["tree_starts"]) == 2 and is_root(data, 0)
     require(single, "widths have one leaf")
     cost = np.where((data["status"] == "m") | cuts.frozen, 0.0, data["weights"])
     reach = np.where(cost > 0, loss / cost, np.inf)  # no intervals of less loss are wider

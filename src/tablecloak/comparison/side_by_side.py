@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,42 +11,18 @@ import numpy as np
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.comparison.measures import (
-    Release,
-    ends,
-    guesses,
-    is_safe,
-    method_of,
-    risk,
-    utility,
-)
-from tablecloak.cta.adjust import adjust
+from tablecloak.comparison.figures import guesses, risk, utility
+from tablecloak.comparison.kind import KINDS, kind_of
 from tablecloak.cta.risk import Guesses, Knowledge
-from tablecloak.cta.statistics.mean import Mean
-from tablecloak.cta.statistics.regression import Regression
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.utility.frontier import frontier
 from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
-from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Comparison", "compare"]
 
-Method = Callable[[ProtectionProblem], Release]
-
-NOTES = (
-    "safe: whether every sensitive cell is protected by the levels that are required, whatever "
-    "the levels the release was made with.",
-    "guessed: share of the sensitive cells that an intruder's guess meets to within their "
-    "protection level. From a suppressed table the guess is the midpoint of what follows from "
-    "the published cells, from an adjusted one the table found by running the method backwards, "
-    "from a rounded one the rounded value. The intruder does not know which guesses are right.",
-    "worst_error, mean_error: distance of guess and truth, in protection levels.",
-    "value_lost: share of the total value that is suppressed, or changed.",
-    "mean_change, median_change, correlation, slope, variance_ratio, distance (Kolmogorov-"
-    "Smirnov): published against true values over all cells; suppressed ones as the midpoint.",
-)
+Method = Callable[[ProtectionProblem], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +43,7 @@ class Comparison:
     """
 
     problem: ProtectionProblem
-    releases: dict[str, Release]
+    releases: dict[str, Any]
     table: pd.DataFrame
     failures: dict[str, str]
     risk_limit: float
@@ -122,7 +97,7 @@ class Comparison:
 
 def compare(
     problem: ProtectionProblem,
-    releases: Mapping[str, Release | Method] | None = None,
+    releases: Mapping[str, Any] | None = None,
     *,
     level_factors: Sequence[float] = (1.0,),
     knows: Knowledge = "levels",
@@ -179,7 +154,7 @@ def compare(
     wanted = list(_wanted(given, level_factors))
     tasks = [(problem, name, entry, factor, knows, time_limit) for name, entry, factor in wanted]
     results = dict((executor or SerialExecutor()).run(_measured, tasks))
-    made: dict[str, Release] = {}
+    made: dict[str, Any] = {}
     failures: dict[str, str] = {}
     rows: dict[str, dict[str, object]] = {}
     for number, (name, _, _) in enumerate(wanted):
@@ -195,24 +170,24 @@ def compare(
 
 
 def _measured(
-    task: tuple[ProtectionProblem, str, Release | Method, float, Knowledge, float],
-) -> tuple[Release | None, dict[str, object], str]:
+    task: tuple[ProtectionProblem, str, Any, float, Knowledge, float],
+) -> tuple[Any, dict[str, object], str]:
     """Make a release and measure it; runs wherever the executor chooses."""
     problem, name, entry, factor, knows, time_limit = task
     try:
         release = entry(_scaled(problem, factor)) if callable(entry) else entry
     except TablecloakError as error:
         return None, {}, str(error)
-    kind = method_of(release)
+    kind = kind_of(release)
     if not np.array_equal(release.problem.table.values, problem.table.values):
         raise InputError(f"{name!r} is a release of another table.")
-    lower, upper = ends(release)
+    lower, upper = kind.ends(release)
     values = (lower + upper) / 2
     found = guesses(release, knows=knows, time_limit=time_limit, values=values)
     row: dict[str, object] = {
-        "kind": kind,
+        "kind": kind.name,
         "level_factor": factor,
-        "safe": is_safe(problem, release, lower, upper),
+        "safe": kind.is_safe(problem, release, lower, upper),
         **risk(Guesses(problem, found.guesses)),
         **utility(release, values),
         "loss": release.loss,
@@ -234,9 +209,7 @@ def _map(table: pd.DataFrame) -> RiskUtilityMap:
     )
 
 
-def _wanted(
-    given: Mapping[str, Release | Method], factors: Sequence[float]
-) -> Iterator[tuple[str, Release | Method, float]]:
+def _wanted(given: Mapping[str, Any], factors: Sequence[float]) -> Iterator[tuple[str, Any, float]]:
     """Each release, and each method for each factor; named by the factor if there are several."""
     for name, entry in given.items():
         if not callable(entry):
@@ -254,10 +227,5 @@ def _scaled(problem: ProtectionProblem, factor: float) -> ProtectionProblem:
 
 
 def _default_methods(time_limit: float) -> dict[str, Method]:
-    """Suppression, and adjustment without and with statistics to preserve."""
-    statistics = [Mean("all"), Regression("sensitive")]
-    return {
-        "suppression": partial(suppress, time_limit=time_limit),
-        "adjustment": partial(adjust, time_limit=time_limit),
-        "adjustment with statistics": partial(adjust, preserve=statistics, time_limit=time_limit),
-    }
+    """Return the methods of all kinds of releases."""
+    return {name: method for kind in KINDS for name, method in kind().methods(time_limit).items()}

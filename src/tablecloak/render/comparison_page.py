@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tablecloak import showing
-from tablecloak.comparison.side_by_side import NOTES, Comparison
+from tablecloak.comparison.figures import notes
+from tablecloak.comparison.side_by_side import Comparison
 from tablecloak.render.page import Page
 
 __all__ = ["comparison_page"]
@@ -21,6 +22,6 @@ def comparison_page(comparison: Comparison) -> Page:
     figure = showing.plot(comparison.map)
     page.figure(figure, "Right guesses against the share of the value that is left")
     page.heading("What the figures mean")
-    for line in NOTES:
+    for line in notes():
         page.text(line)
     return page

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from tablecloak.comparison.side_by_side import NOTES, compare
+from tablecloak.comparison.figures import notes
+from tablecloak.comparison.side_by_side import compare
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.history import History
 from tablecloak.render.heat_map import (
@@ -110,7 +111,7 @@ def internal_report(
         page.text(found.verdict())
         page.table(found.table.T)
         page.figure(found.map.plot(), "Right guesses against the share of the value that is left")
-        for line in NOTES:
+        for line in notes():
             page.text(line)
     page.heading("How it was done")
     page.table(_made_with(settings or {}), index=False)

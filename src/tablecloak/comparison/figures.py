@@ -1,0 +1,103 @@
+"""Figures of any release of a table, by the same definitions for every method.
+
+The analyst uses published values as they are, and the midpoints in place of suppressed ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.comparison.kind import kind_of
+from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
+from tablecloak.cta.risk import Guesses, Knowledge
+
+__all__ = ["guesses", "notes", "risk", "seen", "utility"]
+
+Floats = npt.NDArray[np.float64]
+
+SAFE = (
+    "safe: whether every sensitive cell is protected by the levels that are required, whatever "
+    "the levels the release was made with."
+)
+
+
+def notes() -> list[str]:
+    """Say what the figures mean, one line for each measure."""
+    return [SAFE, *(each.note for each in RISKS), *(each.note for each in UTILITIES)]
+
+
+def seen(release: Any) -> Floats:
+    """Return the values that an analyst uses, shape (n_cells,): midpoints of suppressed cells."""
+    lower, upper = kind_of(release).ends(release)
+    return (lower + upper) / 2
+
+
+def guesses(
+    release: Any,
+    *,
+    knows: Knowledge = "levels",
+    time_limit: float = 60.0,
+    values: Floats | None = None,
+) -> Guesses:
+    """Attack a release.
+
+    Parameters
+    ----------
+    release : SuppressionPattern, Adjustment or RoundedTable
+    knows : {"method", "levels", "directions"}, default="levels"
+        What the intruder knows of an adjustment besides the relations.
+    time_limit : float, default=60
+        Seconds for running an adjustment backwards.
+    values : numpy.ndarray of float, shape (n_cells,), optional
+        What the analyst sees, if it is known already.
+    """
+    shown = seen(release) if values is None else values
+    return kind_of(release).guesses(release, shown, knows=knows, time_limit=time_limit)
+
+
+def risk(found: Guesses) -> dict[str, float]:
+    """Return all measures of risk of what an intruder guesses.
+
+    Returns
+    -------
+    dict of str to float
+        ``guessed``, the share of right guesses; ``worst_error`` and ``mean_error`` as multiples of
+        the level, NaN if no cell has one.
+    """
+    figures: dict[str, float] = {}
+    for measure in RISKS:
+        figures |= measure().figures(found)
+    return figures
+
+
+def utility(release: Any, values: Floats | None = None) -> dict[str, float]:
+    """Return what is left for the analyst.
+
+    Parameters
+    ----------
+    release : SuppressionPattern, Adjustment or RoundedTable
+    values : numpy.ndarray of float, shape (n_cells,), optional
+        What the analyst sees, if it is known already.
+
+    Returns
+    -------
+    dict of str to float
+        - ``exact``: share of the cells that are published exactly;
+        - ``value_lost``: sum of |a| over suppressed cells, or of |x - a|, over the sum of |a|;
+        - ``mean_change``, ``median_change``: of |x - a| / |a| over the cells with a != 0, with
+          midpoints for suppressed cells;
+        - ``correlation``, ``slope``, ``variance_ratio``, ``distance``: of x with a over all
+          cells, the last one by Kolmogorov and Smirnov; ``sensitive_slope`` and
+          ``sensitive_correlation`` over the sensitive ones.
+    """
+    problem = release.problem
+    shown = seen(release) if values is None else values
+    exact, lost = kind_of(release).published(release, shown)
+    view = Seen(problem.table.values, shown, problem.sensitive, exact, lost)
+    figures: dict[str, float] = {}
+    for measure in UTILITIES:
+        figures |= measure().figures(view)
+    return figures

@@ -1,0 +1,1 @@
+"""Releases that can be compared, one kind in each module."""

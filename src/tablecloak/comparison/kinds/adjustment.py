@@ -1,0 +1,67 @@
+"""Adjusted tables, compared by the values that are published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.comparison.kind import KINDS, UNCHANGED, ReleaseKind
+from tablecloak.comparison.kinds.changed import as_they_stand, changes
+from tablecloak.cta.adjust import adjust
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
+from tablecloak.cta.statistics.mean import Mean
+from tablecloak.cta.statistics.regression import Regression
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["AdjustedTable"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@KINDS.register
+class AdjustedTable(ReleaseKind[Adjustment]):
+    """An adjusted table."""
+
+    name: ClassVar[str] = "adjustment"
+    made: ClassVar[type] = Adjustment
+    made_by: ClassVar[str] = "adjustments of `adjust`"
+    place: ClassVar[int] = 2
+
+    def methods(self, time_limit: float) -> Mapping[str, Callable[[ProtectionProblem], Adjustment]]:
+        """Return adjustment without and with statistics to preserve."""
+        preserve = [Mean("all"), Regression("sensitive")]
+        return {
+            "adjustment": partial(adjust, time_limit=time_limit),
+            "adjustment with statistics": partial(adjust, preserve=preserve, time_limit=time_limit),
+        }
+
+    def ends(self, release: Adjustment) -> tuple[Floats, Floats]:
+        """Return the adjusted values."""
+        return as_they_stand(release.values)
+
+    def is_safe(
+        self, problem: ProtectionProblem, release: Adjustment, lower: Floats, upper: Floats
+    ) -> bool:
+        """Compare how far values moved with the levels."""
+        cells, slack = problem.sensitive, UNCHANGED * problem.unit
+        truth = problem.table.values[cells]
+        down = truth - lower[cells] >= problem.lower_protection[cells] - slack
+        up = upper[cells] - truth >= problem.upper_protection[cells] - slack
+        return bool(np.all(down | up))
+
+    def published(self, release: Adjustment, shown: Floats) -> tuple[Flags, Floats]:
+        """Return the cells that did not move, and how far the others did."""
+        problem = release.problem
+        return changes(shown, problem.table.values, problem.unit)
+
+    def guesses(
+        self, release: Adjustment, shown: Floats, *, knows: Knowledge, time_limit: float
+    ) -> Guesses:
+        """Run the method backwards."""
+        return attack_adjustment(release, knows=knows, time_limit=time_limit)

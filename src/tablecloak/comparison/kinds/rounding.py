@@ -1,0 +1,46 @@
+"""Rounded tables, compared by the rounded values."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.comparison.kind import KINDS, ReleaseKind
+from tablecloak.comparison.kinds.changed import as_they_stand, changes
+from tablecloak.cta.rounding.rounded_table import RoundedTable
+from tablecloak.suppression.audit.audit import audit_pattern
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Rounding"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@KINDS.register
+class Rounding(ReleaseKind[RoundedTable]):
+    """A table of controlled rounding."""
+
+    name: ClassVar[str] = "rounding"
+    made: ClassVar[type] = RoundedTable
+    made_by: ClassVar[str] = "tables of `controlled_rounding`"
+    place: ClassVar[int] = 3
+
+    def ends(self, release: RoundedTable) -> tuple[Floats, Floats]:
+        """Return the rounded values."""
+        return as_they_stand(release.values)
+
+    def is_safe(
+        self, problem: ProtectionProblem, release: RoundedTable, lower: Floats, upper: Floats
+    ) -> bool:
+        """Audit the intervals that rounded values stand for."""
+        intervals = release.intervals()
+        wide = np.asarray(intervals[1] > intervals[0])
+        return audit_pattern(problem, wide, intervals=intervals).is_safe
+
+    def published(self, release: RoundedTable, shown: Floats) -> tuple[Flags, Floats]:
+        """Return the cells that were multiples of the base, and how far the others moved."""
+        problem = release.problem
+        return changes(shown, problem.table.values, problem.unit)

@@ -1,0 +1,95 @@
+"""Suppressed tables, compared by the intervals that follow from what is published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.comparison.kind import KINDS, UNCHANGED, ReleaseKind
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.external_bounds import with_finite_bounds
+from tablecloak.suppression.needs import needs_of
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.suppress import suppress
+from tablecloak.suppression.system import System
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Suppression", "hidden_intervals"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@KINDS.register
+class Suppression(ReleaseKind[SuppressionPattern]):
+    """A suppression pattern."""
+
+    name: ClassVar[str] = "suppression"
+    made: ClassVar[type] = SuppressionPattern
+    made_by: ClassVar[str] = "patterns of `suppress`"
+    place: ClassVar[int] = 1
+
+    def methods(
+        self, time_limit: float
+    ) -> Mapping[str, Callable[[ProtectionProblem], SuppressionPattern]]:
+        """Return suppression."""
+        return {"suppression": partial(suppress, time_limit=time_limit)}
+
+    def ends(self, release: SuppressionPattern) -> tuple[Floats, Floats]:
+        """Return what follows from the published cells."""
+        return hidden_intervals(release)
+
+    def is_safe(
+        self,
+        problem: ProtectionProblem,
+        release: SuppressionPattern,
+        lower: Floats,
+        upper: Floats,
+    ) -> bool:
+        """Compare the intervals with what the levels ask for."""
+        cells, slack = problem.sensitive, UNCHANGED * problem.unit
+        truth = problem.table.values[cells]
+        below, above = truth - lower[cells], upper[cells] - truth
+        wide = above + below >= problem.sliding_protection[cells] - slack
+        # What everybody knows beforehand cannot be protected.
+        known_low, known_high = problem.lower_bound[cells], problem.upper_bound[cells]
+        least = problem.lower_protection[cells] - slack
+        most = problem.upper_protection[cells] - slack
+        down = below >= np.minimum(least, truth - known_low - slack)
+        up = above >= np.minimum(most, known_high - truth - slack)
+        return bool(np.all(wide & down & up))
+
+    def published(self, release: SuppressionPattern, shown: Floats) -> tuple[Flags, Floats]:
+        """Return the published cells, and the values of the others."""
+        lost = np.where(release.suppressed, np.abs(release.problem.table.values), 0.0)
+        return ~release.suppressed, lost
+
+
+def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
+    """Return the interval of each cell that follows from what a pattern publishes.
+
+    Published cells have intervals of width 0. Two linear programs for each suppressed cell.
+
+    Returns
+    -------
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+    """
+    problem = with_finite_bounds(pattern.problem)
+    lower, upper = problem.table.values.copy(), problem.table.values.copy()
+    needs = needs_of(problem, Requirement.TWO_SIDED)
+    system = System.of(problem, needs, pattern.suppressed & ~problem.frozen)
+    attack = Attack(system)
+    attack.hide(np.ones(system.n_unknown, dtype=bool))
+    for at, cell in enumerate(system.cells.tolist()):
+        # The limit is proved, so that the interval is never too narrow by the solver's fault.
+        upper[cell] += attack.extreme(at, 1).limit
+        lower[cell] -= attack.extreme(at, -1).limit
+    return (
+        np.maximum(lower, pattern.problem.lower_bound),
+        np.minimum(upper, pattern.problem.upper_bound),
+    )

@@ -1,0 +1,1 @@
+"""Measures of risk and utility, by the same definitions for every method."""

@@ -21,7 +21,7 @@ import ibis
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import Field
+from pydantic import Field, ValidationError
 from scipy.optimize import linprog
 from typer.testing import CliRunner
 
@@ -29,9 +29,12 @@ import tablecloak as tc
 from tablecloak.app import create_app
 from tablecloak.bench.solvers import contestants
 from tablecloak.cli.main import app
+from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.distances.l1 import L1
+from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.executors import EXECUTORS, Executor, executor_named
 from tablecloak.jobs.load import read_job
-from tablecloak.jobs.schema import Job
+from tablecloak.jobs.schema import AdjustmentSpec, Job
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.parameters import percent
 from tablecloak.publish.leaks import find_leaks
@@ -366,6 +369,67 @@ def test_a_solver_registered_at_run_time_is_an_option_and_runs(tmp_path):
 
 
 # -- distances and statistics -------------------------------------------------------------
+
+
+class CityBlock(L1):
+    """The sum of weighted changes, under another name."""
+
+    name: ClassVar[str] = "city-block"
+
+
+@dataclass(frozen=True)
+class Halves(Statistic):
+    """The total of the first half of the cells stays."""
+
+    name: ClassVar[str] = "halves"
+
+    def rows(self, problem: tc.ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        first = np.arange(problem.table.n_cells) < problem.table.n_cells // 2
+        return [PreservedRow("halves", first.astype(np.float64), 0.0)]
+
+
+def test_a_distance_registered_at_run_time_is_an_option_and_runs(tmp_path):
+    problem = tc.examples.cox_rounded()
+    tc.write_jj(problem, tmp_path / "cox.jj")
+    run = CliRunner().invoke
+    words = ["adjust", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv")]
+    with DISTANCES.including(CityBlock):
+        assert "The sum of weighted changes, under another name." in DISTANCES.table()
+        assert AdjustmentSpec(distance="city-block").distance == "city-block"
+        shown = run(app, ["adjust", "--help"], env={"COLUMNS": "200"}).output
+        assert "city-block" in " ".join(shown.split())
+        adjusted = tc.adjust(problem, distance="city-block")
+        assert adjusted.loss == tc.adjust(problem).loss
+        assert adjusted.is_optimal
+        adjusted.verify()
+        done = run(app, [*words, "--distance", "city-block"])
+        assert done.exit_code == 0, done.output
+        with pytest.raises(tc.InputError, match="distances L1 and city-block only"):
+            tc.adjust(problem, distance="L2", integer=True)
+    with pytest.raises(ValidationError):
+        AdjustmentSpec(distance="city-block")
+    assert run(app, [*words, "--distance", "city-block"]).exit_code == 2
+
+
+def test_a_statistic_registered_at_run_time_is_an_option_and_runs(tmp_path):
+    problem = tc.examples.cox_rounded()
+    tc.write_jj(problem, tmp_path / "cox.jj")
+    run = CliRunner().invoke
+    words = ["adjust", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv")]
+    with STATISTICS.including(Halves):
+        assert "The total of the first half of the cells stays." in STATISTICS.table()
+        assert AdjustmentSpec(preserve=["halves:all"]).preserve == ["halves:all"]
+        shown = run(app, ["adjust", "--help"], env={"COLUMNS": "200"}).output
+        assert "halves" in " ".join(shown.split())
+        adjusted = tc.adjust(problem, preserve=["halves"])
+        first = np.arange(problem.table.n_cells) < problem.table.n_cells // 2
+        assert adjusted.changes[first].sum() == 0
+        done = run(app, [*words, "--preserve", "halves"])
+        assert done.exit_code == 0, done.output
+    with pytest.raises(tc.InputError, match="`preserve` names 'halves'"):
+        tc.adjust(problem, preserve=["halves"])
+    assert run(app, [*words, "--preserve", "halves"]).exit_code == 2
+
 
 # -- search methods, intruders, requirements ----------------------------------------------
 

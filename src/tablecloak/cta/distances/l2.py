@@ -36,10 +36,13 @@ class L2(Distance):
     def settle(self, searched: Searched) -> Answer:
         """Return the least squares, from directions that are best for sums, or all alike."""
         model, fixed = searched.state.form.model, searched.fixed
-        form = SquaresForm(model, self.loss(model.weights, searched.changes))
-        least = _least_squares(form, searched)
+        known_loss = self.loss(model.weights, searched.changes)
+        least = _least_squares(SquaresForm(model, known_loss), searched)
         searched.state.notes.append(least.note)
-        changes = additive_changes(model, least.changes, searched.budget)
+        # A quadratic program that is cut short may end in a point worse than the start.
+        is_better = self.loss(model.weights, least.changes) <= known_loss
+        chosen = least.changes if is_better else searched.changes
+        changes = additive_changes(model, chosen, searched.budget)
         return Answer(changes, False, SquaresBound(model.independent, least.duals, fixed))
 
 

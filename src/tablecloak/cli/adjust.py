@@ -16,6 +16,7 @@ from tablecloak.cli.options import (
     Preserve,
     ProblemFile,
     Solver,
+    Threads,
     TimeLimit,
     Tolerance,
     Weights,
@@ -73,6 +74,7 @@ def adjust(
     same_digits: SameDigits = False,
     time_limit: TimeLimit = 60.0,
     seed: UnusedSeed = 0,
+    threads: Threads = None,
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
     certificate: Certificate = None,
@@ -103,6 +105,7 @@ def adjust(
             repair=repair,
             integer=integer,
             time_limit=time_limit,
+            threads=threads,
             solver=solver,
             progress=reporter,
         )

@@ -1,34 +1,27 @@
-"""What all commands share: progress on stderr, errors in one line, exit codes."""
+"""What all commands share: progress and messages on stderr, exit codes."""
 
 from __future__ import annotations
 
 import math
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
 from rich.console import Console
 
 from tablecloak.budget import Stopwatch
-from tablecloak.errors import (
-    ModelError,
-    TablecloakError,
-    TablecloakWarning,
-    VerificationError,
-    plain,
-)
+from tablecloak.errors import plain
 
 __all__ = [
     "BAD_INPUT",
     "INTERNAL",
+    "INTERRUPTED",
     "NOT_SAFE",
     "Reporter",
-    "errors_as_messages",
     "reporting",
     "say",
+    "show_warning",
 ]
 
 NOT_SAFE = 1
@@ -37,6 +30,8 @@ BAD_INPUT = 2
 """Exit code: a file, an option or the problem itself is wrong."""
 INTERNAL = 70
 """Exit code: a fault of this program."""
+INTERRUPTED = 130
+"""Exit code: stopped by Ctrl-C before there was anything to write."""
 
 SILENT_SECONDS = 2.0
 """Work that is done sooner shows no progress."""
@@ -87,25 +82,8 @@ def reporting() -> Iterator[Reporter]:
         reporter.stop()
 
 
-@contextmanager
-def errors_as_messages() -> Iterator[None]:
-    """Print errors of ours as one message without a traceback, and warnings likewise."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", TablecloakWarning)
-        warnings.showwarning = _show_warning
-        try:
-            yield
-        except TablecloakError as error:
-            unsafe = isinstance(error, VerificationError)
-            kind = "Impossible" if isinstance(error, ModelError) else "Error"
-            say(f"{kind}: {error}")
-            raise typer.Exit(NOT_SAFE if unsafe else BAD_INPUT) from None
-        except KeyboardInterrupt:
-            say("Interrupted; nothing was written.")
-            raise typer.Exit(130) from None
-
-
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+def show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as one line; takes the place of `warnings.showwarning`."""
     say(f"Warning: {message}")
 
 

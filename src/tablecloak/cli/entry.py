@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import os
 import traceback
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from tablecloak.cli.display import INTERNAL, errors_as_messages, say
+from tablecloak.cli.display import BAD_INPUT, INTERNAL, INTERRUPTED, NOT_SAFE, say, show_warning
+from tablecloak.errors import ModelError, TablecloakError, TablecloakWarning, VerificationError
 
 __all__ = ["MADE", "Commands"]
 
@@ -64,7 +67,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was called."""
         try:
-            with errors_as_messages():
+            with _errors_as_messages():
                 return super().invoke(ctx)
         except (USAGE, typer.Exit, typer.Abort, BrokenPipeError):
             raise
@@ -73,6 +76,28 @@ class Commands(TyperGroup):
                 raise
             say(_last_words(error))
             raise typer.Exit(INTERNAL) from None
+
+
+@contextmanager
+def _errors_as_messages() -> Iterator[None]:
+    """Print errors of ours as one message without a traceback, and warnings likewise.
+
+    The first Ctrl-C during a search ends that search with the best that is proved; see
+    `Budget.interruptible`. What comes here interrupted reading or writing, or was the second one.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TablecloakWarning)
+        warnings.showwarning = show_warning
+        try:
+            yield
+        except TablecloakError as error:
+            unsafe = isinstance(error, VerificationError)
+            kind = "Impossible" if isinstance(error, ModelError) else "Error"
+            say(f"{kind}: {error}")
+            raise typer.Exit(NOT_SAFE if unsafe else BAD_INPUT) from None
+        except KeyboardInterrupt:
+            say("Interrupted; nothing was written.")
+            raise typer.Exit(INTERRUPTED) from None
 
 
 def _last_words(error: Exception) -> str:

@@ -12,7 +12,6 @@ import typer
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from tablecloak.cli.display import errors_as_messages
 from tablecloak.cli.entry import MADE
 from tablecloak.storage import require_writable
 
@@ -53,16 +52,14 @@ def _command(name: str) -> Any:
         keep_order: bool,
         **typed: Any,
     ) -> None:
-        with errors_as_messages():
-            files = _Files(file, output, report, keep_order, seed)
-            given = {
-                option.parameter.name: option.value(typed[option.name])
-                for option in options
-                # Lists that were left out are empty, or None, by the version of typer.
-                if typed[option.name] not in (None, [])
-            }
-            summary = files.protect(METHODS.build(name, **given))
-        typer.echo(summary)
+        files = _Files(file, output, report, keep_order, seed)
+        given = {
+            option.parameter.name: option.value(typed[option.name])
+            for option in options
+            # Lists that were left out are empty, or None, by the version of typer.
+            if typed[option.name] not in (None, [])
+        }
+        typer.echo(files.protect(METHODS.build(name, **given)))
 
     own = [option.declared for option in options]
     # Options that are required come first; typer shows them in this order.

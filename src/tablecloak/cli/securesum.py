@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablecloak.cli.display import errors_as_messages
+from tablecloak.cli.names import FRAME_FILES, LiveCommand
 
 if TYPE_CHECKING:
     from tablecloak.microdata.agencies import Study
@@ -47,19 +47,20 @@ def certificate(
     """Make a private key, which stays here, and a certificate for the other agencies."""
     from tablecloak.microdata.agencies import make_certificate
 
-    with errors_as_messages():
-        key, public = make_certificate(name, out, days=days)
+    key, public = make_certificate(name, out, days=days)
     typer.echo(f"{key}: keep it secret\n{public}: send it to the other agencies")
 
 
-@securesum.command()
+@securesum.command(cls=LiveCommand)
 def join(
     study: Annotated[Path, typer.Argument(help="Study file (TOML), the same for all agencies.")],
-    file: Annotated[Path, typer.Argument(help="Own records: CSV or Parquet. They stay here.")],
+    file: Annotated[
+        Path, typer.Argument(help=f"Own records: {FRAME_FILES.placeholder}. They stay here.")
+    ],
     name: Annotated[str, typer.Option("--as", help="Name of this agency in the study.")],
     key: Annotated[Path, typer.Option(help="Private key of this agency.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write the result to (CSV).")
+        Path | None, FRAME_FILES.option("--output", "-o", text="File to write the result to:")
     ] = None,
 ) -> None:
     """Take part in a study with the records of this agency.
@@ -71,18 +72,17 @@ def join(
     from tablecloak.microdata.agencies import read_study, take_part
     from tablecloak.tables.formats import write_frame
 
-    with errors_as_messages():
-        agreed = read_study(study)
-        agency = _agency(name, agreed, file)
-        found = take_part(agreed, agency, key, notify=lambda text: typer.echo(text, err=True))
-        if isinstance(found, dict):
-            table = pd.DataFrame({"column": list(found), "sum": list(found.values())})
-        else:
-            table = found.to_frame().reset_index()
-            typer.echo(found.summary())
-        typer.echo(table.to_string(index=False))
-        if output is not None:
-            write_frame(table, output)
+    agreed = read_study(study)
+    agency = _agency(name, agreed, file)
+    found = take_part(agreed, agency, key, notify=lambda text: typer.echo(text, err=True))
+    if isinstance(found, dict):
+        table = pd.DataFrame({"column": list(found), "sum": list(found.values())})
+    else:
+        table = found.to_frame().reset_index()
+        typer.echo(found.summary())
+    typer.echo(table.to_string(index=False))
+    if output is not None:
+        write_frame(table, output)
 
 
 def _agency(name: str, study: Study, file: Path) -> Agency:

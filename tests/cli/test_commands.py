@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import stat
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from tablecloak.cli.display import Reporter
 from tablecloak.cli.main import app
 
 RUN = CliRunner()
@@ -309,3 +311,51 @@ def test_round_writes_an_additive_table_of_multiples_only_if_it_protects(cox, tm
     values = pd.read_csv(path)["value"].to_numpy()
     assert np.all(values % 100 == 0)
     assert np.all(tc.read_jj(cox).table.relations @ values == 0)
+
+
+def test_ctrl_c_keeps_the_best_pattern_that_is_proved(cox, tmp_path, monkeypatch):
+    reports = []
+
+    def once(self, stage: str, loss: float, bound: float, left: int) -> None:
+        reports.append(stage)
+        if np.isfinite(loss) and "protecting" not in stage and len(reports) < 100:
+            reports.extend([""] * 100)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Reporter, "__call__", once)
+    done = RUN.invoke(app, ["suppress", str(cox), "-o", str(tmp_path / "s.csv")])
+    assert len(reports) > 100
+    assert done.exit_code == 0, done.output
+    assert RUN.invoke(app, ["audit", str(cox), str(tmp_path / "s.csv")]).exit_code == 0
+
+
+def test_ctrl_c_before_there_is_anything_writes_nothing(tmp_path, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tablecloak.tables.formats.read_problem", interrupted)
+    done = RUN.invoke(app, ["suppress", "p.jj", "-o", str(tmp_path / "s.csv")])
+    assert done.exit_code == 130
+    assert "Interrupted; nothing was written" in done.output
+
+
+def test_a_file_that_could_not_be_written_is_refused_before_the_search(cox, tmp_path):
+    done = RUN.invoke(app, ["suppress", str(cox), "-o", str(tmp_path / "s.xyz")])
+    assert done.exit_code == 2
+    assert "Expected a name in .csv or .parquet" in " ".join(done.output.replace("│", "").split())
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--method", "exat"], "There is no search method 'exat'. Did you mean 'exact'?"),
+        (["--weights", "unti"], "There is no weight rule 'unti'. Did you mean 'unit'?"),
+        (["--require", "with"], "There is no requirement 'with'. Did you mean 'width'?"),
+        (["--protect-against", "pair"], "There is no intruder 'pair'. Did you mean 'pairs'?"),
+        (["--solver", "hihgs"], "There is no solver 'hihgs'. Did you mean 'highs'?"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_right_one(cox, words, answer):
+    done = RUN.invoke(app, ["suppress", str(cox), "-o", "s.csv", *words], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert answer in done.output

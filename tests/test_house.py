@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from tablecloak.app import create_app
 from tablecloak.bench.solvers import contestants
+from tablecloak.budget import Budget
 from tablecloak.cli.main import app
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.distances.l1 import L1
@@ -41,6 +42,13 @@ from tablecloak.publish.leaks import find_leaks
 from tablecloak.solve.conformance import conforms
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SOLVERS, Claim, Request, Solver, SolveStatus
+from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.requirement import REQUIREMENTS, Requirement
+from tablecloak.suppression.search.method import SEARCH_METHODS, SearchMethod
+from tablecloak.suppression.search.sequential import protect_one_by_one
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.tables.formats import FORMATS, FrameFormat
 from tablecloak.tables.formats.format import formats_table
 from tablecloak.tables.rules.rule import RULES, Rule
@@ -157,7 +165,7 @@ def test_a_rule_is_added_by_one_new_file(tmp_path):
 
 
 ODD_VALUE = """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tablecloak.tables.rules.rule import RULES, Rule
@@ -432,6 +440,120 @@ def test_a_statistic_registered_at_run_time_is_an_option_and_runs(tmp_path):
 
 
 # -- search methods, intruders, requirements ----------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plain(SearchMethod):
+    """The first strategy of the heuristic, and nothing else."""
+
+    name: ClassVar[str] = "plain"
+    areas: Annotated[int, Field(ge=1, description="Neighbourhoods to try.")] = 1
+
+    def search(self, problem: Any, requirement: Requirement, budget: Budget) -> SearchState:
+        state = SearchState.of(problem, requirement, self.name)
+        strategy = Strategy(areas=((8, 0),) * self.areas)
+        built = protect_one_by_one(problem, state.system, strategy, budget)
+        return replace(state, best=built, first_seconds=0.0)
+
+
+class Neighbour(Intruder):
+    """Knows the largest suppressed cell."""
+
+    name: ClassVar[str] = "neighbour"
+
+    def knowledge(self, problem: Any, suppressed: Any) -> list[Knowledge]:
+        largest = np.where(suppressed, problem.table.values, -1).argmax()
+        value = problem.table.values[[largest]]
+        return [Knowledge("knows the largest", np.array([largest]), value, value)]
+
+
+class Lower(Requirement):
+    """Far enough below the true value, and no more."""
+
+    name: ClassVar[str] = "lower"
+
+    def distances(self, problem: Any, cells: Any) -> Any:
+        return np.zeros(len(cells)), problem.lower_protection[cells], np.zeros(len(cells))
+
+
+@pytest.fixture
+def cox(tmp_path):
+    """Problem, words of the command line, and a job over small cells of another table."""
+    tc.write_jj(tc.examples.cox_rounded(), tmp_path / "cox.jj")
+    frame = pd.DataFrame(
+        {"town": [*"aabbcc"], "kind": [*"xyxyxy"], "sales": [7, 60, 80, 9, 55, 65]}
+    )
+    frame.to_csv(tmp_path / "sales.csv", index=False)
+    text = JOB.replace('"small-value"\nlimit = 20', '"minimum-frequency"\nminimum = 2\nrange = 20')
+    return tmp_path, text
+
+
+def helped(command: str) -> str:
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    return " ".join(shown.output.split())
+
+
+def ran(*words: str) -> str:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code in (0, 1), done.output
+    return done.output
+
+
+def job_of(folder: Path, text: str) -> Any:
+    (folder / "job.toml").write_text(text)
+    return tc.run_job(folder / "job.toml")
+
+
+def test_a_search_method_registered_at_run_time_is_known_everywhere_and_runs(cox):
+    folder, text = cox
+    text = text.replace("time_limit = 5", 'method = "plain"')
+    with SEARCH_METHODS.including(Plain):
+        assert "plain" in json.dumps(Job.model_json_schema())
+        assert "plain" in helped("suppress")
+        line = "| `plain` | `areas` = 1 | The first strategy of the heuristic, and nothing else. |"
+        assert line in SEARCH_METHODS.table()
+        file, out = str(folder / "cox.jj"), str(folder / "out.csv")
+        assert "suppression (plain," in ran("suppress", file, "-o", out, "--method", "plain")
+        assert tc.suppress(tc.examples.cox_rounded(), method=Plain(areas=2)).verify().checked == 7
+        assert job_of(folder, text).pattern.method == "plain"
+    with pytest.raises(tc.InputError, match="`method` is 'plain'"):
+        tc.suppress(tc.examples.cox_rounded(), method="plain")
+
+
+def test_an_intruder_registered_at_run_time_is_known_everywhere_and_attacks(cox):
+    folder, text = cox
+    with INTRUDERS.including(Neighbour):
+        assert "neighbour" in json.dumps(Job.model_json_schema())
+        assert "neighbour" in helped("suppress")
+        assert "neighbour" in helped("audit")
+        assert "| `neighbour` |  | Knows the largest suppressed cell. |" in INTRUDERS.table()
+        file, out = str(folder / "cox.jj"), str(folder / "out.csv")
+        ran("suppress", file, "-o", out, "--protect-against", "neighbour")
+        assert "neighbour: 1 tried, 0 successful" in ran(
+            "audit", file, out, "--intruder", "neighbour"
+        )
+        result = job_of(folder, text + '[audit]\nintruders = ["neighbour"]\n')
+        assert result.pattern_audit.intruders == {"neighbour": 1}
+    with pytest.raises(tc.InputError, match="`intruders` names 'neighbour'"):
+        tc.audit(tc.examples.cox_rounded(), np.ones(50, dtype=bool), intruders="neighbour")
+
+
+def test_a_requirement_registered_at_run_time_is_known_everywhere_and_asked_for(cox):
+    folder, text = cox
+    text = text.replace("time_limit = 5", 'require = "lower"')
+    with REQUIREMENTS.including(Lower):
+        assert "lower" in json.dumps(Job.model_json_schema())
+        assert " lower" in helped("suppress")
+        line = "| `lower` |  | Far enough below the true value, and no more. |"
+        assert line in REQUIREMENTS.table()
+        file, out = str(folder / "cox.jj"), str(folder / "out.csv")
+        assert ", lower)" in ran("suppress", file, "-o", out, "--require", "lower")
+        assert "audit (lower): 7 of 7" in ran("audit", file, out, "--require", "lower")
+        assert tc.Requirement.parse("lower") is tc.Requirement.parse(Lower.name)
+        assert job_of(folder, text).pattern.requirement.name == "lower"
+    with pytest.raises(tc.InputError, match="`require` is 'lower'. Known are"):
+        tc.suppress(tc.examples.cox_rounded(), require="lower")
+
 
 # -- microdata methods --------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.jobs.registered import NameIn, SiblingIn
 from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.requirement import REQUIREMENTS
+from tablecloak.suppression.search.method import SEARCH_METHODS
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.weights.rule import WEIGHT_RULES
@@ -104,6 +105,7 @@ class Protection(_Part):
 
 
 WeightName = Annotated[str, NameIn(WEIGHT_RULES, only=lambda rule: rule.is_of_table)]
+MethodName = Annotated[str, NameIn(SEARCH_METHODS)]
 RequirementName = Annotated[str, NameIn(REQUIREMENTS)]
 IntruderName = Annotated[str, NameIn(INTRUDERS)]
 InsiderName = Annotated[str, NameIn(INTRUDERS, only=lambda intruder: not intruder.is_everybody)]
@@ -116,7 +118,7 @@ FormatName = Annotated[str, NameIn(FORMATS, only=lambda kind: issubclass(kind, R
 class Suppression(_Part):
     """``[suppression]``."""
 
-    method: Literal["auto", "sequential", "exact"] = "auto"
+    method: MethodName = "auto"
     require: RequirementName = "two-sided"
     weights: WeightName = "value"
     cost: str | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,9 @@ repair is given up."""
 
 MOST_STEPS = 30_000_000
 """Entries touched by an elimination, some 20 seconds, at which a repair is given up."""
+
+ASKED_EVERY = 10
+"""Pivots after which an elimination asks whether to give up."""
 
 LARGEST_MULTIPLE = 2**24
 """Divisor of all free cells beyond which a repair is given up: it would no longer be close."""
@@ -191,12 +194,22 @@ class NullSpace:
         Whole coefficients, as for `snapped`.
     held : numpy.ndarray of bool, shape (n_cells,)
         Cells at a bound or at what is asked of them; others give way first.
+    ended : callable, optional
+        Asked now and then whether to give the elimination up.
     """
 
-    def __init__(self, row: Integers, column: Integers, coefficient: Floats, held: Flags) -> None:
+    def __init__(
+        self,
+        row: Integers,
+        column: Integers,
+        coefficient: Floats,
+        held: Flags,
+        ended: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.row, self.column, self.coefficient = row, column, coefficient
         self.held = held
-        self._pivots = _eliminated(row, column, coefficient, held)
+        self._pivots = _eliminated(row, column, coefficient, held, ended)
+        self.is_cut_short = self._pivots is None and ended()
         self._multiple = 1
 
     def near(self, d: Floats) -> Floats | None:
@@ -242,12 +255,17 @@ def _solved(
 
 
 def _eliminated(
-    row: Integers, column: Integers, coefficient: Floats, held: Flags
+    row: Integers,
+    column: Integers,
+    coefficient: Floats,
+    held: Flags,
+    ended: Callable[[], bool],
 ) -> list[tuple[int, dict[int, int]]] | None:
     """Gaussian elimination in whole numbers, the shortest row first.
 
     Returns each pivot cell with its row at that moment; a row holds its own pivot, later pivots
-    and free cells. A row that is left with one cell fixes it at 0. None if the rows grow too large.
+    and free cells. A row that is left with one cell fixes it at 0. None if the rows grow too large,
+    or if it is given up.
     """
     rows: dict[int, dict[int, int]] = {}
     cells: list[set[int]] = [set() for _ in held]
@@ -280,7 +298,7 @@ def _eliminated(
                 heapq.heappush(heap, (len(reduced), other))
             else:
                 del rows[other]
-        if room < 0:
+        if room < 0 or (len(pivots) % ASKED_EVERY == 0 and ended()):
             return None
     return pivots
 

@@ -78,7 +78,9 @@ class Exactness:
         if space is None or not np.array_equal(space.held, held):
             if sum(len(each.held) for each in spaces.values()) > KEPT_CELLS:
                 spaces.clear()
-            space = spaces[key] = NullSpace(*entries, held)
+            space = NullSpace(*entries, held, lambda: budget.is_over)
+            if not space.is_cut_short:
+                spaces[key] = space
             if (exact := space.near(d)) is not None:
                 yield exact
 

@@ -9,6 +9,7 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.budget import Budget
 from tablecloak.suppression.exactness import Exactness
 from tablecloak.suppression.proof import TRUTH, is_outside
+from tablecloak.suppression.proved_needs import ProvedNeeds
 from tablecloak.suppression.system import System
 
 __all__ = ["WitnessPool"]
@@ -21,9 +22,6 @@ NOISES = (1e-10, 1e-8, 1e-13)
 """Shares of the largest move below which moves count as what a solver leaves of 0, one after the
 other: beside cells of another order of magnitude, small moves are noise, or just what is meant."""
 
-PROGRESS = 1e-10
-"""Share of a need by which a witness must come closer to it to be worth keeping."""
-
 LEFT_SHARE = 0.02
 """Share of the needs that a solution could bring on, up to which no other rounding is tried."""
 
@@ -34,7 +32,7 @@ LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
 """Shares by which a witness is shrunk at least, and beyond which it is given up."""
 
 
-class WitnessPool:
+class WitnessPool(ProvedNeeds):
     """Collects witnesses and knows which needs they already prove.
 
     One solution often proves many cells at once, and so does its mirror image, stretched or
@@ -47,44 +45,13 @@ class WitnessPool:
     """
 
     def __init__(self, system: System) -> None:
+        super().__init__(system.needs)
         self.system = system
-        self.needs = system.needs
-        n = len(self.needs.cells)
-        self.above, self.below = np.zeros(n), np.zeros(n)
-        self.upper_witness = np.full(n, TRUTH, dtype=np.int64)
-        self.lower_witness = np.full(n, TRUTH, dtype=np.int64)
         self.rows: dict[int, tuple[Integers, Floats]] = {}
         self.need_of = system.need_of
         self._next = 0
         self._cache: csc_array | None = None
         self._whole_only = False
-
-    @property
-    def open(self) -> Flags:
-        """Which needs are not proved yet."""
-        return ~self.needs.met(self.above, self.below)
-
-    def open_sides(self) -> tuple[Flags, Flags]:
-        """Which of them still need room above, and which below."""
-        every = slice(None)
-        return self._lacking(every, 1), self._lacking(every, -1)
-
-    def is_open(self, index: int) -> bool:
-        """Whether one need is not proved yet; `open` would look at all of them."""
-        return self.lacks(index, 1) or self.lacks(index, -1)
-
-    def lacks(self, index: int, sign: int) -> bool:
-        """Whether one need still needs room above (sign = 1) or below (sign = -1)."""
-        return bool(self._lacking(index, sign))
-
-    def _lacking(self, index: int | slice | Integers, sign: int) -> Flags:
-        """The same for any selection of needs."""
-        needs, share = self.needs, 1 - 1e-9
-        above, below = self.above[index], self.below[index]
-        side, need = (above, needs.upper) if sign > 0 else (below, needs.lower)
-        narrow = above + below < share * needs.width[index]
-        lacking: Flags = (side < share * need[index]) | narrow
-        return lacking
 
     def add(self, deviation: Floats, budget: Budget) -> None:
         """Keep a solution, and its mirror image, where they prove something new.
@@ -120,14 +87,6 @@ class WitnessPool:
                     self._add_one(moved, signed, index, touched, budget)
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
-
-    def reached(self, index: int) -> float:
-        """How far witnesses move one need, up and down together, each as far as it counts."""
-        needs = self.needs
-        if self.needs.width[index] > 0:
-            return float(self.above[index] + self.below[index])
-        above = min(self.above[index], needs.upper[index])
-        return float(above + min(self.below[index], needs.lower[index]))
 
     def against(self, system: System) -> tuple[WitnessPool, Flags]:
         """Return what is left of the proof against somebody who knows narrower bounds.
@@ -293,21 +252,6 @@ class WitnessPool:
             # The true table keeps all bounds, so that what lies nearer to it does as well.
             scale *= 1 - max(2 * missed, LEAST_PULLED)
         return kept
-
-    def _is_new(self, index: Integers, moves: Floats) -> bool:
-        """Whether moves bring some needs farther than they are, and these lack it."""
-        return self._n_new(index, moves) > 0
-
-    def _n_new(self, index: Integers, moves: Floats) -> int:
-        return sum(int(np.sum(side)) for side in self._brought_on(index, moves))
-
-    def _brought_on(self, index: Integers, moves: Floats) -> tuple[Flags, Flags]:
-        """Which needs that lack room above, and below, moves bring closer to it."""
-        needs = self.needs
-        step = PROGRESS * np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
-        up = (moves > self.above[index] + step) & self._lacking(index, 1)
-        down = (-moves > self.below[index] + step) & self._lacking(index, -1)
-        return up, down
 
     def _keep(self, cells: Integers, d: Floats, index: Integers, moves: Floats) -> None:
         up, down = self._brought_on(index, moves)

@@ -112,7 +112,7 @@ def _search(
         cost, system.matrix, zero, zero, low, high, np.ones(system.n_unknown, dtype=bool)
     )
     result = branch_and_bound(
-        program, value=1.0 - target, step=1.0, time_limit=budget.left, node_limit=NODES
+        program, value=1.0 - target, step=1.0, budget=budget, node_limit=NODES
     )
     if len(result.x):
         return np.rint(result.x), target, result.nodes

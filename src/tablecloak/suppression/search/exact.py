@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 from tablecloak.budget import Budget
@@ -95,25 +94,15 @@ def _searched(
         separate=separator,
         purge=separator.keep_rows,
         step=exploration.step / master.scale,
-        time_limit=budget.left,
+        budget=budget,
         node_limit=node_limit,
-        progress=_reporter(exploration, budget),
+        progress=lambda _, bound, open_nodes: exploration.report(budget, bound, open_nodes),
     )
     certificate = BoundCertificate(
         state.problem, state.requirement, separator.rows, result.tree, exploration.step
     )
     proofs = (*exploration.proofs, Proof(result.bound, certificate))
     return result, replace(exploration, proofs=proofs)
-
-
-def _reporter(exploration: Exploration, budget: Budget) -> Callable[[float, float, int], None]:
-    def report(value: float, bound: float, open_nodes: int) -> None:
-        del value
-        exploration.report(budget, bound, open_nodes)
-        if budget.is_stopped:
-            raise TimeoutError
-
-    return report
 
 
 def _of(state: SearchState) -> Exploration:

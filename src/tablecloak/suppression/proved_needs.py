@@ -1,0 +1,84 @@
+"""Which needs are proved so far, how far, and by which witness."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.needs import Needs
+from tablecloak.suppression.proof import TRUTH
+
+__all__ = ["ProvedNeeds"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+PROGRESS = 1e-10
+"""Share of a need by which a witness must come closer to it to be worth keeping."""
+
+
+class ProvedNeeds:
+    """How far each sensitive cell is proved to move.
+
+    Parameters
+    ----------
+    needs : Needs
+    """
+
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+        n = len(needs.cells)
+        self.above, self.below = np.zeros(n), np.zeros(n)
+        self.upper_witness = np.full(n, TRUTH, dtype=np.int64)
+        self.lower_witness = np.full(n, TRUTH, dtype=np.int64)
+
+    @property
+    def open(self) -> Flags:
+        """Which needs are not proved yet."""
+        return ~self.needs.met(self.above, self.below)
+
+    def open_sides(self) -> tuple[Flags, Flags]:
+        """Which of them still need room above, and which below."""
+        every = slice(None)
+        return self._lacking(every, 1), self._lacking(every, -1)
+
+    def is_open(self, index: int) -> bool:
+        """Whether one need is not proved yet; `open` would look at all of them."""
+        return self.lacks(index, 1) or self.lacks(index, -1)
+
+    def lacks(self, index: int, sign: int) -> bool:
+        """Whether one need still needs room above (sign = 1) or below (sign = -1)."""
+        return bool(self._lacking(index, sign))
+
+    def _lacking(self, index: int | slice | Integers, sign: int) -> Flags:
+        """The same for any selection of needs."""
+        needs, share = self.needs, 1 - 1e-9
+        above, below = self.above[index], self.below[index]
+        side, need = (above, needs.upper) if sign > 0 else (below, needs.lower)
+        narrow = above + below < share * needs.width[index]
+        lacking: Flags = (side < share * need[index]) | narrow
+        return lacking
+
+    def reached(self, index: int) -> float:
+        """How far witnesses move one need, up and down together, each as far as it counts."""
+        needs = self.needs
+        if self.needs.width[index] > 0:
+            return float(self.above[index] + self.below[index])
+        above = min(self.above[index], needs.upper[index])
+        return float(above + min(self.below[index], needs.lower[index]))
+
+    def _is_new(self, index: Integers, moves: Floats) -> bool:
+        """Whether moves bring some needs farther than they are, and these lack it."""
+        return self._n_new(index, moves) > 0
+
+    def _n_new(self, index: Integers, moves: Floats) -> int:
+        return sum(int(np.sum(side)) for side in self._brought_on(index, moves))
+
+    def _brought_on(self, index: Integers, moves: Floats) -> tuple[Flags, Flags]:
+        """Which needs that lack room above, and below, moves bring closer to it."""
+        needs = self.needs
+        step = PROGRESS * np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
+        up = (moves > self.above[index] + step) & self._lacking(index, 1)
+        down = (-moves > self.below[index] + step) & self._lacking(index, -1)
+        return up, down

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import tablecloak as tc
-from tablecloak.budget import Budget
+from tablecloak.budget import Budget, StopButton
 
 
 def test_a_share_is_part_of_the_time_that_is_left():
@@ -79,3 +79,21 @@ def test_the_first_interrupt_stops_and_the_second_one_raises():
 def test_limits_out_of_range_are_refused(given):
     with pytest.raises(tc.InputError):
         Budget.of(**given)
+
+
+def test_a_stop_button_ends_one_search_and_passes_reports_on():
+    reports = []
+    button = StopButton(lambda *report: reports.append(report))
+    first, second = (Budget.of(progress=button) for _ in range(2))
+    first.report("searching", 3.0)
+    assert not first.is_stopped
+    button.press()
+    first.report("searching", 2.0)
+    second.report("searching", 1.0)
+    assert first.is_stopped
+    assert not second.is_stopped
+    assert [report[1] for report in reports] == [3.0, 2.0, 1.0]
+    button.press()
+    button.release()
+    second.report("searching", 0.0)
+    assert not second.is_stopped

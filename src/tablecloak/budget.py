@@ -21,7 +21,7 @@ import numpy as np
 
 from tablecloak.errors import InputError
 
-__all__ = ["Budget", "Progress", "Stopwatch", "generator"]
+__all__ = ["Budget", "Progress", "StopButton", "Stopwatch", "generator"]
 
 Progress = Callable[[str, float, float, int], None]
 """Called with the stage, the loss, the lower bound, and the number of open cells or nodes."""
@@ -200,6 +200,41 @@ class Budget:
             yield self
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+class StopButton:
+    """A progress callback with which another thread can end the search that reports to it.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Told all reports.
+
+    Notes
+    -----
+    One press ends one search: the one that reports next. If another follows, it runs until the
+    button is pressed again, as Ctrl-C ends one search after the other.
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._pressed = threading.Event()
+
+    def press(self) -> None:
+        """End the search at its next report, with the best that is proved by then."""
+        self._pressed.set()
+
+    def release(self) -> None:
+        """Forget a press to which no search has answered."""
+        self._pressed.clear()
+
+    def __call__(self, stage: str, loss: float, bound: float, open_: int) -> None:
+        """Pass a report on, or stop the search that made it."""
+        if self._progress is not None:
+            self._progress(stage, loss, bound, open_)
+        if self._pressed.is_set():
+            self._pressed.clear()
+            raise KeyboardInterrupt
 
 
 def generator(seed: Any = None) -> np.random.Generator:

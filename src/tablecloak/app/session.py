@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tablecloak.app.choices import Choices
+from tablecloak.budget import StopButton, Stopwatch
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.jobs.load import load_problem, read_job
 from tablecloak.jobs.result import JobResult
@@ -37,9 +37,9 @@ class Session:
         self.result: JobResult | None = None
         self.error = ""
         self.stage = ""
-        self.started = 0.0
+        self.watch = Stopwatch()
         self.thread: threading.Thread | None = None
-        self.stopping = threading.Event()
+        self.button = StopButton(self._note)
         self.lock = threading.Lock()
 
     @property
@@ -60,7 +60,7 @@ class Session:
     @property
     def seconds(self) -> float:
         """How long the job has been running."""
-        return time.monotonic() - self.started
+        return self.watch.seconds
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -108,22 +108,20 @@ class Session:
                     "Nothing has been tabulated yet. Choose dimensions and rules first."
                 )
             self.error, self.stage, self.result = "", "tabulating", None
-            self.stopping.clear()
-            self.started = time.monotonic()
+            self.button.release()
+            self.watch = Stopwatch()
             self.thread = threading.Thread(target=self._run, args=(self.job,), daemon=True)
             self.thread.start()
 
     def stop(self) -> None:
         """End the search soon, with the best that is proved."""
-        self.stopping.set()
+        self.button.press()
 
     def _run(self, job: Job) -> None:
         try:
-            self.result = run_job(job, self.results, progress=self._note)
+            self.result = run_job(job, self.results, progress=self.button)
         except TablecloakError as error:
             self.error = str(error)
-        except KeyboardInterrupt:
-            self.error = "Stopped before anything was proved; nothing was written."
         except Exception as error:
             # A thread that ends without a word looks like a job without results.
             self.error = f"The job ended with an error of the program ({type(error).__name__})."
@@ -132,7 +130,3 @@ class Session:
         found = f", loss {loss:,.6g}" if abs(loss) < float("inf") else ""
         known = f", bound {bound:,.6g}" if abs(bound) < float("inf") else ""
         self.stage = f"{stage}{found}{known}, {left} open"
-        if self.stopping.is_set():
-            # An interruption, as from the keyboard: searches then return what they have.
-            self.stopping.clear()
-            raise KeyboardInterrupt

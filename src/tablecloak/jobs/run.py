@@ -24,6 +24,7 @@ from tablecloak.jobs.write import write_results
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
 from tablecloak.publish.previous import read_previous
+from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -69,7 +70,18 @@ def run_job(
     job = job if isinstance(job, Job) else read_job(job)
     # Before the data are read: what changes while the job runs is then noticed.
     fingerprint = "" if out is None else job.fingerprint()
-    problem = load_problem(job, engine)
+    with using_solver(job.solver):
+        result = _done(job, load_problem(job, engine), progress)
+    if out is not None:
+        out = Path(out)
+        with replacing_folder(out) as folder:
+            write_results(job, result, folder, fingerprint)
+        result.files[:] = [out / path.relative_to(folder) for path in result.files]
+    return result
+
+
+def _done(job: Job, problem: ProtectionProblem, progress: Progress | None) -> JobResult:
+    """Protect the table by each method that the job asks for, and audit what they give."""
     histories = {name: History(progress) for name in ("suppression", "adjustment")}
     failures: dict[str, str] = {}
     pattern = _suppressed(job, problem, histories["suppression"])
@@ -80,7 +92,7 @@ def run_job(
         if pattern is None:
             raise
         adjusted, failures = None, {"adjustment": str(error)}
-    result = JobResult(
+    return JobResult(
         problem=problem,
         pattern=pattern,
         pattern_audit=_audited(job, problem, pattern, Audit),
@@ -90,12 +102,6 @@ def run_job(
         histories=histories,
         failures=failures,
     )
-    if out is not None:
-        out = Path(out)
-        with replacing_folder(out) as folder:
-            write_results(job, result, folder, fingerprint)
-        result.files[:] = [out / path.relative_to(folder) for path in result.files]
-    return result
 
 
 def _suppressed(

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.jobs.registered import NameIn, SiblingIn
+from tablecloak.solve.solver import SOLVERS
 from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.requirement import REQUIREMENTS
 from tablecloak.suppression.search.method import SEARCH_METHODS
@@ -112,6 +113,7 @@ InsiderName = Annotated[str, NameIn(INTRUDERS, only=lambda intruder: not intrude
 DistanceName = Annotated[str, NameIn(DISTANCES)]
 StatisticName = Annotated[str, NameIn(STATISTICS, only=lambda kind: kind.is_named, end=":")]
 """Such as ``mean`` and ``mean:all``."""
+SolverName = Annotated[str, NameIn(SOLVERS)]
 FormatName = Annotated[str, NameIn(FORMATS, only=lambda kind: issubclass(kind, ReleaseFormat))]
 
 
@@ -164,6 +166,7 @@ class Job(_Part):
 
     title: str = ""
     seed: int = Field(0, ge=0)
+    solver: SolverName | None = None
     data: Data
     dimensions: dict[str, DimensionSpec]
     tables: list[TableSpec] | None = Field(None, min_length=1)

@@ -214,7 +214,7 @@ def test_a_proof_that_is_taken_up_node_by_node_fits_its_program_at_every_stop(se
     branching = search.branching = branching_of(search)
     run, model = branching.run, form.model
     question = Question(model.problem, model.weights, model.room, (), "L1")
-    branching.run = lambda _: run(60, node_limit=branching.processed + 1)
+    branching.run = lambda budget: run(60, node_limit=branching.processed + 1)
     while branching.open:
         prove(search, 1.0)
         if search.tree is not None:

@@ -154,7 +154,7 @@ def find_repair(
         form.program,
         value=float(excused.sum()),
         step=1.0,
-        time_limit=PROOF_SHARE * max(budget.left, LEAST_SECONDS),
+        budget=budget.at_least(LEAST_SECONDS).share(PROOF_SHARE),
     )
     least = solve(form.least(excused), time_limit=max(budget.left, LEAST_SECONDS))
     x = least.x if len(least.x) else fewest.x

@@ -93,14 +93,12 @@ def _branched(
 
     def report(value: float, bound: float, open_nodes: int) -> None:
         budget.report("rounding", model.loss(value), model.loss(bound), open_nodes)
-        if budget.is_stopped:
-            # Ends the run; what it has proved stays.
-            raise TimeoutError
 
     result = branch_and_bound(
         program,
         value=program.objective(np.rint(start)) if len(start) else np.inf,
         time_limit=_left(budget),
+        budget=budget.at_least(LEAST_SECONDS),
         progress=report,
     )
     best = result.x if len(result.x) else start

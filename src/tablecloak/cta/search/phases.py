@@ -114,7 +114,7 @@ def prove(state: SearchState, share: float) -> SearchState:
     """Branch and bound, from where it stopped before."""
     if state.branching is None:
         state.branching = branching_of(state)
-    state.branching.run(state.left(share))
+    state.branching.run(budget=state.budget.share(share))
     result = state.branching.result()
     if len(result.x):
         with_directions(state, state.form.directions(result.x))
@@ -142,9 +142,6 @@ def branching_of(state: SearchState) -> BranchSearch:
     def report(best: float, bound: float, open_nodes: int) -> None:
         loss = state.form.loss(best) if np.isfinite(best) else np.inf
         state.total.report("branch and bound", loss, state.form.loss(bound), open_nodes)
-        if state.total.is_stopped:
-            # Ends the run; what it has proved stays.
-            raise TimeoutError
 
     program = state.tight.program
     return BranchSearch(

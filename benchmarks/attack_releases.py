@@ -427,11 +427,11 @@ def public(case: Case, truth: dict[Key, Fraction]) -> Public:
                 if below:
                     relations.append((place[key], [place[b] for b in below if b in place]))
     values = [truth[k] for k in keys]
-    if min(values) < 0 or case.is_negative:
+    if min(values) < 0:
         low = [Fraction(3, 2) * min(Fraction(0), *values)] * len(keys)
     else:
         low = [Fraction(0)] * len(keys)
-        if case.is_whole and all(v.denominator == 1 for v in values) and case.zeros_published:
+        if all(v.denominator == 1 for v in values) and case.zeros_published:
             low = _raised(values, relations)
     return Public(keys, relations, values, low, [Fraction(3, 2) * max(values)] * len(keys))
 

@@ -218,6 +218,21 @@ def test_dominance_of_contributions_of_zero_finds_nothing():
     assert verdict(one_cell([0, 0]), tc.Dominance(1, 75))[0] == "s"
 
 
+@pytest.mark.filterwarnings("ignore::tablecloak.TablecloakWarning")
+@pytest.mark.parametrize("values", [[1000, -1000], [0.1, 0.2, -0.3], [1000, -999.9]])
+def test_levels_of_contributions_that_cancel_are_as_wide_as_they_are_large(values):
+    """Of a value of 0 a share is 0, but who gives 1,000 of it must not learn the -1,000."""
+    x = sorted(np.abs(values), reverse=True)
+    for rule, safe in (
+        (tc.Dominance(1, 75), x[0] / 0.75),
+        (tc.PPercent(10), 0.1 * x[0] + sum(x[:2])),
+    ):
+        options = {"floor": 0, "external_bounds": (-1e5, 1e5)}
+        status, lower, upper = verdict(one_cell(values), rule, **options)
+        assert status == "u"
+        assert lower == upper == pytest.approx(safe - sum(values))
+
+
 def test_shadow_variable_is_ranked_while_the_value_is_published():
     frame = pd.DataFrame({"d": "a", "v": [10.0, 10.0, 10.0], "wages": [90.0, 5.0, 5.0]})
     table = tc.tabulate(frame, ["d"], "v", shadow="wages")

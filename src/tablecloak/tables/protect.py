@@ -40,7 +40,7 @@ class Judge(Protocol):
         """Return (LPL, UPL) for the cells that this rule alone made unsafe."""
 
     def safe_distance(self, table: Table) -> Floats | None:
-        """Return how far each cell is from being safe relative to its total, if the rule knows."""
+        """Return by how much each cell falls short of being safe, if the rule knows."""
 
     def decided(self, table: Table) -> dict[str, Flags]:
         """Return cells whose status (a letter) counts whatever other rules say."""
@@ -186,9 +186,7 @@ def _levels(table: Table, hits: Hits, floor: float, lower_factor: float) -> tupl
     if distances:
         width = np.max([distance for distance, _ in distances], axis=0)
         far = np.any([hit for _, hit in distances], axis=0) & (width > 0)
-        size = np.abs(table.values)
-        lower[far] = (size * width * lower_factor)[far]
-        upper[far] = (size * width)[far]
+        lower[far], upper[far] = width[far] * lower_factor, width[far]
     lower, upper = np.maximum(lower, floors), np.maximum(upper, floor)
     if table.is_count:
         # The next count beyond a level is a whole number.

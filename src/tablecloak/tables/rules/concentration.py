@@ -18,13 +18,16 @@ NOISE = 1e-12
 
 See "Noise of sums" in docs/decisions.md."""
 
+SAME = 1e-9
+"""Share of the largest contribution up to which a value is the sum of what is ranked."""
+
 
 @dataclass(frozen=True)
 class ConcentrationRule(Rule):
     """A rule on the share of the largest contributors; not a rule itself.
 
     Its levels come from `safe_total`: d = max over all given rules of (safe total - X), and
-    LPL = UPL = |v| d / X.
+    LPL = UPL = |v| d / |X|, which is d where the values v themselves are ranked.
     """
 
     looks_at_amounts: ClassVar[bool] = True
@@ -39,10 +42,16 @@ class ConcentrationRule(Rule):
         raise NotImplementedError
 
     def safe_distance(self, table: Table) -> Floats:
-        """Return (U - X) / X."""
+        """Return |v| (U - X) / |X|, which is U - X where the values themselves are ranked."""
         given = self.contributions(table)
-        total = np.where(given.total == 0, 1.0, np.abs(given.total))
-        distance: Floats = (self.safe_total(given) - given.total) / total
+        size, total = np.abs(table.values), np.abs(given.total)
+        # Contributions that cancel leave 0, or dust, of a value whose parts are as large as ever.
+        dust = SAME * np.maximum(total, given.largest[:, 0])
+        if table.decimals is not None:
+            dust = np.maximum(dust, 0.5 * 10.0**-table.decimals)
+        is_value = np.abs(table.values - given.total) <= dust
+        share = np.where(is_value, 1.0, size / np.where(total == 0, 1.0, total))
+        distance: Floats = (self.safe_total(given) - given.total) * share
         return distance
 
 

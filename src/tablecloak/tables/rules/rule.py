@@ -85,7 +85,7 @@ class Rule:
         return size * low / 100, size * high / 100
 
     def safe_distance(self, table: Table) -> Floats | None:
-        """Return how far each cell is from being safe relative to its total, if the rule knows."""
+        """Return by how much each cell falls short of being safe, if the rule knows."""
         return None
 
     def decided(self, table: Table) -> dict[str, Flags]:

@@ -17,15 +17,14 @@ from tablecloak.storage import write_text
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats import write_jj
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import RULES
 
 __all__ = ["Layout", "Output", "Protected", "made_of"]
 
 SAFE, RULE, REQUEST, FREQUENCY, ZERO = 1, 3, 4, 5, 6
 MANUAL, FROZEN, SECONDARY, EMPTY = 9, 10, 11, 14
-_BY_REASON = {
-    "dominance": RULE, "prior-posterior": RULE, "p-percent": RULE, "request": REQUEST,
-    "minimum-frequency": FREQUENCY, "zero-unsafe": ZERO, "manual": MANUAL, "": MANUAL,
-}  # fmt: skip
+_BY_RULE = {"P": RULE, "NK": RULE, "REQ": REQUEST, "FREQ": FREQUENCY, "ZERO": ZERO}
+"""Status by the rule of tau-ARGUS that made a cell unsafe; all others are manual."""
 
 CSV, PIVOT, CODE_VALUE, SBS, INTERMEDIATE, JJ = 1, 2, 3, 4, 5, 6
 
@@ -79,7 +78,10 @@ class Protected:
     def statuses(self) -> npt.NDArray[np.int64]:
         """Return the number of each cell's status."""
         problem = self.problem
-        reasons = np.array([_BY_REASON.get(reason, RULE) for reason in problem.reasons.tolist()])
+        rules = {kind.name: kind.argus for kind in RULES}
+        reasons = np.array(
+            [_BY_RULE.get(rules.get(reason, ""), MANUAL) for reason in problem.reasons.tolist()]
+        )
         return np.select(
             [problem.sensitive, self.suppressed | problem.forced, problem.frozen],
             [reasons, SECONDARY, FROZEN],

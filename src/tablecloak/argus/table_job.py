@@ -18,7 +18,10 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["TableJob"]
 
 MARGIN = 20.0
-"""Protection level of cells with a given status, in per cent, unless MAN says otherwise."""
+"""Protection level of cells with a given status, in per cent, unless MAN says otherwise.
+
+That of tau-ARGUS.
+"""
 
 
 @dataclass

@@ -18,16 +18,22 @@ Neighbours = tuple[Integers, Integers, Integers]
 """Some records, their neighbours one after the other, and how many each has."""
 
 FEW_VALUES = 20
-"""Different values up to which a column may part the records into strata."""
+"""Different values up to which a column may part the records into strata.
+
+See docs/decisions.md, "Near records".
+"""
 
 LEAST_IN_STRATUM = 50
-"""Records in a stratum on average; smaller ones are not worth a tree each."""
+"""Records in a stratum on average from which on a tree for each pays.
+
+See docs/decisions.md, "Near records".
+"""
 
 LEAF = 16
-"""Points in a leaf of a tree."""
+"""Points in a leaf of a tree; see docs/decisions.md, "Near records"."""
 
 CHUNK = 2000
-"""Records whose neighbours are held at once."""
+"""Records whose neighbours are held at once; see docs/decisions.md, "Near records"."""
 
 
 class NearRecords:

@@ -21,7 +21,10 @@ __all__ = ["OrderWarning", "in_random_order", "order_tells", "places", "refuse_s
 Integers = npt.NDArray[np.int64]
 
 LEAST_RECORDS = 20
-"""Records from which on a column is judged by more than whether it is sorted throughout."""
+"""Records from which on a column is judged by more than whether it is sorted throughout.
+
+See docs/decisions.md, "Order of records".
+"""
 
 OF_THE_ORDER = 0x5EED
 """Goes with a seed, so that the order has random numbers of its own."""

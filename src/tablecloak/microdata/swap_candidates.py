@@ -19,7 +19,7 @@ import pandas as pd
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.methods.swap_table import SwapTable
+from tablecloak.microdata.methods.swap_table import SwapReport, SwapTable
 from tablecloak.microdata.methods.swapping import DataSwapping
 from tablecloak.microdata.utility.frontier import best_below, frontier
 
@@ -90,34 +90,45 @@ def sweep(
         keys = tuple(map(str, frame.columns)) if candidate.keys is None else tuple(candidate.keys)
         if keys not in tables:
             tables[keys] = SwapTable(records.only(keys))
-        swapped = [name for name in candidate.attributes if name in keys]
-        found = np.empty((replicates, 2))
-        for replicate in range(replicates):
-            random = generator([seed, number, replicate])
-            pairs = candidate.draw(records, random)
-            altered = candidate.alters(records, pairs)
-            report, _ = tables[keys].evaluate(pairs, swapped, altered)
-            found[replicate] = report.risk, getattr(report, distortion)
-        error = found.std(axis=0, ddof=1) / np.sqrt(replicates) if replicates > 1 else [np.nan] * 2
-        rows.append(
-            {
-                "attributes": "+".join(candidate.attributes),
-                "rate": candidate.rate,
-                "must_change": candidate.must_change,
-                "risk": found[:, 0].mean(),
-                "risk_error": error[0],
-                "distortion": found[:, 1].mean(),
-                "distortion_error": error[1],
-            }
-        )
-    table = pd.DataFrame(rows)
+        seeds = [[seed, number, replicate] for replicate in range(replicates)]
+        reports = [_report(candidate, records, tables[keys], each) for each in seeds]
+        found = np.array([(report.risk, getattr(report, distortion)) for report in reports])
+        rows.append(_row(candidate, found))
+    return SwapCandidates(_with_frontier(pd.DataFrame(rows)), tuple(candidates))
+
+
+def _report(
+    candidate: DataSwapping, records: CodedRecords, table: SwapTable, seed: Sequence[int]
+) -> SwapReport:
+    """Draw one replicate, and measure it."""
+    pairs = candidate.draw(records, generator(seed))
+    swapped = [name for name in candidate.attributes if name in table.records.names]
+    return table.evaluate(pairs, swapped, candidate.alters(records, pairs))[0]
+
+
+def _row(candidate: DataSwapping, found: Floats) -> dict[str, Any]:
+    """Return means and standard errors of risk and distortion over replicates."""
+    count = len(found)
+    error = found.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else [np.nan] * 2
+    return {
+        "attributes": "+".join(candidate.attributes),
+        "rate": candidate.rate,
+        "must_change": candidate.must_change,
+        "risk": found[:, 0].mean(),
+        "risk_error": error[0],
+        "distortion": found[:, 1].mean(),
+        "distortion_error": error[1],
+    }
+
+
+def _with_frontier(table: pd.DataFrame) -> pd.DataFrame:
+    """Add who is on the frontier of the means, and who could be."""
     on = frontier(table["risk"], -table["distortion"])
-    table["frontier"] = np.isin(np.arange(len(table)), on)
     # Could be on it if risk and distortion were two standard errors lower.
     lower_risk = table["risk"] - 2 * table["risk_error"].fillna(0)
     lower = table["distortion"] - 2 * table["distortion_error"].fillna(0)
-    table["near_frontier"] = [
+    near = [
         not bool(np.any((table["risk"][on] < r) & (table["distortion"][on] < d)))
         for r, d in zip(lower_risk, lower, strict=True)
     ]
-    return SwapCandidates(table, tuple(candidates))
+    return table.assign(frontier=np.isin(np.arange(len(table)), on), near_frontier=near)

@@ -30,26 +30,9 @@ class WriteTable(BatchCommand):
         wanted = read_writing(arguments)
         job = batch.job(wanted.table)
         problem = batch.known(job)
-        layout = Layout(
-            wanted.kind,
-            wanted.options,
-            "Freq" if job.is_count else job.metadata.variable(job.specification.response).name,
-            n_largest(job.all_rules),
-            job.is_count,
-        )
+        layout = _layout(job, wanted)
         protected = _ready(job, problem, wanted, layout)
-        assert job.evidence is not None
-        published = check(
-            protected, job.evidence, job.all_rules, job.asked, is_public=layout.is_public
-        )
-        if published and layout.is_public:
-            batch.skip(
-                command,
-                f"the rules on {len(published)} cells that APRIORI declares safe: "
-                f"{'; '.join(published)}",
-            )
-        if layout.is_public:
-            _check_beside_others(batch, job, protected)
+        _check(batch, command, job, protected, layout)
         unused = [name for name in wanted.options if name not in OPTIONS_OF.get(wanted.kind, ())]
         for name in unused:
             batch.skip(command, f"the option {name}, which says nothing about type {wanted.kind}")
@@ -67,6 +50,33 @@ class WriteTable(BatchCommand):
                 f"{files[0].path.name}: tells which cells are sensitive, or their values; it must "
                 f"stay inside",
             )
+
+
+def _layout(job: TableJob, wanted: Writing) -> Layout:
+    return Layout(
+        wanted.kind,
+        wanted.options,
+        "Freq" if job.is_count else job.metadata.variable(job.specification.response).name,
+        n_largest(job.all_rules),
+        job.is_count,
+    )
+
+
+def _check(
+    batch: BatchState, command: Command, job: TableJob, protected: Protected, layout: Layout
+) -> None:
+    """Raise if the file would show what must be protected, alone or beside others."""
+    assert job.evidence is not None
+    published = check(protected, job.evidence, job.all_rules, job.asked, is_public=layout.is_public)
+    if not layout.is_public:
+        return
+    if published:
+        batch.skip(
+            command,
+            f"the rules on {len(published)} cells that APRIORI declares safe: "
+            f"{'; '.join(published)}",
+        )
+    _check_beside_others(batch, job, protected)
 
 
 def _check_beside_others(batch: BatchState, job: TableJob, protected: Protected) -> None:

@@ -13,7 +13,10 @@ Draw = Callable[[int], int]
 """Returns a random number from 0 to below a given one."""
 
 TRIED_ROUTES = 2000
-"""Orders among which the one with most new neighbours is taken."""
+"""Orders among which the one with most new neighbours is taken.
+
+See docs/decisions.md, "Agencies".
+"""
 
 
 def random_below(modulus: int) -> int:

@@ -9,6 +9,7 @@ import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from tablecloak.budget import Budget
 from tablecloak.errors import InputError
 from tablecloak.microdata.agencies.messages import AnyMessage, GivenUpError, Message, Stop, read
 from tablecloak.microdata.agencies.study import Study
@@ -17,7 +18,7 @@ from tablecloak.microdata.agencies.x509 import der_of
 __all__ = ["GRACE_SECONDS", "Wire"]
 
 LARGEST_MESSAGE = 1 << 24
-"""Bytes."""
+"""Bytes of a message; longer ones are refused before they are read."""
 
 RETRY_SECONDS = 0.2
 """Between attempts to reach an agency that does not listen yet."""
@@ -152,15 +153,14 @@ class Wire:
 
     async def send(self, name: str, message: Message, *, patient: bool = False) -> None:
         """Send a message; with `patient`, wait for an agency that does not listen yet."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.timeout
+        budget = Budget.of(self.timeout)
         while True:
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout(budget.left):
                     await self._deliver(name, message)
                 return
             except (OSError, ssl.SSLError, asyncio.IncompleteReadError, TimeoutError):
-                if not patient or loop.time() + RETRY_SECONDS >= deadline:
+                if not patient or budget.left <= RETRY_SECONDS:
                     gone = f"Agency {name!r} could not be reached."
                     end = GivenUpError(gone) if patient else await self._explained(gone)
                     raise end from None

@@ -16,7 +16,10 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 ROUNDS = 200
-"""Rounds of pairing at one level with one profile; each pairs anew who found no partner."""
+"""Rounds of pairing at one level with one profile; each pairs anew who found no partner.
+
+See docs/decisions.md, "Swapping".
+"""
 
 
 class Households:

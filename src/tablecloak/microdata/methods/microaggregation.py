@@ -28,10 +28,16 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 FEW = 8
-"""Size of a group up to which its records are looked for one after the other."""
+"""Size of a group up to which its records are looked for one after the other.
+
+See docs/decisions.md, "Microaggregation".
+"""
 
 CROWDED = 16
-"""Arrays close up when one in this many of their records is gone."""
+"""Arrays close up when one in this many of their records is gone.
+
+See docs/decisions.md, "Microaggregation".
+"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,16 @@ Flags = npt.NDArray[np.bool_]
 Change = Literal["none", "some", "all"]
 
 ROUNDS = 500
-"""Rounds of pairing at most; each pairs anew the records that found no partner."""
+"""Rounds of pairing at most; each pairs anew the records that found no partner.
+
+See docs/decisions.md, "Swapping".
+"""
 
 PARTED = 100_000
-"""Pairs that are looked at in one round when some have to be parted."""
+"""Pairs that are looked at in one round when some have to be parted.
+
+See docs/decisions.md, "Swapping".
+"""
 
 
 @dataclass(frozen=True)

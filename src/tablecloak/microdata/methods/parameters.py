@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterable
 from fractions import Fraction
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from tablecloak.errors import InputError
+from tablecloak.parameters import parameters_of
 
 __all__ = ["option", "require_in_range"]
 
@@ -53,10 +54,7 @@ def require_in_range(thing: Any) -> None:
 
 @cache
 def _declared(kind: type[Any]) -> tuple[tuple[str, FieldInfo], ...]:
-    hints = get_type_hints(kind.__init__, include_extras=True)
-    return tuple(
-        (name, FieldInfo.from_annotation(hint)) for name, hint in hints.items() if name != "return"
-    )
+    return tuple((each.name, each.field) for each in parameters_of(kind))
 
 
 def _unmet(field: FieldInfo, value: Any) -> str:

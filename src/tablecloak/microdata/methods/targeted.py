@@ -222,10 +222,7 @@ class TargetedSwapping(Method):
             different areas.
         """
         random = generator(seed)
-        names = [*self.hierarchy, *self.risk_variables, *(n for p in self.similar for n in p)]
-        names += self.carry_along
-        records = CodedRecords.of(frame, list(dict.fromkeys(names)))
-        homes = Households(frame, self.household)
+        records, homes = self._coded(frame), Households(frame, self.household)
         areas = [records.combined(self.hierarchy[: d + 1]) for d in range(len(self.hierarchy))]
         for name, area in zip(self.hierarchy, areas, strict=True):
             homes.require_one(area, name)
@@ -245,13 +242,8 @@ class TargetedSwapping(Method):
             pairing.swap(risky == level, of_home, level, profiles, forced=True)
         self._fill_up(pairing, of_home, profiles, random)
         pairs = pairing.pairs
-        moved = [*self.hierarchy, *self.carry_along]
-        frame_after = self._moved(frame, homes, pairs, moved)
-        after = CodedRecords.of(frame_after, [*self.hierarchy, *self.risk_variables])
-        lowest_after = after.combined(self.hierarchy)
-        left = _counts(lowest_after, after.combined(self.risk_variables), weights) < self.k
-        swapped = np.zeros(homes.count, dtype=bool)
-        swapped[pairs.ravel()] = True
+        frame_after = self._moved(frame, homes, pairs, [*self.hierarchy, *self.carry_along])
+        left, swapped = self._still_risky(frame_after, weights), pairing.used
         return TargetedSwapRelease(
             frame_after,
             pairs,
@@ -264,6 +256,16 @@ class TargetedSwapping(Method):
             float(np.mean(left & ~swapped[homes.of_record])),
             self.rate,
         )
+
+    def _coded(self, frame: pd.DataFrame) -> CodedRecords:
+        names = [*self.hierarchy, *self.risk_variables, *(n for p in self.similar for n in p)]
+        return CodedRecords.of(frame, list(dict.fromkeys([*names, *self.carry_along])))
+
+    def _still_risky(self, frame: pd.DataFrame, weights: Floats) -> Flags:
+        """Which records of a release are risky where they are now."""
+        after = CodedRecords.of(frame, [*self.hierarchy, *self.risk_variables])
+        lowest = after.combined(self.hierarchy)
+        return _counts(lowest, after.combined(self.risk_variables), weights) < self.k
 
     def _weights(self, frame: pd.DataFrame) -> Floats:
         if self.weight is None:

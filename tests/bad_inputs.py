@@ -225,6 +225,9 @@ HOMES = ("swap-households", "people.csv", *OUT, "--hierarchy", "state", "--hiera
 PRAM = ("pram", "people.csv", *OUT, "--key", "age", "--key", "sex")
 NOISE = ("noise", "people.csv", *OUT, "--column", "wage", "--column", "hours", "--share", "0.1")
 NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--column", "hours")
+MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")
+TOPCODE = ("topcode", "people.csv", *OUT, "--column", "wage")
+MATRIX = ("pram-by-matrix", "people.csv", *OUT, "--attribute", "sex", "--matrix", "people.csv")
 SUPPRESS = ("suppress", "p.jj", *OUT, "--time-limit", "5")
 INTERVALS = ("intervals", "p.jj", *OUT, "--time-limit", "5")
 ADJUST = ("adjust", "p.jj", *OUT, "--time-limit", "5")
@@ -244,7 +247,7 @@ JOIN = ("securesum", "join", "study.toml", "people.csv", "--as", "north", "--key
 APP = ("app", "--no-browser")
 
 SOUND = [
-    SWAP, HOMES, PRAM, NOISE, NEAR, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT,
+    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT,
     PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
 ]  # fmt: skip
@@ -895,6 +898,13 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*HOMES, "--hierarchy", "none"), (*HOMES, "--hierarchy", "age")]
     more += [(*HOMES, "--weight", word) for word in ("none", "sex")]
     more += [replaced(HOMES, "home", "none"), replaced(HOMES, "home", "sex")]
+    more += [(*MEANS, "--k", word) for word in ("1", "0", "-1", "x", "1000")]
+    more += [(*MEANS, "--column", word) for word in ("none", "sex", "")]
+    more += [(*TOPCODE, "--quantile", word) for word in ("-1", "2", "nan", "x")]
+    more += [(*TOPCODE, "--threshold", word) for word in ("nan", "inf", "x")]
+    more += [(*TOPCODE, "--replace-by", "nothing"), replaced(TOPCODE, "wage", "sex")]
+    more += [MATRIX, (*MATRIX, "--matrix", "none.csv"), (*MATRIX, "--alpha", "2")]
+    more += [(*MATRIX, "--attribute", "none"), (*MATRIX, "--alpha", "nan")]
     more += [(*PRAM, "--xi", word) for word in ("0", "0.2", "1", "2", "nan", "x")]
     more += [(*PRAM, "--key", word) for word in ("none", "")]
     more += [(*PRAM, "--block", word) for word in ("none", "age", "wage")]

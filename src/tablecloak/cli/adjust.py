@@ -21,7 +21,7 @@ from tablecloak.cli.options import (
     Tolerance,
     Weights,
 )
-from tablecloak.cli.results import write_result
+from tablecloak.cli.results import require_writable_result, write_result
 
 if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment
@@ -90,14 +90,14 @@ def adjust(
     """
     from tablecloak.cta.adjust import adjust as run
     from tablecloak.cta.decimals import in_decimals
-    from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem
 
     del seed
     with reporting() as reporter:
-        require_writable(output, certificate)
+        problem = read_problem(file, tolerance=tolerance)
+        require_writable_result(output, certificate)
         adjusted = run(
-            read_problem(file, tolerance=tolerance),
+            problem,
             weights=weights,
             preserve=preserve or (),
             distance=distance,

@@ -12,6 +12,7 @@ from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Require, Solver, Threads, Tolerance
+from tablecloak.cli.results import require_writable_result
 
 if TYPE_CHECKING:
     from tablecloak.publish.adjusted_audit import AdjustedAudit
@@ -95,10 +96,9 @@ def audit(
     from tablecloak.publish.audit import audit as run
     from tablecloak.render.plotting import picture_format
     from tablecloak.solve.solver import using_solver
-    from tablecloak.storage import require_writable
 
     with using_solver(solver), reporting() as reporter:
-        require_writable(output, certificate, plot)
+        require_writable_result(output, certificate, plot)
         if plot is not None:
             picture_format(plot)
         problem, rules = _original(original, tolerance)

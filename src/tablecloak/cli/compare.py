@@ -10,6 +10,7 @@ import typer
 from tablecloak.cli import names
 from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Executor
+from tablecloak.cli.results import require_writable_result
 
 __all__ = ["register"]
 
@@ -63,10 +64,9 @@ def compare(
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.executors import executor_named
     from tablecloak.jobs.load import load_problem, read_job
-    from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem, write_frame
 
-    require_writable(output, report)
+    require_writable_result(output, report)
     is_job = file.suffix == ".toml"
     problem = load_problem(read_job(file)) if is_job else read_problem(file)
     found = compare_methods(

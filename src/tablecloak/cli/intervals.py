@@ -18,7 +18,7 @@ from tablecloak.cli.options import (
     Tolerance,
     Weights,
 )
-from tablecloak.cli.results import write_result
+from tablecloak.cli.results import require_writable_result, write_result
 
 __all__ = ["register"]
 
@@ -47,13 +47,12 @@ def intervals(
 
     Example: tablecloak intervals table.jj -o intervals.csv --time-limit 30
     """
-    from tablecloak.storage import require_writable
     from tablecloak.suppression.intervals import publish_intervals
     from tablecloak.tables.formats import read_problem
 
     with reporting() as reporter:
-        require_writable(output, certificate)
         problem = read_problem(file, tolerance=tolerance)
+        require_writable_result(output, certificate)
         published = publish_intervals(
             problem,
             require=require,

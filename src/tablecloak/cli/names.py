@@ -186,12 +186,6 @@ def _frame_files() -> dict[str, str]:
     return {each.suffixes[0]: "" for each in formats_holding(FrameFormat)}
 
 
-def _read_frame_name(name: str) -> None:
-    from tablecloak.tables.formats import FrameFormat, format_of
-
-    format_of(name, FrameFormat)
-
-
 def _knowledge() -> dict[str, str]:
     from tablecloak.cta.risk import Knowledge
 
@@ -222,7 +216,7 @@ SOLVERS = Names("solver", _solvers)
 ENGINES = Names("engine", partial(_forms_of, "tables.tabulation.engines", "ENGINES"), _read_engine)
 EXECUTORS = Names("executor", partial(_forms_of, "executors", "EXECUTORS"), _read_executor)
 PROBLEM_FILES = Names("problem file", _problem_files, _read_problem_name)
-FRAME_FILES = Names("result file", _frame_files, _read_frame_name)
+FRAME_FILES = Names("result file", _frame_files, lambda name: None)
 KNOWLEDGE = Names("knowledge", _knowledge)
 QUESTIONS = Names("question", _questions)
 BENCH_SOLVERS = Names("solver of the benchmark", _bench_solvers)

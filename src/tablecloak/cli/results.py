@@ -8,7 +8,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["write_result"]
+__all__ = ["require_writable_result", "write_result"]
+
+
+def require_writable_result(output: Path | None, *others: Path | None) -> None:
+    """Refuse names under which nothing can be written, before work that may take long.
+
+    Parameters
+    ----------
+    output : Path or None
+        Must end like a format of rows and columns.
+    *others : Path or None
+
+    Raises
+    ------
+    InputError
+        Names the file.
+    """
+    from tablecloak.storage import require_writable
+    from tablecloak.tables.formats import FrameFormat, format_of
+
+    require_writable(output, *others)
+    if output is not None:
+        format_of(output, FrameFormat)
 
 
 def write_result(

@@ -16,7 +16,7 @@ from tablecloak.cli.options import (
     TimeLimit,
     Weights,
 )
-from tablecloak.cli.results import write_result
+from tablecloak.cli.results import require_writable_result, write_result
 
 if TYPE_CHECKING:
     from tablecloak.cta.rounding.rounded_table import RoundedTable
@@ -65,12 +65,11 @@ def round_(
     """
     from tablecloak.publish.audit import audit
     from tablecloak.solve.solver import using_solver
-    from tablecloak.storage import require_writable
     from tablecloak.tables.formats import read_problem
 
     with using_solver(solver), reporting() as reporter:
-        require_writable(output, certificate)
         problem = read_problem(file)
+        require_writable_result(output, certificate)
         given = {"weights": weights, "time_limit": time_limit, "progress": reporter}
         rounded = _rounded(problem, base, None if small_counts else max_steps, **given)
         audited = audit(rounded.problem, rounded, time_limit=time_limit, progress=reporter)

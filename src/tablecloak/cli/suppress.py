@@ -23,7 +23,7 @@ from tablecloak.cli.options import (
     Tolerance,
     Weights,
 )
-from tablecloak.cli.results import write_result
+from tablecloak.cli.results import require_writable_result, write_result
 
 __all__ = ["register"]
 
@@ -66,13 +66,12 @@ def suppress(
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
     """
     from tablecloak.publish.previous import read_previous
-    from tablecloak.storage import require_writable
     from tablecloak.suppression.suppress import suppress as run
     from tablecloak.tables.formats import read_problem
 
     with reporting() as reporter:
-        require_writable(output, certificate)
         problem = read_problem(file, tolerance=tolerance)
+        require_writable_result(output, certificate)
         pattern = run(
             problem,
             method=method,

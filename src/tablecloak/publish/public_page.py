@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
+from tablecloak.tables.formats.release_values import hidden_cells
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["public_report"]
@@ -40,26 +41,28 @@ def public_report(
     page.text(str(about.get("reading", "")))
     measure = str(about["measure"])
     dimensions = [name for name in released.columns if name not in (measure, "status")]
-    keys = released[dimensions].reset_index(drop=True)
-    values = released[measure].tolist()
-    hidden = (
-        released["status"].eq("suppressed").tolist()
-        if "status" in released.columns
-        else [False] * len(values)
-    )
+    hidden = hidden_cells(released).tolist()
     if any(hidden):
         page.legend({"": "published", "suppressed": "confidential"})
+    page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
+    keys = released[dimensions].reset_index(drop=True)
+    squares = _squares(keys, released[measure].tolist(), hidden, about.get("decimals", 0))
+    add_heat_map(page, keys, hierarchies, squares)
+    page.heading("About")
+    shown = {key: value for key, value in about.items() if key != "reading" and value != ""}
+    page.table(pd.DataFrame({"": shown.keys(), " ": map(str, shown.values())}), index=False)
+    return page
+
+
+def _squares(
+    keys: pd.DataFrame, values: list[Any], hidden: list[bool], decimals: int
+) -> Callable[[int], Square]:
     labels = labels_of(keys)
 
     def square(cell: int) -> Square:
         if hidden[cell]:
             return Square("x", "suppressed", f"{labels[cell]}: confidential")
-        text = f"{float(values[cell]):,.{about.get('decimals', 0)}f}"
+        text = f"{float(values[cell]):,.{decimals}f}"
         return Square(text, "", f"{labels[cell]}: {text}")
 
-    page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
-    add_heat_map(page, keys, hierarchies, square)
-    page.heading("About")
-    shown = {key: value for key, value in about.items() if key != "reading" and value != ""}
-    page.table(pd.DataFrame({"": shown.keys(), " ": map(str, shown.values())}), index=False)
-    return page
+    return square

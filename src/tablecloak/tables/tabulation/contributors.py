@@ -7,6 +7,7 @@ each of them once and with its whole contribution.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,32 @@ SPANNING_ROWS = 500_000
 margin above it."""
 
 
+@dataclass(frozen=True)
+class _Figures:
+    """What is known of the contributors of each cell.
+
+    Parameters
+    ----------
+    sums : numpy.ndarray of float, shape (n_cells, 3)
+        Count, weighted count, and total of their contributions.
+    requests : numpy.ndarray of float, shape (n_cells, 2)
+        Largest contribution of those that asked for protection, by request code 1 and 2.
+    largest : Largest
+    """
+
+    sums: Floats
+    requests: Floats
+    largest: Largest
+
+    def joined(self, other: _Figures, n_largest: int) -> _Figures:
+        """Return the figures of both together."""
+        return _Figures(
+            self.sums + other.sums,
+            np.maximum(self.requests, other.requests),
+            self.largest.joined(other.largest.largest(n_largest)).largest(n_largest),
+        )
+
+
 def contributions_of(
     grouped: Grouped,
     trees: Mapping[str, Hierarchy],
@@ -44,48 +71,55 @@ def contributions_of(
     shortfall: Floats,
 ) -> Contributions:
     """Statistics of contributors for each cell, single and spanning ones joined."""
-    n_cells, k = len(cells), grouped.n_largest
-    sums, maxima = np.zeros((n_cells, 3)), np.zeros((n_cells, 2))
+    k = grouped.n_largest
+    identifiers = pd.concat([grouped.top["contributor"], grouped.spanning["contributor"]])
+    codes, names = pd.factorize(identifiers, sort=True)
+    single, spanning = np.split(codes.astype(np.int64), [len(grouped.top)])
+    figures = _single(grouped, single, trees, cells, ancestors)
+    for part in _whole_contributors(spanning):
+        frame = grouped.spanning.iloc[part]
+        figures = figures.joined(_spanning(frame, spanning[part], trees, cells, ancestors), k)
+    largest, weight, contributor = figures.largest.as_matrix(cells, k)
+    return Contributions(
+        count=np.rint(figures.sums[:, 0]).astype(np.int64),
+        weighted_count=figures.sums[:, 1],
+        total=figures.sums[:, 2],
+        largest=largest,
+        largest_weight=weight,
+        largest_contributor=contributor,
+        largest_request=figures.requests,
+        shortfall=shortfall,
+        names=np.asarray(names, dtype=object),
+    )
+
+
+def _single(
+    grouped: Grouped,
+    numbers: Integers,
+    trees: Mapping[str, Hierarchy],
+    cells: Integers,
+    ancestors: Sequence[tuple[Integers, Integers]],
+) -> _Figures:
+    """Roll up contributors in one leaf: in each margin they are whole by themselves."""
+    sums, requests = np.zeros((len(cells), 3)), np.zeros((len(cells), 2))
     if len(grouped.leaves):
-        found, added, highest = roll_up(
+        margins, added, highest = roll_up(
             positions_of(grouped.leaves, trees),
             grouped.leaves[["count", "weighted_count", "total"]].to_numpy(np.float64),
             grouped.leaves[["request_1", "request_2"]].to_numpy(np.float64),
             ancestors,
         )
-        at = locate(found, cells)
-        sums[at], maxima[at] = added, highest
-    identifiers = pd.concat([grouped.top["contributor"], grouped.spanning["contributor"]])
-    codes, names = pd.factorize(identifiers, sort=True)
-    numbers = codes.astype(np.int64)
-    top = Largest(
+        at = locate(margins, cells)
+        sums[at], requests[at] = added, highest
+    largest = Largest(
         positions_of(grouped.top, trees),
         grouped.top["size"].to_numpy(np.float64),
         grouped.top["weight"].to_numpy(np.float64),
-        numbers[: len(grouped.top)],
+        numbers,
     )
     for axis, above in enumerate(ancestors):
-        top = top.expanded(axis, above).largest(k)
-    of_spanning = numbers[len(grouped.top) :]
-    for part in _whole_contributors(of_spanning):
-        extra, spanning_sums, spanning_maxima = _spanning(
-            grouped.spanning.iloc[part], of_spanning[part], trees, cells, ancestors
-        )
-        sums += spanning_sums
-        maxima = np.maximum(maxima, spanning_maxima)
-        top = top.joined(extra.largest(k)).largest(k)
-    largest, weight, contributor = top.as_matrix(cells, k)
-    return Contributions(
-        count=np.rint(sums[:, 0]).astype(np.int64),
-        weighted_count=sums[:, 1],
-        total=sums[:, 2],
-        largest=largest,
-        largest_weight=weight,
-        largest_contributor=contributor,
-        largest_request=maxima,
-        shortfall=shortfall,
-        names=np.asarray(names, dtype=object),
-    )
+        largest = largest.expanded(axis, above).largest(grouped.n_largest)
+    return _Figures(sums, requests, largest)
 
 
 def _whole_contributors(numbers: Integers) -> Iterator[slice]:
@@ -105,36 +139,35 @@ def _spanning(
     trees: Mapping[str, Hierarchy],
     cells: Integers,
     ancestors: Sequence[tuple[Integers, Integers]],
-) -> tuple[Largest, Floats, Floats]:
-    """Contributors in several leaves: in each margin once, with their whole contribution."""
+) -> _Figures:
+    """Roll up contributors in several leaves: each once in a margin, with all it contributes."""
     rows = np.column_stack([positions_of(frame, trees), numbers])
-    signed = frame["signed"].to_numpy(np.float64)
-    weight = frame["weight"].to_numpy(np.float64)
-    request = frame["request"].to_numpy(np.int64)
+    given = frame[["signed", "weight", "request"]].to_numpy(np.float64)
     for axis, above in enumerate(ancestors):
         source, rows = expand(rows, axis, above)
-        signed, weight, request = signed[source], weight[source], request[source]
+        given = given[source]
     keys, group = group_rows(rows)
-    signed = np.bincount(group, signed, minlength=len(keys))
-    heaviest, lightest = np.zeros(len(keys)), np.full(len(keys), np.inf)
+    signed = np.bincount(group, given[:, 0], minlength=len(keys))
+    weight = _the_weight(group, given[:, 1], len(keys))
+    asked = np.zeros(len(keys))
+    np.maximum.at(asked, group, given[:, 2])
+    at, size = locate(keys[:, :-1], cells), np.abs(signed)
+    columns = (np.ones(len(at)), weight, signed * weight)
+    sums: Floats = np.column_stack([np.bincount(at, c, minlength=len(cells)) for c in columns])
+    requests = np.zeros((len(cells), 2))
+    for column, code in enumerate((1, 2)):
+        np.maximum.at(requests[:, column], at, np.where(asked == code, size, 0.0))
+    return _Figures(sums, requests, Largest(keys[:, :-1], size, weight, keys[:, -1]))
+
+
+def _the_weight(group: Integers, weight: Floats, n_groups: int) -> Floats:
+    """Return the weight of each contributor, which must be the same in all cells."""
+    heaviest, lightest = np.zeros(n_groups), np.full(n_groups, np.inf)
     np.maximum.at(heaviest, group, weight)
     np.minimum.at(lightest, group, weight)
-    asked = np.zeros(len(keys), dtype=np.int64)
-    np.maximum.at(asked, group, request)
     if np.any(lightest < heaviest):
         raise InputError(
             "A contributor has different weights in different cells. All records of a contributor "
             "need the same weight."
         )
-    at = locate(keys[:, :-1], cells)
-    size = np.abs(signed)
-    sums: Floats = np.column_stack(
-        [
-            np.bincount(at, c, minlength=len(cells))
-            for c in (np.ones(len(at)), heaviest, signed * heaviest)
-        ]
-    )
-    maxima = np.zeros((len(cells), 2))
-    for column, code in enumerate((1, 2)):
-        np.maximum.at(maxima[:, column], at, np.where(asked == code, size, 0.0))
-    return Largest(keys[:, :-1], size, heaviest, keys[:, -1]), sums, maxima
+    return heaviest

@@ -247,8 +247,8 @@ JOIN = ("securesum", "join", "study.toml", "people.csv", "--as", "north", "--key
 APP = ("app", "--no-browser")
 
 SOUND = [
-    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT,
-    PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
+    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
+    COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
 ]  # fmt: skip
 """Commands that succeed on the sound files, so that a refusal is due to what is wrong."""

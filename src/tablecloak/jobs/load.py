@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tablecloak.errors import InputError
 from tablecloak.jobs.faults import in_words
-from tablecloak.jobs.schema import AdjustmentSpec, Job
+from tablecloak.jobs.schema import AdjustmentSpec, Data, Job
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
@@ -108,25 +108,7 @@ def _table(
 def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str) -> Table:
     data = job.data
     if data.kind == "table":
-        assert data.file is not None
-        frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
-        renamed = {dimension.column: name for name, dimension in dimensions.items()}
-        frame = _without_namesakes(frame, renamed, [value or "value", data.frequency or "",
-                                                    *data.largest])  # fmt: skip
-        plain = {
-            name: Dimension(name, d.hierarchy, total=d.total) for name, d in dimensions.items()
-        }
-        table = Table.from_frame(
-            frame.rename(columns=renamed),
-            plain,
-            value or "value",
-            frequency=data.frequency,
-            largest=data.largest,
-            unit=data.unit,
-            tolerance=data.tolerance,
-            decimals=data.decimals,
-        )
-        return in_published_order(table)
+        return _ready(data, dimensions, value or "value")
     source: Any = data.file
     if data.connection is not None and data.table is not None:
         source = open_database(data.connection, data.table)
@@ -145,6 +127,25 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         n_largest=_largest_needed(job),
         engine=engine,
     )
+
+
+def _ready(data: Data, dimensions: dict[str, Dimension], value: str) -> Table:
+    """Read a table that is tabulated already."""
+    assert data.file is not None
+    frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
+    renamed = {dimension.column: name for name, dimension in dimensions.items()}
+    numbers = [value, data.frequency or "", *data.largest]
+    table = Table.from_frame(
+        _without_namesakes(frame, renamed, numbers).rename(columns=renamed),
+        {name: Dimension(name, d.hierarchy, total=d.total) for name, d in dimensions.items()},
+        value,
+        frequency=data.frequency,
+        largest=data.largest,
+        unit=data.unit,
+        tolerance=data.tolerance,
+        decimals=data.decimals,
+    )
+    return in_published_order(table)
 
 
 def _without_namesakes(

@@ -90,11 +90,7 @@ def protect(
     InputError
         If no rule is given, or one needs contributions that the table does not have.
     """
-    if not rules:
-        raise InputError(NO_RULES)
-    for name, number in (("floor", floor), ("lower_factor", lower_factor)):
-        if not (isinstance(number, int | float | np.number) and 0 <= float(number) < np.inf):
-            raise InputError(f"`{name}` must be a number of 0 or more. Got {number!r}.")
+    _check_arguments(rules, floor=floor, lower_factor=lower_factor)
     _check_measure(table, rules)
     ordered = sorted(rules, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered]
@@ -124,6 +120,14 @@ def protect(
     if isinstance(weights, WeightRule | str):
         return problem.with_weights(weights)
     return problem.with_changes(weights=weights)
+
+
+def _check_arguments(rules: Sequence[Judge], **numbers: object) -> None:
+    if not rules:
+        raise InputError(NO_RULES)
+    for name, number in numbers.items():
+        if not (isinstance(number, int | float | np.number) and 0 <= float(number) < np.inf):
+            raise InputError(f"`{name}` must be a number of 0 or more. Got {number!r}.")
 
 
 def _check_measure(table: Table, rules: Sequence[Judge]) -> None:

@@ -1,0 +1,66 @@
+"""The file that a user uploads, names, or asks to be invented."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from tablecloak.errors import InputError
+from tablecloak.examples import firms
+from tablecloak.tables.formats import existing, record_endings
+
+__all__ = ["given_file"]
+
+LONGEST_NAME = 80
+"""Letters of the name of an upload that are kept, without its ending."""
+
+
+def given_file(folder: Path) -> Path:
+    """Return the file that a user uploaded, named, or asked to be invented."""
+    from flask import request
+    from werkzeug.utils import secure_filename
+
+    uploaded, typed = request.files.get("upload"), request.form.get("path", "").strip()
+    if request.form.get("example"):
+        path = _own_place(folder) / "firms.csv"
+        firms().to_csv(path, index=False)
+    elif uploaded is not None and uploaded.filename:
+        name = secure_filename(uploaded.filename)
+        ending = _ending(name)
+        path = _own_place(folder) / f"{name.removesuffix(ending)[:LONGEST_NAME] or 'data'}{ending}"
+        uploaded.save(path)
+    elif typed:
+        path = _typed_file(typed)
+    else:
+        raise InputError("Choose a file, or type the path of one.")
+    return path
+
+
+def _own_place(folder: Path) -> Path:
+    """Folder of its own for a file, which no other file can overwrite or be taken for."""
+    uploads = folder / "uploads"
+    uploads.mkdir(mode=0o700, exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=uploads))
+
+
+def _typed_file(typed: str) -> Path:
+    try:
+        path = Path(typed).expanduser()
+        if path.exists() and not path.is_file():
+            # Devices and pipes need not ever end.
+            raise InputError(f"{path}: this is no file. Give the path of a CSV or Parquet file.")
+        _ending(path.name)
+        return existing(path)
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{typed!r} cannot be looked at ({error}). Check the path.") from None
+
+
+def _ending(name: str) -> str:
+    """Return the ending of a name of a file that can be read; a name without one is CSV."""
+    endings = record_endings()
+    found = next((ending for ending in endings if name.lower().endswith(ending)), "")
+    if not found and "." in name.strip("."):
+        raise InputError(f"{name}: unknown kind of file. Expected a name in {', '.join(endings)}.")
+    return name[len(name) - len(found) :] if found else ".csv"

@@ -1,0 +1,204 @@
+"""The pages of the app: what each shows, and what it takes."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tablecloak.app.choices import KEPT, METHODS, Choices
+from tablecloak.app.fields import choices_of
+from tablecloak.app.given_file import given_file
+from tablecloak.app.options import options_of
+from tablecloak.app.session import Session
+from tablecloak.errors import InputError
+from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
+from tablecloak.render.page import Page
+from tablecloak.tables.formats import FrameFormat, column_names, existing, format_of
+from tablecloak.tables.formats.format import reading
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import RULES
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+__all__ = ["Pages"]
+
+SHOWN_RECORDS = 5
+
+ROUTES = (
+    ("GET", "/", "start"),
+    ("POST", "/open", "open_file"),
+    ("GET", "/choose", "choose"),
+    ("POST", "/table", "table"),
+    ("GET", "/table", "look"),
+    ("POST", "/protect", "protect"),
+    ("POST", "/stop", "stop"),
+    ("GET", "/progress", "progress"),
+    ("GET", "/results", "results"),
+    ("GET", "/report", "report"),
+    ("GET", "/job.toml", "job_file"),
+    ("GET", "/release/<method>.zip", "release"),
+)
+"""Method, address, and the function of `Pages` that answers."""
+
+
+class Pages:
+    """Answers of the app to its one user.
+
+    Parameters
+    ----------
+    session : Session
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def add_to(self, app: Flask) -> None:
+        """Add all addresses."""
+        for method, address, name in ROUTES:
+            app.add_url_rule(address, name, getattr(self, name), methods=[method])
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Any:
+        """Fill in a template."""
+        from flask import render_template
+
+        return render_template(template, session=self.session, **values), status
+
+    def start(self) -> Any:
+        """Ask for a file."""
+        return self.page("start.html")
+
+    def open_file(self) -> Any:
+        """Take the file that a user chose."""
+        from flask import redirect
+
+        with self.session.changing():
+            path = given_file(self.session.folder)
+            column_names(path)
+            self.session.open(path)
+        return redirect("/choose")
+
+    def choose(self) -> Any:
+        """Ask for dimensions, rules and methods."""
+        from flask import redirect
+
+        if self.session.file is None:
+            return redirect("/")
+        head = _head(self.session.file)
+        numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
+        table = head.to_html(index=False, border=0)
+        return self.page(
+            "choose.html",
+            columns=list(head.columns),
+            numeric=numeric,
+            head=table,
+            rules=choices_of(RULES),
+            options={method: options_of(method) for method in METHODS},
+            kept=KEPT,
+        )
+
+    def table(self) -> Any:
+        """Take what was chosen, and tabulate."""
+        from flask import redirect, request
+
+        file = self.session.file
+        if file is None:
+            return redirect("/")
+        self.session.choose(Choices.of_form(file, request.form.to_dict(), column_names(file)))
+        return redirect("/table")
+
+    def look(self) -> Any:
+        """Show the table before it is protected."""
+        from flask import redirect
+
+        if self.session.problem is None:
+            return redirect("/choose")
+        drawing = _sensitive_map(self.session.problem)
+        return self.page("table.html", map=drawing, problem=self.session.problem)
+
+    def protect(self) -> Any:
+        """Start the job."""
+        from flask import redirect
+
+        self.session.start()
+        return redirect("/progress")
+
+    def stop(self) -> Any:
+        """End the search that runs."""
+        from flask import redirect
+
+        self.session.stop()
+        return redirect("/progress")
+
+    def progress(self) -> Any:
+        """Say how far the job is."""
+        from flask import redirect
+
+        if self.session.is_running:
+            return self.page("progress.html")
+        if self.session.error:
+            return self.page("error.html", 400, message=self.session.error)
+        return redirect("/results")
+
+    def results(self) -> Any:
+        """Show what the job gave."""
+        from flask import redirect
+
+        if self.session.result is None:
+            return redirect("/")
+        return self.page("results.html", result=self.session.result)
+
+    def report(self) -> Any:
+        """Send the internal report."""
+        from flask import send_file
+
+        path = self._written(self.session.results / "internal" / "report.html")
+        return send_file(io.BytesIO(path.read_bytes()), mimetype="text/html")
+
+    def job_file(self) -> Any:
+        """Send the job file."""
+        from flask import send_file
+
+        content = io.BytesIO(existing(self.session.job_file).read_bytes())
+        return send_file(content, as_attachment=True, download_name="job.toml")
+
+    def release(self, method: str) -> Any:
+        """Send what may be published of a method."""
+        from flask import abort, send_file
+
+        if method not in METHODS:
+            abort(404)
+        files = sorted(self._written(self.session.results / "release" / method).iterdir())
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files:
+                archive.write(path, path.name)
+        buffer.seek(0)
+        return send_file(buffer, as_attachment=True, download_name=f"{method}.zip")
+
+    def _written(self, path: Path) -> Path:
+        """Return a file or folder of the job that was done last."""
+        if self.session.result is None:
+            raise InputError("There are no results yet.")
+        if not path.exists():
+            raise InputError("This release was withheld, or its method was not chosen.")
+        return path
+
+
+def _head(path: Path) -> pd.DataFrame:
+    """First records of a file."""
+    with reading(Path(path.name)):
+        return format_of(path, FrameFormat, otherwise="csv").head(path, SHOWN_RECORDS)
+
+
+def _sensitive_map(problem: ProtectionProblem) -> str:
+    """Draw the table with its sensitive cells."""
+    drawing = Page("")
+    drawing.legend(SENSITIVITY)
+    table = problem.table
+    add_heat_map(drawing, table.keys, table.hierarchies, sensitivity_squares(problem))
+    return "\n".join(drawing.parts)

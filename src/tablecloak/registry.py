@@ -93,7 +93,11 @@ class Registry(Generic[T]):
         try:
             yield sibling
         finally:
-            del self._siblings[sibling.name]  # type: ignore[attr-defined]
+            self.forget(sibling.name)  # type: ignore[attr-defined]
+
+    def forget(self, name: str) -> None:
+        """Take a name out again; nothing happens if there is none."""
+        self._siblings.pop(name, None)
 
     @property
     def names(self) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 import re
 import sys
-import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
 
 from tablecloak.bench.answers import Answer
 from tablecloak.bench.solvers import solver_named
+from tablecloak.budget import Stopwatch
 
 __all__ = ["main"]
 
@@ -23,14 +23,14 @@ def main(task: Path, answer: Path) -> None:
     sys.path.extend(place for place in places if place not in sys.path)
     solve = solver_named(solver)
     _limit_memory(memory)
-    started = time.perf_counter()
+    watch = Stopwatch()
     try:
         found = solve(question, kind, seconds)
     except MemoryError:
         found = Answer("limit", message="out of memory")
     except Exception:
         found = Answer("error", message=traceback.format_exc(limit=1).strip().splitlines()[-1])
-    found = replace(found, seconds=time.perf_counter() - started, memory=_peak())
+    found = replace(found, seconds=watch.seconds, memory=_peak())
     answer.write_bytes(pickle.dumps(found))
 
 

@@ -1,14 +1,12 @@
-"""Noise: the published figures, recomputed, and moments of masked data."""
+"""Risk and utility of noise: the published figures, recomputed."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 
 import tablecloak as tc
-from tablecloak.microdata.methods.noise import CovarianceNoise
 from tablecloak.microdata.utility import noise_curves as nz
 
 PRINTED, EXACT = 18.6**2, 17.5**2 + 13.3**2 - 2 * 8.3**2
@@ -95,48 +93,6 @@ def test_a_little_noise_raises_the_utility_of_the_uncorrected_slope(r2, at, util
     assert -found.fun == pytest.approx(utility, abs=1e-8)
 
 
-@pytest.fixture(scope="module")
-def people() -> pd.DataFrame:
-    random = np.random.default_rng(1)
-    age = random.normal(40, 10, 40_000)
-    wage = 2 * age + random.normal(0, 30, 40_000)
-    return pd.DataFrame(
-        {"age": age, "wage": wage, "tenure": 0.5 * age + random.normal(0, 5, 40_000)}
-    )
-
-
-def test_masking_keeps_correlations_within_the_block_and_dilutes_others(people):
-    release = CovarianceNoise(["age", "wage"], 0.25).protect(people, seed=3)
-    before, after = people.corr(), release.frame.corr()
-    assert after.loc["age", "wage"] == pytest.approx(before.loc["age", "wage"], abs=0.02)
-    assert after.loc["age", "tenure"] == pytest.approx(
-        before.loc["age", "tenure"] / np.sqrt(1.25), abs=0.02
-    )
-    assert np.allclose(release.corrected_covariance(), people.cov(), rtol=0.05)
-    assert release.frame.tenure.equals(people.tenure)
-
-
-def test_slope_of_two_masked_columns_stays(people):
-    release = CovarianceNoise(["age", "wage"], 0.5).protect(people, seed=4).frame
-    slope = np.cov(release.age, release.wage)[0, 1] / release.age.var()
-    assert slope == pytest.approx(2, abs=0.06)
-    alone = CovarianceNoise(["age"], 0.15).protect(people, seed=5).frame
-    slope = np.cov(alone.age, alone.wage)[0, 1] / alone.age.var()
-    assert slope == pytest.approx(2 * 0.8695652174, abs=0.05)
-
-
-def test_bad_columns_are_named(people):
-    with pytest.raises(tc.InputError, match="'pay'"):
-        CovarianceNoise(["pay"], 0.1).protect(people)
-    with pytest.raises(tc.InputError, match="'age' is constant"):
-        CovarianceNoise(["age"], 0.1).protect(people.assign(age=1.0))
-    with pytest.raises(tc.InputError, match="'age' is not numeric"):
-        CovarianceNoise(["age"], 0.1).protect(people.assign(age="x"))
-    broken = people.copy()
-    broken.loc[7, "wage"] = np.nan
-    with pytest.raises(tc.InputError, match="'wage' has a missing value in row 7"):
-        CovarianceNoise(["wage"], 0.1).protect(broken)
-    with pytest.raises(tc.InputError, match=">= 0"):
-        CovarianceNoise(["wage"], -0.1)
+def test_an_error_that_is_not_positive_is_refused():
     with pytest.raises(tc.InputError, match="must be positive"):
         nz.tolerated_noise(0, 1)

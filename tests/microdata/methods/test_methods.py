@@ -12,7 +12,7 @@ import tablecloak as tc
 from tablecloak.microdata import OrderWarning
 from tablecloak.microdata.methods.method import METHODS
 
-DOCS = Path(__file__).parents[2] / "docs" / "reference" / "microdata.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "microdata.md"
 
 SOME = {
     "swap": {"attributes": ["job"], "rate": 0.2},

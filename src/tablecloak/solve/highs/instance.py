@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,13 @@ def run(highs: Any, seconds: float) -> SolveStatus:
 
 def status_of(highs: Any) -> SolveStatus:
     """What HiGHS claims about its program."""
-    return NAMES.get(highs.getModelStatus().name, SolveStatus.UNKNOWN)
+    return _statuses().get(highs.getModelStatus(), SolveStatus.UNKNOWN)
+
+
+@cache
+def _statuses() -> dict[Any, SolveStatus]:
+    """What each status of HiGHS claims; asking one for its name takes longer than a small run."""
+    return {getattr(highspy().HighsModelStatus, name): claim for name, claim in NAMES.items()}
 
 
 def _limit(highs: Any, seconds: float) -> None:

@@ -97,8 +97,12 @@ class HighsProgram(LoadedProgram):
             status,
             np.array(raw.col_value, dtype=np.float64) if raw.value_valid else None,
             np.array(raw.row_dual, dtype=np.float64) if duals else np.empty(0),
-            is_beyond=self._highs.getModelStatus() == highspy().HighsModelStatus.kObjectiveBound,
+            is_beyond=cutoff < np.inf and self._is_beyond(),
         )
+
+    def _is_beyond(self) -> bool:
+        """Whether the last run ended at its cutoff."""
+        return bool(self._highs.getModelStatus() == highspy().HighsModelStatus.kObjectiveBound)
 
     @property
     def basis(self) -> Any:

@@ -90,10 +90,11 @@ def adjust(
     """
     from tablecloak.cta.adjust import adjust as run
     from tablecloak.cta.decimals import in_decimals
+    from tablecloak.solve.solver import using_solver
     from tablecloak.tables.formats import read_problem
 
     del seed
-    with reporting() as reporter:
+    with using_solver(solver), reporting() as reporter:
         problem = read_problem(file, tolerance=tolerance)
         require_writable_result(output, certificate)
         adjusted = run(
@@ -106,7 +107,6 @@ def adjust(
             integer=integer,
             time_limit=time_limit,
             threads=threads,
-            solver=solver,
             progress=reporter,
         )
         if same_digits:

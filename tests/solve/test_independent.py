@@ -1,0 +1,37 @@
+"""Rows that imply all others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from tablecloak.solve.independent import independent_rows
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kept_rows_have_the_rank_of_all_rows(seed):
+    random = np.random.default_rng(seed)
+    basis = random.integers(-1, 2, (6, 20)).astype(float)
+    mixed = random.integers(-2, 3, (5, 6)).astype(float) @ basis
+    matrix = csr_array(np.vstack([basis, mixed]))
+    kept = independent_rows(matrix)
+    rank = np.linalg.matrix_rank(matrix.toarray())
+    assert len(kept) == rank == np.linalg.matrix_rank(matrix.toarray()[kept])
+
+
+def test_repeated_and_empty_rows_are_left_out():
+    matrix = csr_array([[1.0, 1.0, -1.0], [0.0, 0.0, 0.0], [1.0, 1.0, -1.0], [0.0, 1.0, 1.0]])
+    assert independent_rows(matrix).tolist() == [0, 3]
+
+
+def test_the_relations_of_a_table_of_two_dimensions_have_one_row_too_many():
+    r, c = 4, 5
+    cells = np.arange((r + 1) * (c + 1)).reshape(r + 1, c + 1)
+    matrix = np.zeros((r + c + 2, cells.size))
+    for row in range(r + 1):
+        matrix[row, cells[row, :-1]], matrix[row, cells[row, -1]] = 1, -1
+    for column in range(c + 1):
+        matrix[r + 1 + column, cells[:-1, column]] = 1
+        matrix[r + 1 + column, cells[-1, column]] = -1
+    assert len(independent_rows(csr_array(matrix))) == r + c + 1

@@ -148,7 +148,7 @@ def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rul
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="Certificate (.npz) of a pattern.")],
+    certificate: Annotated[Path, typer.Argument(help="Certificate (.npz) of any release.")],
     original: Annotated[
         Path | None, typer.Argument(help="JJ file of the problem, to compare with.")
     ] = None,

@@ -108,9 +108,10 @@ def controlled_rounding(
                 break
             # Unless a rounding turns up, half of the time is left for more steps.
             first = budget.share(1.0 if steps == max_steps else 0.5).at_least(LEAST_SECONDS)
-            rounding = nearest_rounding(RoundingModel(problem, base, steps, cost), first, budget)
+            model = RoundingModel(problem, base, steps, cost)
+            rounding = nearest_rounding(model, first, budget)
             if isinstance(rounding, Rounding):
-                result = _verified(problem, rounding, steps, tuple(notes))
+                result = _verified(model, problem, rounding, steps, tuple(notes))
                 return replace(result, seconds=budget.elapsed)
             is_empty &= rounding
             why = "is proved to be impossible" if rounding else "was not found in time"
@@ -127,9 +128,12 @@ def controlled_rounding(
 
 
 def _verified(
-    problem: ProtectionProblem, rounding: Rounding, steps: int, notes: tuple[str, ...]
+    model: RoundingModel,
+    problem: ProtectionProblem,
+    rounding: Rounding,
+    steps: int,
+    notes: tuple[str, ...],
 ) -> RoundedTable:
-    model = rounding.proof.model
     result = RoundedTable(
         problem=problem,
         values=rounding.values,

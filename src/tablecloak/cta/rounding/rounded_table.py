@@ -36,21 +36,25 @@ class RoundingBound:
 
     Parameters
     ----------
-    model : RoundingModel
     tree : BranchTree or None
         None if multipliers of the relaxation suffice.
     duals : numpy.ndarray of float
     """
 
-    model: RoundingModel
     tree: BranchTree | None
     duals: Floats
 
-    def verify(self) -> float:
-        """Return the bound on sum w |x - a| that the proof supports, by sparse products alone."""
-        program = self.model.program
+    def verify(self, model: RoundingModel) -> float:
+        """Return the bound on sum w |x - a| that the proof supports, by sparse products alone.
+
+        Parameters
+        ----------
+        model : RoundingModel
+            Laid out from the problem.
+        """
+        program = model.program
         bound = self.tree.verify(program) if self.tree else dual_bound(program, self.duals)
-        return self.model.proved(bound)
+        return model.proved(bound)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +134,8 @@ class RoundedTable(Result):
                 f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}."
             )
         # No weight is negative, so that no table loses less than nothing.
-        proved = max(self.bound_certificate.verify(), 0.0)
+        model = RoundingModel(self.problem, self.base, self.steps, self.weights)
+        proved = max(self.bound_certificate.verify(model), 0.0)
         if not self.bound <= proved + CLAIMED * self.loss:
             raise VerificationError(
                 f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."

@@ -65,8 +65,8 @@ def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rou
     program = model.program
     relaxed = LinearSolver(program).solve(_left(first))
     if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
-        proof = RoundingBound(model, None, relaxed.duals)
-        return Rounding(model.values(relaxed.x), proof, proof.verify())
+        proof = RoundingBound(None, relaxed.duals)
+        return Rounding(model.values(relaxed.x), proof, proof.verify(model))
     if relaxed.status is SolveStatus.INFEASIBLE and _is_empty(program, _left(first)):
         return True
     start = _first_point(program, first)
@@ -102,12 +102,12 @@ def _branched(
         progress=report,
     )
     best = result.x if len(result.x) else start
-    tree = RoundingBound(model, result.tree, np.empty(0))
+    tree = RoundingBound(result.tree, np.empty(0))
     if not len(best):
         # A leaf may have been closed without a proof that it is empty.
-        return tree.verify() == np.inf
-    root = RoundingBound(model, None, relaxed.duals)
-    bounds = [(proof.verify(), proof) for proof in (tree, root)]
+        return tree.verify(model) == np.inf
+    root = RoundingBound(None, relaxed.duals)
+    bounds = [(proof.verify(model), proof) for proof in (tree, root)]
     bound, proof = max(bounds, key=lambda pair: pair[0])
     return Rounding(model.values(best), proof, bound)
 

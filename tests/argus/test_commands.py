@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -31,6 +32,12 @@ class Twice(Optimal):
 
     name: ClassVar[str] = "TWICE"
     arguments: ClassVar = (("minutes", 0, 5),)
+
+
+def test_the_docs_name_every_command_and_every_method():
+    text = (Path(__file__).parents[2] / "docs" / "argus.md").read_text(encoding="utf-8")
+    table = text[text.index("## What is read") : text.index("## What is done in another way")]
+    assert [name for name in (*COMMANDS.names, *METHODS.names) if name not in table] == []
 
 
 def test_a_command_added_at_run_time_is_applied(tmp_path):

@@ -96,12 +96,14 @@ def attack_part(part: Part, task: Task) -> None:
     # Before the insiders: their proof refers to witnesses that this one may replace.
     if task.whole:
         _attack_in_whole_numbers(part, task)
+    judged = 0
     for number, positions, low, high in members:
         if task.budget.is_over:
             break
-        part.not_judged.remove(number)
+        judged += 1
         _attack_as(attack, part, task, number, (positions, low, high))
         task.report()
+    part.not_judged = part.not_judged[judged:]
     part.programs += attack.programs
     part.is_done = not budget.is_over
 
@@ -113,6 +115,9 @@ def _measure_intervals(attack: Attack, part: Part, task: Task) -> None:
                 return
             if (index, sign) not in part.ends:
                 extreme = attack.extreme(cell, sign, time_limit=task.budget.left)
+                # What a program that was cut short reaches says nothing of the end.
+                if task.budget.is_over:
+                    return
                 part.ends[index, sign] = extreme
                 task.report()
 

@@ -165,12 +165,20 @@ class Separator:
         order = np.roll(np.arange(len(cells)), -self.first)
         watch = Stopwatch()
         for index in order.tolist():
-            if found and watch.seconds > self.round_seconds:
+            is_long = watch.seconds > self.round_seconds or self.budget.is_over
+            if found and is_long:
                 self.first = index
                 break
             if self.budget.is_over:
                 raise TimeoutError
-            for proof, witnesses in self._attack_cell(index, int(cells[index]), share, capped):
+            try:
+                outcomes = self._attack_cell(index, int(cells[index]), share, capped)
+            except TimeoutError:
+                # Rows that are listed as in use must be added, however late it is.
+                if not found:
+                    raise
+                break
+            for proof, witnesses in outcomes:
                 if pool is not None:
                     for witness in witnesses:
                         pool.add(witness, self.budget)
@@ -212,6 +220,8 @@ class Separator:
                 continue
             self.attack.cap(distance)
             extreme = self.attack.extreme(cell, sign, time_limit=self.budget.left)
+            if self.budget.is_over:
+                raise TimeoutError
             reached[sign] = extreme
             if extreme.reach >= need * (1 - 1e-9):
                 self.known[index, sign] = extreme.deviation

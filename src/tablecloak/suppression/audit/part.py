@@ -116,7 +116,7 @@ def _measure_intervals(attack: Attack, part: Part, task: Task) -> None:
             if (index, sign) not in part.ends:
                 extreme = attack.extreme(cell, sign, time_limit=task.budget.left)
                 # What a program that was cut short reaches says nothing of the end.
-                if task.budget.is_over:
+                if not task.budget.left:
                     return
                 part.ends[index, sign] = extreme
                 task.report()

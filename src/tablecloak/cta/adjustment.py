@@ -11,7 +11,7 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.certificates.claim import Claim
-from tablecloak.cta.answer import LossBound
+from tablecloak.cta.answer import LATE, LossBound
 from tablecloak.cta.claims import claims_of
 from tablecloak.cta.decimals import decimals_of, in_decimals
 from tablecloak.cta.distances.distance import DISTANCES
@@ -343,7 +343,7 @@ class Adjustment(Result):
         return (
             f"adjustment: loss {self.loss:.9g}, bound {self.bound:.9g}, {self._gaps()}"
             f", {changed} cells changed, {self.problem.n_sensitive} sensitive cells safe"
-            f"{statistics}, {self.seconds:.1f} s"
+            f"{statistics}, {self.seconds:.1f} s{f' ({LATE})' if LATE in self.notes else ''}"
         )
 
     def _repr_html_(self) -> str:

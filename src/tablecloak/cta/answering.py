@@ -78,10 +78,11 @@ def _answer(question: Question, asked: Asked, budget: Budget) -> Answer:
     whole = asked.wants_whole(question.problem)
     share = 1 - WHOLE_SHARE if whole else asked.distance.share
     form, reserve = _laid_out(question, asked)
+    reserve.wants_whole = whole
     fixed = fixed_directions(form.model, asked.directions)
     own = budget.share(share)
     reserve.kept = max(budget.left - own.left, 0.0) if np.isfinite(budget.left) else 0.0
-    state = _searched(SearchState(form, own, reserve), asked, fixed, budget)
+    state = _searched(SearchState(form, own, reserve, is_first=True), asked, fixed, budget)
     if state.best is None:
         raise reason(question, state, fixed, budget)
     if budget.is_stopped:

@@ -140,9 +140,9 @@ def covering_intervals(adjustment: Adjustment) -> CoveringIntervals:
     lower[moved], upper[moved] = _steps(low[moved], high[moved], ROOM * (high - low)[moved])
     lower = np.where(problem.forced, problem.lower_bound, lower)
     upper = np.where(problem.forced, problem.upper_bound, upper)
-    found = CoveringIntervals(adjustment, lower, upper)
-    found.verify()
-    return found
+    intervals = CoveringIntervals(adjustment, lower, upper)
+    intervals.verify()
+    return intervals
 
 
 def _to_hold(adjustment: Adjustment) -> tuple[Floats, Floats]:

@@ -83,8 +83,8 @@ def _row_errors(form: TightForm) -> Floats:
         both[at] = model.up_level + model.down_level
         raw[-model.n_groups :] += EPSILON * model.largest_cost * both
     error[: len(raw)] += raw * form.scaling.row
-    found: Floats = error
-    return found
+    errors: Floats = error
+    return errors
 
 
 def _sums_of_cells(model: AdjustmentModel) -> Floats:

@@ -143,20 +143,20 @@ class AdjustmentModel:
     @cached_property
     def up_level(self) -> Floats:
         """How far each sensitive group must rise, if it rises."""
-        found: Floats = self.moves.up_level[self.sensitive]
-        return found
+        level: Floats = self.moves.up_level[self.sensitive]
+        return level
 
     @cached_property
     def down_level(self) -> Floats:
         """How far each sensitive group must fall, if it falls."""
-        found: Floats = self.moves.down_level[self.sensitive]
-        return found
+        level: Floats = self.moves.down_level[self.sensitive]
+        return level
 
     @cached_property
     def cost(self) -> Floats:
         """Cost of changing each group by one unit: the sum over its cells."""
-        found: Floats = abs(self.coupled.spread).T @ self.weights
-        return found
+        cost: Floats = abs(self.coupled.spread).T @ self.weights
+        return cost
 
     @cached_property
     def largest_cost(self) -> Floats:
@@ -213,8 +213,8 @@ class AdjustmentModel:
     def cells(self, changes: npt.NDArray[F]) -> npt.NDArray[F]:
         """Return changes of all cells, from changes of groups; in the precision given."""
         spread = self.coupled.spread.astype(changes.dtype)
-        found: npt.NDArray[F] = spread @ changes
-        return found
+        of_cells: npt.NDArray[F] = spread @ changes
+        return of_cells
 
     def groups(self, changes: npt.NDArray[F]) -> npt.NDArray[F]:
         """Return changes of groups, from changes of all cells: those of their first cells."""
@@ -222,8 +222,8 @@ class AdjustmentModel:
         _, first = np.unique(self.coupled.group[cells], return_index=True)
         members = cells[first]
         signs = self.coupled.sign[members].astype(changes.dtype)
-        found: npt.NDArray[F] = signs * changes[members]
-        return found
+        of_groups: npt.NDArray[F] = signs * changes[members]
+        return of_groups
 
     def directions_of(self, changes: Floats) -> Floats:
         """Return the direction of each sensitive group: 1 up, 0 down."""

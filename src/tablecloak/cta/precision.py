@@ -52,7 +52,8 @@ DUST = 16
 """Units in the last binary place by which a decimal number may be off, as sums of such are."""
 
 SURE = 1e-2
-"""The same, in units of the last digit at most, unless doubles are coarser than that."""
+"""Distance from a decimal number, in units of the last digit, above which a value is none, unless
+doubles are coarser than that."""
 
 HALF_A_UNIT = 0.5
 """Distance of a right-hand side from that of the multiples, in units of the last digit."""

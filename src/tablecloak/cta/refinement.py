@@ -214,5 +214,5 @@ def _settled(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
 
 
 def _clipped(lengths: Extended) -> Floats:
-    found = np.where(lengths > FAR, np.inf, np.where(lengths < -FAR, -np.inf, lengths))
-    return found.astype(np.float64)
+    clipped = np.where(lengths > FAR, np.inf, np.where(lengths < -FAR, -np.inf, lengths))
+    return clipped.astype(np.float64)

@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ __all__ = ["AdjustmentRisk", "Guesses", "attack_adjustment"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Knowledge = Literal["method", "levels", "directions"]
+
+NOISE = 1e-6
+"""Distance in median levels by which bounds and levels may be missed."""
 
 RECOVERED = 1 - 1e-9
 """A guess counts as recovered if it is nearer to the truth than this share of the level."""
@@ -183,41 +186,12 @@ def attack_adjustment(
     >>> tc.attack_adjustment(adjusted, knows="directions").recovered.all()
     np.True_
     """
-    if knows not in ("method", "levels", "directions"):
-        raise InputError(
-            f"`knows` is {knows!r}.{suggestion(str(knows), ['method', 'levels', 'directions'])}"
-        )
-    if not assumed_level > 0:
-        raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
+    _check(knows, assumed_level)
     problem, published = adjustment.problem, adjustment.values
-    sensitive = problem.sensitive
-    # Where a cell was moved up by its upper level, the truth lies that far below.
-    below, above = problem.upper_protection, problem.lower_protection
-    if knows == "method":
-        below = above = np.where(sensitive, assumed_level * np.abs(published), 0.0)
-    low = problem.lower_bound if lower_bound is None else np.asarray(lower_bound, dtype=np.float64)
-    high = problem.upper_bound if upper_bound is None else np.asarray(upper_bound, dtype=np.float64)
-    noise = 1e-6 * problem.unit
-    low = np.where((low > published) & (low <= published + noise), published, low)
-    high = np.where((high < published) & (high >= published - noise), published, high)
-    backwards = ProtectionProblem(
-        table=problem.table.with_values(published),
-        # Of a cell without a level the intruder knows no distance that it must have moved.
-        status=np.where(
-            sensitive & (below <= 0) & (above <= 0), CellStatus.SAFE.value, problem.status
-        ),
-        lower_protection=below,
-        upper_protection=above,
-        sliding_protection=np.zeros(len(published)),
-        lower_bound=low,
-        upper_bound=high,
-        weights=problem.weights,
-        capacity_down=problem.capacity_up,
-        capacity_up=problem.capacity_down,
-    )
+    backwards = _backwards(adjustment, knows, assumed_level, (lower_bound, upper_bound))
     directions: npt.ArrayLike = "search"
     if knows == "directions":
-        directions = np.where(adjustment.changes[sensitive] > 0, -1.0, 1.0)
+        directions = np.where(adjustment.changes[problem.sensitive] > 0, -1.0, 1.0)
     guess = adjust(
         backwards,
         weights=WeightRule.RELATIVE,
@@ -225,19 +199,67 @@ def attack_adjustment(
         integer=False,
         time_limit=time_limit,
     )
-    found = AdjustmentRisk(
+    risk = AdjustmentRisk(
         problem=problem,
         knows=knows,
-        guesses=guess.values[sensitive],
-        published=published[sensitive],
+        guesses=guess.values[problem.sensitive],
+        published=published[problem.sensitive],
         seconds=guess.seconds,
     )
     mirrored = published - guess.changes
-    far = np.where(mirrored > published, above, below)[sensitive]
-    inside = np.all((mirrored >= low - noise) & (mirrored <= high + noise))
-    if knows == "directions" or not (
-        inside and np.all(np.abs(guess.changes[sensitive]) >= far - noise)
-    ):
-        return found
-    image = replace(found, guesses=mirrored[sensitive])
-    return max(found, image, key=lambda risk: risk.share_recovered)
+    if knows == "directions" or not _fits(backwards, mirrored):
+        return risk
+    image = replace(risk, guesses=mirrored[problem.sensitive])
+    return max(risk, image, key=lambda each: each.share_recovered)
+
+
+def _check(knows: Knowledge, assumed_level: float) -> None:
+    known = get_args(Knowledge)
+    if knows not in known:
+        raise InputError(f"`knows` is {knows!r}.{suggestion(str(knows), known)}")
+    if not assumed_level > 0:
+        raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
+
+
+def _backwards(
+    adjustment: Adjustment,
+    knows: Knowledge,
+    assumed_level: float,
+    bounds: tuple[npt.ArrayLike | None, npt.ArrayLike | None],
+) -> ProtectionProblem:
+    """Return the problem that an intruder solves: from published values back to true ones."""
+    problem, published = adjustment.problem, adjustment.values
+    sensitive = problem.sensitive
+    # Where a cell was moved up by its upper level, the truth lies that far below.
+    below, above = problem.upper_protection, problem.lower_protection
+    if knows == "method":
+        below = above = np.where(sensitive, assumed_level * np.abs(published), 0.0)
+    low, high = (
+        own if given is None else np.asarray(given, dtype=np.float64)
+        for own, given in zip((problem.lower_bound, problem.upper_bound), bounds, strict=True)
+    )
+    noise = NOISE * problem.unit
+    # Of a cell without a level the intruder knows no distance that it must have moved.
+    idle = sensitive & (below <= 0) & (above <= 0)
+    return ProtectionProblem(
+        table=problem.table.with_values(published),
+        status=np.where(idle, CellStatus.SAFE.value, problem.status),
+        lower_protection=below,
+        upper_protection=above,
+        sliding_protection=np.zeros(len(published)),
+        lower_bound=np.where((low > published) & (low <= published + noise), published, low),
+        upper_bound=np.where((high < published) & (high >= published - noise), published, high),
+        weights=problem.weights,
+        capacity_down=problem.capacity_up,
+        capacity_up=problem.capacity_down,
+    )
+
+
+def _fits(backwards: ProtectionProblem, values: Floats) -> bool:
+    """Whether a table is within bounds and as far from the published one as levels ask."""
+    published, noise = backwards.table.values, NOISE * backwards.unit
+    moved = values - published
+    far = np.where(moved > 0, backwards.upper_protection, backwards.lower_protection)
+    low, high = backwards.lower_bound - noise, backwards.upper_bound + noise
+    is_far = np.abs(moved) >= far - noise
+    return bool(np.all((values >= low) & (values <= high)) and np.all(is_far[backwards.sensitive]))

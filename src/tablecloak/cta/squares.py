@@ -208,11 +208,11 @@ class SquaresForm:
             (True, self.may_rise, self.up_level[at], self.up[at]),
             (False, self.may_fall, -self.down[at], -self.down_level[at]),
         ):
-            found, place = self._parabola(priced[at], low, high, at)
-            found = np.where(safe & (low <= high), found, np.inf)
+            cost, place = self._parabola(priced[at], low, high, at)
+            cost = np.where(safe & (low <= high), cost, np.inf)
             if directions is not None:
-                found = np.where((directions > 0) == is_up, found, np.inf)
-            ends.append((found, place))
+                cost = np.where((directions > 0) == is_up, cost, np.inf)
+            ends.append((cost, place))
         upward = ends[0][0] <= ends[1][0]
         value[at] = np.where(upward, ends[0][0], ends[1][0])
         where[at] = np.where(upward, ends[0][1], ends[1][1])

@@ -142,8 +142,8 @@ def units_of(model: AdjustmentModel) -> Floats:
     size[model.sensitive] = levels
     units = np.minimum(np.where(size > 0, size / SMALL, unit), unit)
     reach = np.maximum(model.moves.up, model.moves.down)
-    found: Floats = np.minimum(np.maximum(units, reach / LARGEST_REACH), unit)
-    return found
+    lengths: Floats = np.minimum(np.maximum(units, reach / LARGEST_REACH), unit)
+    return lengths
 
 
 def _on_changes(model: AdjustmentModel, coefficients: csr_array) -> tuple[csr_array, Floats]:

@@ -13,8 +13,8 @@ from tablecloak.cta.answer import LATE
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.question import Question
 from tablecloak.cta.search import directions
-from tablecloak.cta.search.reserve import CLOSING_PROGRAMS, LAYOUTS, Reserve
-from tablecloak.cta.search.schedule import SCHEDULES, Size
+from tablecloak.cta.search.reserve import CLOSING_PROGRAMS, LAYOUTS, WHOLE_PROGRAMS, Reserve
+from tablecloak.cta.search.schedule import FIRST_SECONDS, LEAST_SECONDS, SCHEDULES, Size
 from tablecloak.cta.search.state import Point, SearchState
 from tablecloak.cta.tight import TightForm
 
@@ -49,6 +49,9 @@ def test_a_reserve_counts_layout_leaves_and_programs():
     reserve.observe_program(1.0)
     assert reserve.needed == reserve.verification + CLOSING_PROGRAMS * 3.0
     assert reserve.seconds == reserve.needed
+    reserve.wants_whole = True
+    more = CLOSING_PROGRAMS + WHOLE_PROGRAMS
+    assert reserve.needed == reserve.verification + more * 3.0
 
 
 def test_what_is_kept_anyway_is_not_kept_twice():
@@ -65,6 +68,21 @@ def test_the_budget_of_a_search_ends_before_its_reserve_and_shrinks_with_it(hand
     hands.now = 85.0
     assert state.budget.is_over
     assert not state.total.is_over
+
+
+def test_only_a_first_table_gets_time_past_the_limit(hands):
+    form = form_of(random_problem(1))
+    first, later = (SearchState(form, Budget.of(5.0), is_first=one) for one in (True, False))
+    hands.now = 6.0
+    assert (first.seconds_for_one, later.seconds_for_one) == (FIRST_SECONDS, LEAST_SECONDS)
+    first.best = Point(np.zeros(form.program.n_columns), 1.0)
+    assert first.seconds_for_one == LEAST_SECONDS
+
+
+def test_a_stop_takes_the_time_of_a_first_table_away(hands):
+    state = SearchState(form_of(random_problem(1)), Budget.of(5.0), is_first=True)
+    state.total.stop()
+    assert state.seconds_for_one == LEAST_SECONDS
 
 
 @pytest.mark.parametrize("size", list(Size))

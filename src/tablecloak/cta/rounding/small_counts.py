@@ -184,23 +184,48 @@ def small_count_rounding(
     SolverError
         If none was found in time.
     """
-    table = problem.table
+    _check(problem, base)
+    counts = _with_small_counts(problem, base)
+    a, small = problem.table.values, counts.sensitive
+    # That a published zero is a true one is nothing that a reader can see.
+    moved = counts.with_changes(
+        status=np.where(a == 0, CellStatus.FROZEN.value, counts.status),
+        lower_protection=np.where(small, a, 0.0),
+        upper_protection=np.where(small, base - a, 0.0),
+    )
+    adjusted = adjust(
+        moved,
+        weights=weights,
+        sensitive_limit=1.0,
+        integer=True,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    result = SmallCountTable(counts, int(base), adjusted)
+    result.verify()
+    return result
+
+
+def _check(problem: ProtectionProblem, base: int) -> None:
+    table, a = problem.table, problem.table.values
     check_whole("base", base, 2)
-    if not table.integer or np.any(table.values < 0):
+    if not table.integer or np.any(a < 0):
         raise InputError("Small-count rounding needs a table of counts: whole numbers from 0.")
-    a = table.values
-    small = (a > 0) & (a < base)
-    held = np.flatnonzero(small & problem.frozen)
+    held = np.flatnonzero((a > 0) & (a < base) & problem.frozen)
     if len(held):
         raise InputError(
             f"{len(held)} small counts must be published as they are (status z): "
             f"{listed(table.labels(held[:5]))}. Give them another status."
         )
+
+
+def _with_small_counts(problem: ProtectionProblem, base: int) -> ProtectionProblem:
+    """Return the problem whose sensitive cells are the small counts."""
+    a = problem.table.values
+    small, none = (a > 0) & (a < base), np.zeros(len(a))
     status = np.where(problem.frozen, CellStatus.FROZEN.value, CellStatus.SAFE.value)
-    status = np.where(small, CellStatus.SENSITIVE.value, status)
-    none = np.zeros(len(a))
-    counts = problem.with_changes(
-        status=status,
+    return problem.with_changes(
+        status=np.where(small, CellStatus.SENSITIVE.value, status),
         lower_protection=np.where(small, a - 1, 0.0),
         upper_protection=np.where(small, base - 1 - a, 0.0),
         sliding_protection=none,
@@ -209,20 +234,3 @@ def small_count_rounding(
         capacity_down=np.where(small, a, a - base * (a >= base)),
         capacity_up=np.full(len(a), np.inf),
     )
-    # That a published zero is a true one is nothing that a reader can see.
-    moved = counts.with_changes(
-        status=np.where(a == 0, CellStatus.FROZEN.value, status),
-        lower_protection=np.where(small, a, 0.0),
-        upper_protection=np.where(small, base - a, 0.0),
-    )
-    found = adjust(
-        moved,
-        weights=weights,
-        sensitive_limit=1.0,
-        integer=True,
-        time_limit=time_limit,
-        progress=progress,
-    )
-    result = SmallCountTable(counts, int(base), found)
-    result.verify()
-    return result

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Stopwatch
-from tablecloak.cta.search.schedule import LEAST_SECONDS, SIMPLEX_SHARE
+from tablecloak.cta.search.schedule import SIMPLEX_SHARE
 from tablecloak.cta.search.state import Point, SearchState
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.solver import Solution, SolveStatus
@@ -39,7 +39,7 @@ def given(state: SearchState, directions: Floats) -> SearchState:
     if solution.status is SolveStatus.UNKNOWN:
         program = state.form.directed(directions)
         solver = LinearSolver(program, interior="always", crossover=False)
-        solution = solver.solve(max(state.left(1.0), 1.0))
+        solution = solver.solve(state.seconds_for_one)
     state.root = solution
     if solution.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
         state.offer(Point(solution.x, solution.value), "directions")
@@ -64,7 +64,7 @@ def _solved(
     state: SearchState, directions: Floats, time_limit: float, *, confirm: bool = True
 ) -> Solution:
     watch = Stopwatch()
-    time_limit = min(time_limit, max(state.left(1.0), LEAST_SECONDS))
+    time_limit = min(time_limit, state.seconds_for_one)
     if state.is_from_scratch:
         solution = _from_scratch(state, directions, time_limit, confirm=confirm)
     else:

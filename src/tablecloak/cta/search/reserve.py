@@ -19,6 +19,10 @@ CLOSING_PROGRAMS = 2.0
 """Programs that follow the search, in units of the longest with given directions: for ties, and for
 a table that is additive exactly. See docs/decisions.md, "Time kept back"."""
 
+WHOLE_PROGRAMS = 6.0
+"""Seconds for whole numbers, in units of the longest program with given directions. See
+docs/decisions.md, "Time kept back"."""
+
 
 @dataclass(eq=False)
 class Reserve:
@@ -36,6 +40,8 @@ class Reserve:
         Seconds for the bound that multipliers prove.
     leaves : int, default=0
         Leaves of the tree of branch and bound; each has multipliers of its own.
+    wants_whole : bool, default=False
+        Whether whole numbers are to be sought after the search.
     """
 
     layout: float = 0.0
@@ -43,6 +49,7 @@ class Reserve:
     program: float = 0.0
     product: float = 0.0
     leaves: int = 0
+    wants_whole: bool = False
 
     @property
     def verification(self) -> float:
@@ -52,7 +59,8 @@ class Reserve:
     @property
     def needed(self) -> float:
         """Seconds for all that follows the search."""
-        return self.verification + CLOSING_PROGRAMS * self.program
+        programs = CLOSING_PROGRAMS + (WHOLE_PROGRAMS if self.wants_whole else 0.0)
+        return self.verification + programs * self.program
 
     @property
     def seconds(self) -> float:

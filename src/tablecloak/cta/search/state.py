@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.cta.search.reserve import Reserve
-from tablecloak.cta.search.schedule import CLOSED, INTERIOR_ROWS, REDUNDANT, SCRATCH_ROWS
+from tablecloak.cta.search.schedule import (
+    CLOSED,
+    FIRST_SECONDS,
+    INTERIOR_ROWS,
+    LEAST_SECONDS,
+    REDUNDANT,
+    SCRATCH_ROWS,
+)
 from tablecloak.cta.tight import TightForm
 from tablecloak.solve.branch import BranchSearch, BranchTree
 from tablecloak.solve.linear import LinearSolver
@@ -48,6 +55,8 @@ class SearchState:
         Of the whole search.
     reserve : Reserve, optional
         What is kept back of it for what follows.
+    is_first : bool, default=False
+        Whether there is no table at all without this search: then it gets time for a first point.
 
     Attributes
     ----------
@@ -73,6 +82,7 @@ class SearchState:
     form: TightForm
     total: Budget
     reserve: Reserve = field(default_factory=Reserve)
+    is_first: bool = False
     tight: TightForm = field(init=False)
     proved: TightForm = field(init=False)
     best: Point | None = None
@@ -132,6 +142,14 @@ class SearchState:
     def left(self, share: float) -> float:
         """Return a share of the seconds that are left."""
         return share * self.budget.left
+
+    @property
+    def seconds_for_one(self) -> float:
+        """Time limit of a program with given directions, past the time limit if need be."""
+        least = LEAST_SECONDS
+        if self.is_first and self.best is None and not self.total.is_stopped:
+            least = FIRST_SECONDS
+        return max(self.budget.left, least)
 
     def offer(self, point: Point, stage: str) -> None:
         """Take a point if it is better than the best one."""

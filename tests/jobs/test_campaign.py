@@ -1,4 +1,4 @@
-"""Campaigns, executors and interruptions: what is finished stays, and nothing is ever half."""
+"""Campaigns and interruptions: what is finished stays, and nothing is ever half."""
 
 from __future__ import annotations
 
@@ -18,16 +18,9 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.main import app
-from tablecloak.executors import (
-    DaskExecutor,
-    ProcessExecutor,
-    SerialExecutor,
-    ThreadExecutor,
-    executor_named,
-)
+from tablecloak.executors import DaskExecutor, ProcessExecutor
 from tablecloak.jobs.campaign import run_campaign
 from tablecloak.storage import replacing_folder
-from tasks import die, die_once, square
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -169,30 +162,6 @@ def test_a_failed_job_keeps_no_other_from_being_done_and_changes_are_noticed(job
         data.write("FZ,F,43,1,tr1,LL,FR1,FR10,FR105,1.0,63.2,4.0,59.2\n")
     again = run_campaign(jobs, tmp_path / "out")
     assert all(outcome.is_new for outcome in again)
-
-
-@pytest.mark.parametrize("executor", [SerialExecutor(), ThreadExecutor(3), ProcessExecutor(2)])
-def test_executors_give_every_result_once(executor):
-    assert sorted(executor.run(square, range(7))) == [(n, n * n) for n in range(7)]
-    assert list(executor.run(square, [])) == []
-
-
-def test_a_killed_process_costs_time_and_no_result(tmp_path):
-    tasks = [str(tmp_path / f"task{n}") for n in range(4)]
-    found = dict(ProcessExecutor(2).run(die_once, tasks))
-    assert found == {n: f"task{n}" for n in range(4)}
-    with pytest.raises(tc.SolverError, match="died 3 times"):
-        list(ProcessExecutor(1).run(die, ["x"]))
-
-
-def test_executors_by_name():
-    assert isinstance(executor_named("serial"), SerialExecutor)
-    assert executor_named("processes:3").workers == 3
-    assert executor_named("dask:tcp://host:8786").address == "tcp://host:8786"
-    with pytest.raises(tc.InputError, match="no executor 'proceses'.*processes"):
-        executor_named("proceses")
-    with pytest.raises(tc.InputError, match="1 or more"):
-        executor_named("threads:0")
 
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any, Protocol
 
@@ -42,6 +43,9 @@ UNCHANGED = 1e-9
 MOST_ROWS, MOST_COLUMNS = 120, 24
 """Codes shown; of larger dimensions those nearest to the total."""
 
+MOST_SLICES = 200
+"""Combinations of codes of further dimensions that are looked at."""
+
 MOST_FOLDED = 12
 """Further parts of a table with more than two dimensions."""
 
@@ -70,40 +74,90 @@ def add_heat_map(
     square : callable
         Given the number of a cell, draws it.
     """
-    names = list(map(str, keys.columns))
-    codes = {name: _codes(keys[name], hierarchies.get(name)) for name in names}
-    # Long dimensions make rows, short ones columns.
-    axes = sorted(names, key=lambda name: -len(codes[name]))
-    rows, columns, further = axes[0], axes[1] if len(axes) > 1 else None, axes[2:]
-    left = _nearest(codes[rows], MOST_ROWS)
-    above = _nearest(codes[columns], MOST_COLUMNS) if columns else [("value", 0)]
-    index = pd.MultiIndex.from_frame(keys[[*axes]]) if len(axes) > 1 else pd.Index(keys[rows])
-    number = {key: at for at, key in enumerate(index.tolist())}
-    where = f"{rows} in the rows" + (f", {columns} in the columns" if columns else "")
-    left_out = [
-        f"{len(codes[name])} codes of {name}, of which {len(shown)} are shown"
-        for name, shown in ((rows, left), (columns, above))
-        if name is not None and len(shown) < len(codes[name])
-    ]
-    page.text(f"{where}.{''.join(f' {text[0].upper()}{text[1:]}.' for text in left_out)}")
-    slices = list(itertools.islice(itertools.product(*(_top(codes[n]) for n in further)), 200))
+    axes = _Axes.of(keys, hierarchies)
+    page.text(axes.caption())
+    number = {key: cell for cell, key in enumerate(axes.keys(keys))}
     drawn = 0
-    for chosen in slices:
+    for codes, title in axes.slices():
         squares = [
-            [
-                square(number[key]) if (key := _key(row, column, chosen, columns)) in number
-                else Square("", "none", "empty")
-                for column, _ in above
-            ]
-            for row, _ in left
-        ]  # fmt: skip
-        if drawn and all(item.kind == "none" for line in squares for item in line):
+            [_square(number.get(key), square) for key in axes.line(row, codes)]
+            for row, _ in axes.left
+        ]
+        if drawn and all(each.kind == "none" for line in squares for each in line):
             continue
-        title = ", ".join(f"{name} = {code}" for name, code in zip(further, chosen, strict=True))
-        page.grid(Grid(left, above, squares), folded=title if drawn else "")
+        page.grid(Grid(axes.left, axes.above, squares), folded=title if drawn else "")
         drawn += 1
         if drawn > MOST_FOLDED:
             break
+
+
+def _square(cell: int | None, square: Drawing) -> Square:
+    return Square("", "none", "empty") if cell is None else square(cell)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Which dimensions make rows and columns, and which codes of them are shown.
+
+    Parameters
+    ----------
+    names : list of str
+        All dimensions: that of the rows, that of the columns, further ones.
+    codes : dict of str to list of (str, int)
+        All codes of each dimension, with their depths.
+    left, above : list of (str, int)
+        Those that are shown as rows and as columns.
+    """
+
+    names: list[str]
+    codes: dict[str, list[tuple[str, int]]]
+    left: list[tuple[str, int]]
+    above: list[tuple[str, int]]
+
+    @classmethod
+    def of(cls, keys: pd.DataFrame, hierarchies: Mapping[str, Tree]) -> _Axes:
+        """Let long dimensions make rows, and short ones columns."""
+        names = list(map(str, keys.columns))
+        codes = {name: _codes(keys[name], hierarchies.get(name)) for name in names}
+        names = sorted(names, key=lambda name: -len(codes[name]))
+        above = _nearest(codes[names[1]], MOST_COLUMNS) if len(names) > 1 else [("value", 0)]
+        return cls(names, codes, _nearest(codes[names[0]], MOST_ROWS), above)
+
+    @property
+    def rows(self) -> str:
+        """Dimension of the rows."""
+        return self.names[0]
+
+    def keys(self, keys: pd.DataFrame) -> list[object]:
+        """Return the key of each cell: its codes in the order of the dimensions here."""
+        if len(self.names) == 1:
+            return list(keys[self.rows])
+        return pd.MultiIndex.from_frame(keys[self.names]).tolist()
+
+    def caption(self) -> str:
+        """Say which dimensions are where, and what is left out."""
+        columns = self.names[1:2]
+        where = f"{self.rows} in the rows" + "".join(f", {name} in the columns" for name in columns)
+        left_out = [
+            f" {len(self.codes[name])} codes of {name}, of which {len(shown)} are shown."
+            for name, shown in zip(self.names, (self.left, self.above), strict=False)
+            if len(shown) < len(self.codes[name])
+        ]
+        return f"{where}.{''.join(left_out)}"
+
+    def slices(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield codes of the further dimensions, the totals first, each with a title."""
+        further = self.names[2:]
+        combined = itertools.product(*(_top(self.codes[name]) for name in further))
+        for chosen in itertools.islice(combined, MOST_SLICES):
+            pairs = zip(further, chosen, strict=True)
+            yield chosen, ", ".join(f"{name} = {code}" for name, code in pairs)
+
+    def line(self, row: str, further: tuple[str, ...]) -> list[object]:
+        """Return the keys of the cells in a row."""
+        if len(self.names) == 1:
+            return [row]
+        return [(row, column, *further) for column, _ in self.above]
 
 
 def for_notebook(
@@ -200,10 +254,6 @@ def labels_of(keys: pd.DataFrame) -> list[str]:
     for column in named[1:]:
         text = text + ", " + column
     return [str(label) for label in text]
-
-
-def _key(row: str, column: str, chosen: Sequence[str], columns: str | None) -> object:
-    return (row, column, *chosen) if columns else row
 
 
 def _codes(column: pd.Series, tree: Tree | None) -> list[tuple[str, int]]:

@@ -13,63 +13,14 @@ import pandas as pd
 from tablecloak.microdata.risk.keys import key_risk
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
 from tablecloak.microdata.utility.analyses import correlations_compared
+from tablecloak.microdata.utility.columns_compared import categories_compared, numbers_compared
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 
-__all__ = ["categories_compared", "numbers_compared", "write_report"]
-
-MOST_CATEGORIES = 100
-"""Different values up to which a column counts as one of categories."""
+__all__ = ["write_report"]
 
 MOST_LINKED = 50_000
 """Records from which on linkage is measured on a random part of that size."""
-
-
-def numbers_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
-    """Compare numeric columns: mean, standard deviation, share of records changed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row for each column that is numeric in both; records with a missing value in either
-        are left out of its row.
-    """
-    rows = {}
-    for name in _numeric(original, released):
-        x, y = _pair(original, released, name)
-        known = np.isfinite(x) & np.isfinite(y)
-        x, y = x[known], y[known]
-        if len(x):
-            shown = (x.mean(), y.mean(), x.std(), y.std(), np.mean(x != y), np.mean(~known))
-            rows[name] = shown
-    columns = ["mean", "mean_released", "sd", "sd_released", "changed", "missing"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
-
-
-def categories_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
-    """Compare columns of categories: distances of their distributions, records changed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row for each column with at most 100 values: total variation 1/2 sum |p - q|,
-        Hellinger distance sqrt(1/2 sum (sqrt p - sqrt q)^2), share of records changed.
-    """
-    rows = {}
-    for name in original.columns:
-        if name not in released.columns or original[name].nunique() > MOST_CATEGORIES:
-            continue
-        one, other = original[name].astype(str), released[name].astype(str)
-        p, q = one.value_counts(normalize=True), other.value_counts(normalize=True)
-        p, q = p.align(q, fill_value=0.0)
-        rows[str(name)] = (
-            len(p),
-            0.5 * float(np.abs(p - q).sum()),
-            float(np.sqrt(0.5 * ((np.sqrt(p) - np.sqrt(q)) ** 2).sum())),
-            float(np.mean(one.to_numpy() != other.to_numpy())),
-        )
-    columns = ["categories", "total_variation", "hellinger", "changed"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
 
 
 def write_report(
@@ -102,18 +53,8 @@ def write_report(
     page.heading("What was done")
     shown = {name: value for name, value in parameters.items() if value not in (None, (), [], {})}
     page.table(pd.DataFrame({"value": map(str, shown.values())}, index=pd.Index(shown)))
-    numbers, categories = (
-        numbers_compared(original, released),
-        categories_compared(original, released),
-    )
     page.heading("What the analyst gets")
-    if len(numbers):
-        page.table(numbers)
-    if len(categories):
-        page.table(categories)
-    spread = [name for name in numbers.index if numbers["sd"][name] * numbers["sd_released"][name]]
-    if len(spread) > 1:
-        _draw_correlations(page, original, released, spread)
+    spread = _add_utility(page, original, released)
     page.heading("What an intruder can do")
     known = [name for name in keys if name in original.columns]
     if known:
@@ -127,6 +68,18 @@ def write_report(
     page.write(path)
 
 
+def _add_utility(page: Page, original: pd.DataFrame, released: pd.DataFrame) -> list[str]:
+    """Show what changed, and return the numeric columns that are not constant."""
+    numbers = numbers_compared(original, released)
+    for table in (numbers, categories_compared(original, released)):
+        if len(table):
+            page.table(table)
+    spread = [name for name in numbers.index if numbers["sd"][name] * numbers["sd_released"][name]]
+    if len(spread) > 1:
+        _draw_correlations(page, original, released, spread)
+    return spread
+
+
 def _read_numbers(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns that were read as text but hold numbers."""
     changed = frame.copy()
@@ -136,22 +89,6 @@ def _read_numbers(frame: pd.DataFrame) -> pd.DataFrame:
             if numbers.notna().sum() == frame[name].notna().sum():
                 changed[name] = numbers
     return changed
-
-
-def _numeric(original: pd.DataFrame, released: pd.DataFrame) -> list[str]:
-    return [
-        name
-        for name in original.columns
-        if name in released.columns
-        and pd.api.types.is_numeric_dtype(original[name])
-        and pd.api.types.is_numeric_dtype(released[name])
-    ]
-
-
-def _pair(
-    original: pd.DataFrame, released: pd.DataFrame, name: str
-) -> tuple[np.ndarray, np.ndarray]:
-    return original[name].to_numpy(dtype=np.float64), released[name].to_numpy(dtype=np.float64)
 
 
 def _draw_correlations(

@@ -34,6 +34,9 @@ __all__ = ["Finding", "internal_report"]
 COMPARED_CELLS = 5000
 """Cells up to which a report compares two releases: two programs for each suppressed cell."""
 
+COMPARISON_SECONDS = 10.0
+"""Time limit of each attack of that comparison."""
+
 MOST_INTERVALS = 60
 """Sensitive cells whose intervals are drawn, those with the least to spare first."""
 
@@ -90,6 +93,19 @@ def internal_report(
     Page
     """
     page = Page(title)
+    _describe_problem(page, problem)
+    for finding in findings:
+        _describe(page, problem, finding)
+    if compared and len(findings) > 1 and problem.table.n_cells <= COMPARED_CELLS:
+        _compare(page, problem, findings)
+    page.heading("How it was done")
+    page.table(_made_with(settings or {}), index=False)
+    if source:
+        page.code(source)
+    return page
+
+
+def _describe_problem(page: Page, problem: ProtectionProblem) -> None:
     page.heading("What was protected")
     page.text(problem.table.summary())
     page.text(problem.summary())
@@ -98,26 +114,19 @@ def internal_report(
         page.table(
             pd.DataFrame({"sensitive cells": counts}, index=[rule or "given" for rule in rules])
         )
-    for finding in findings:
-        _describe(page, problem, finding)
-    if compared and len(findings) > 1 and problem.table.n_cells <= COMPARED_CELLS:
-        names = [_name(finding.release) for finding in findings]
-        found = compare(
-            problem,
-            dict(zip(names, [finding.release for finding in findings], strict=True)),
-            time_limit=10,
-        )
-        page.heading("Risk and utility")
-        page.text(found.verdict())
-        page.table(found.table.T)
-        page.figure(found.map.plot(), "Right guesses against the share of the value that is left")
-        for line in notes():
-            page.text(line)
-    page.heading("How it was done")
-    page.table(_made_with(settings or {}), index=False)
-    if source:
-        page.code(source)
-    return page
+
+
+def _compare(page: Page, problem: ProtectionProblem, findings: Sequence[Finding]) -> None:
+    """Put all releases on one risk-utility map."""
+    releases: dict[str, Any] = {_name(each.release): each.release for each in findings}
+    comparison = compare(problem, releases, time_limit=COMPARISON_SECONDS)
+    page.heading("Risk and utility")
+    page.text(comparison.verdict())
+    page.table(comparison.table.T)
+    figure = comparison.map.plot()
+    page.figure(figure, "Right guesses against the share of the value that is left")
+    for line in notes():
+        page.text(line)
 
 
 def _name(release: Release) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import block_array, csr_array, diags_array
 
 from tablecloak.cta.model import AdjustmentModel
@@ -18,6 +19,9 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["METHODS", "PROGRAMS"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 MOST_COLUMNS = 20_000
 """Columns up to which the complete formulation of suppression is built."""
@@ -82,48 +86,72 @@ def suppression_complete(problem: ProtectionProblem) -> Program | None:
         for sign, level in ((1, problem.upper_protection), (-1, problem.lower_protection))
         if level[cell] > 0
     ]
-    n = len(movable)
-    if np.any(problem.sliding_protection > 0) or n * (len(needs) + 1) > MOST_COLUMNS or not needs:
+    columns = len(movable) * (len(needs) + 1)
+    if np.any(problem.sliding_protection > 0) or columns > MOST_COLUMNS or not needs:
         return None
-    unit, values = problem.unit, problem.table.values[movable]
-    high = (problem.upper_bound[movable] - values) / unit
-    low = (values - problem.lower_bound[movable]) / unit
-    one = diags_array(np.ones(n))
-    relations = csr_array(problem.table.relations[:, movable])
-    m, k = relations.shape[0], len(needs)
-    rows: list[list[object]] = []
-    sides: list[tuple[np.ndarray, np.ndarray]] = []
-    lower, upper = [np.zeros(n)], [np.ones(n)]
-    lower[0][problem.sensitive[movable] | problem.forced[movable]] = 1.0
-    for number, (cell, sign, level) in enumerate(needs):
-        for block, first, side in (
-            (relations, None, (np.zeros(m), np.zeros(m))),
-            (one, diags_array(-high), (np.full(n, -np.inf), np.zeros(n))),
-            (one, diags_array(low), (np.zeros(n), np.full(n, np.inf))),
-        ):
-            line: list[object] = [None] * (k + 1)
-            line[0], line[number + 1] = first, block
-            rows.append(line)
-            sides.append(side)
-        least, most = -low.copy(), high.copy()
-        at = int(np.searchsorted(movable, cell))
-        if sign > 0:
-            least[at] = level / unit
-        else:
-            most[at] = -level / unit
-        lower.append(least)
-        upper.append(most)
+    matrix, row_lower, row_upper = _copies(problem, movable, len(needs))
+    lower, upper = _column_bounds(problem, movable, needs)
     weights = problem.weights[movable]
     scale = float(np.median(weights[weights > 0])) if np.any(weights > 0) else 1.0
     return Program(
-        cost=np.concatenate([weights / scale, np.zeros(n * k)]),
-        matrix=csr_array(block_array(rows, format="csr")),
-        row_lower=np.concatenate([side[0] for side in sides]),
-        row_upper=np.concatenate([side[1] for side in sides]),
-        lower=np.concatenate(lower),
-        upper=np.concatenate(upper),
-        integral=np.arange(n * (k + 1)) < n,
+        cost=np.concatenate([weights / scale, np.zeros(columns - len(movable))]),
+        matrix=matrix,
+        row_lower=row_lower,
+        row_upper=row_upper,
+        lower=lower,
+        upper=upper,
+        integral=np.arange(columns) < len(movable),
     )
+
+
+def _rooms(problem: ProtectionProblem, movable: Integers) -> tuple[Floats, Floats]:
+    """How far each cell may move down and up, in units of the program."""
+    values = problem.table.values[movable]
+    low = (values - problem.lower_bound[movable]) / problem.unit
+    return low, (problem.upper_bound[movable] - values) / problem.unit
+
+
+def _copies(
+    problem: ProtectionProblem, movable: Integers, copies: int
+) -> tuple[csr_array, Floats, Floats]:
+    """Rows of all copies: each is additive, and only suppressed cells move in it."""
+    low, high = _rooms(problem, movable)
+    relations = csr_array(problem.table.relations[:, movable])
+    n, zero = len(movable), np.zeros(relations.shape[0])
+    one = diags_array(np.ones(n))
+    blocks = (
+        (relations, None, zero, zero),
+        (one, diags_array(-high), np.full(n, -np.inf), np.zeros(n)),
+        (one, diags_array(low), np.zeros(n), np.full(n, np.inf)),
+    )
+    rows: list[list[object]] = []
+    for number in range(copies):
+        for block, first, _, _ in blocks:
+            line: list[object] = [None] * (copies + 1)
+            line[0], line[number + 1] = first, block
+            rows.append(line)
+    lower = np.tile(np.concatenate([block[2] for block in blocks]), copies)
+    upper = np.tile(np.concatenate([block[3] for block in blocks]), copies)
+    return csr_array(block_array(rows, format="csr")), lower, upper
+
+
+def _column_bounds(
+    problem: ProtectionProblem, movable: Integers, needs: list[tuple[int, int, float]]
+) -> tuple[Floats, Floats]:
+    """Primaries are suppressed; in its copy a sensitive cell moves as far as it must."""
+    low, high = _rooms(problem, movable)
+    primary = problem.sensitive[movable] | problem.forced[movable]
+    lower, upper = [primary.astype(np.float64)], [np.ones(len(movable))]
+    for cell, sign, level in needs:
+        least, most = -low.copy(), high.copy()
+        position = int(np.searchsorted(movable, cell))
+        if sign > 0:
+            least[position] = level / problem.unit
+        else:
+            most[position] = -level / problem.unit
+        lower.append(least)
+        upper.append(most)
+    return np.concatenate(lower), np.concatenate(upper)
 
 
 def _adjustment(problem: ProtectionProblem) -> TightForm:

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.bench.answers import Answer, judge_methods, judge_programs
+from tablecloak.bench.answers import Answer, Judgement, judge_methods, judge_programs
 from tablecloak.bench.instances import Instance
 from tablecloak.bench.programs import METHODS, PROGRAMS
 from tablecloak.bench.solvers import solver_named, takes
 from tablecloak.errors import InputError, ModelError, listed, suggestion
+from tablecloak.solve.program import Program
+from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Bench", "run_bench"]
 
@@ -89,75 +91,91 @@ def run_bench(
             raise InputError(f"There is no question {question!r}.{suggestion(question, known)}")
     for solver in solvers:
         solver_named(solver)
-    rows: list[dict[str, Any]] = []
-    steps: list[pd.DataFrame] = []
+    contest = _Contest(solvers, time_limit, memory_limit, said or _say_nothing)
     for name, build in instances.items():
-        try:
-            problem = build()
-        except ModelError as error:
-            _say(said, f"{name}: {error}")
-            continue
-        for question in questions:
-            try:
-                asked: Any = PROGRAMS[question](problem) if question in PROGRAMS else problem
-            except ModelError as error:
-                _say(said, f"{name}, {question}: {error}")
-                continue
-            if asked is None:
-                continue
-            mixed = question in PROGRAMS and asked.is_mixed_integer
-            answers = {
-                solver: _asked(solver, asked, question, time_limit, memory_limit)
-                for solver in solvers
-                if takes(solver, question, mixed)
-            }
-            judge: Any = judge_programs if question in PROGRAMS else judge_methods
-            verdicts = judge(asked, answers)
-            size = (
-                (asked.n_columns, asked.n_rows)
-                if question in PROGRAMS
-                else (problem.table.n_cells, problem.table.n_relations)
-            )
-            for solver, answer in answers.items():
-                found = verdicts[solver]
-                rows.append(
-                    {
-                        "instance": name,
-                        "question": question,
-                        "solver": solver,
-                        "columns": size[0],
-                        "rows": size[1],
-                        "verdict": found.verdict,
-                        "why": found.why,
-                        "status": answer.status,
-                        "value": found.value,
-                        "claimed": answer.value,
-                        "bound": answer.bound,
-                        "seconds": answer.seconds,
-                        "memory": answer.memory,
-                    }
-                )
-                told = f" ({found.why})" if found.why else ""
-                _say(
-                    said,
-                    f"{name}, {question}, {solver}: {found.verdict}, {answer.seconds:.2f} s{told}",
-                )
-                if answer.history:
-                    step = pd.DataFrame(answer.history, columns=["seconds", "value", "bound"])
-                    steps.append(step.assign(instance=name, question=question, solver=solver))
-    if not rows:
+        contest.ask_about(name, build, questions)
+    if not contest.rows:
         raise InputError(
             f"There is nothing to measure: no question of {listed(list(questions))} suits the "
             f"solvers {listed(list(solvers))}."
         )
     columns = ["instance", "question", "solver", "seconds", "value", "bound"]
+    steps = contest.steps
     history = pd.concat(steps)[columns] if steps else pd.DataFrame(columns=columns)
-    return Bench(pd.DataFrame(rows), history.reset_index(drop=True), time_limit)
+    return Bench(pd.DataFrame(contest.rows), history.reset_index(drop=True), time_limit)
 
 
-def _say(said: Said | None, text: str) -> None:
-    if said is not None:
-        said(text)
+class _Contest:
+    """Asks the solvers, judges their answers, and keeps the verdicts as rows of a table."""
+
+    def __init__(
+        self, solvers: Sequence[str], time_limit: float, memory_limit: float, said: Said
+    ) -> None:
+        self.solvers = solvers
+        self.time_limit, self.memory_limit = time_limit, memory_limit
+        self.said = said
+        self.rows: list[dict[str, Any]] = []
+        self.steps: list[pd.DataFrame] = []
+
+    def ask_about(self, instance: str, build: Instance, questions: Sequence[str]) -> None:
+        """Ask all questions about an instance; those that it has no answer to are left out."""
+        try:
+            problem = build()
+        except ModelError as error:
+            self.said(f"{instance}: {error}")
+            return
+        for question in questions:
+            try:
+                asked = PROGRAMS[question](problem) if question in PROGRAMS else problem
+            except ModelError as error:
+                self.said(f"{instance}, {question}: {error}")
+                continue
+            if asked is not None:
+                self._ask(instance, question, asked)
+
+    def _ask(self, instance: str, question: str, asked: Program | ProtectionProblem) -> None:
+        is_mixed = isinstance(asked, Program) and asked.is_mixed_integer
+        answers = {
+            solver: _asked(solver, asked, question, self.time_limit, self.memory_limit)
+            for solver in self.solvers
+            if takes(solver, question, is_mixed)
+        }
+        if isinstance(asked, Program):
+            verdicts, size = judge_programs(asked, answers), (asked.n_columns, asked.n_rows)
+        else:
+            verdicts = judge_methods(asked, answers)
+            size = (asked.table.n_cells, asked.table.n_relations)
+        for solver, answer in answers.items():
+            place = {"instance": instance, "question": question, "solver": solver}
+            self._note(place, size, answer, verdicts[solver])
+
+    def _note(
+        self, place: dict[str, Any], size: tuple[int, int], answer: Answer, judged: Judgement
+    ) -> None:
+        self.rows.append(
+            {
+                **place,
+                "columns": size[0],
+                "rows": size[1],
+                "verdict": judged.verdict,
+                "why": judged.why,
+                "status": answer.status,
+                "value": judged.value,
+                "claimed": answer.value,
+                "bound": answer.bound,
+                "seconds": answer.seconds,
+                "memory": answer.memory,
+            }
+        )
+        why = f" ({judged.why})" if judged.why else ""
+        self.said(f"{', '.join(place.values())}: {judged.verdict}, {answer.seconds:.2f} s{why}")
+        if answer.history:
+            step = pd.DataFrame(answer.history, columns=["seconds", "value", "bound"])
+            self.steps.append(step.assign(**place))
+
+
+def _say_nothing(text: str) -> None:
+    del text
 
 
 def _places() -> list[str]:
@@ -188,5 +206,5 @@ def _asked(solver: str, question: Any, kind: str, seconds: float, memory: float)
         if not answer.exists():
             last = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
             return Answer("error", seconds=np.nan, message=last)
-        found: Answer = pickle.loads(answer.read_bytes())
-        return found
+        reply: Answer = pickle.loads(answer.read_bytes())
+        return reply

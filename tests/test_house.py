@@ -27,6 +27,8 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.app import create_app
+from tablecloak.argus.lines import Rule as BatchRule
+from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.bench.solvers import contestants
 from tablecloak.budget import Budget
 from tablecloak.cli.main import app
@@ -66,8 +68,14 @@ class SmallValue(Rule):
     limit: Annotated[float, Field(gt=0, description="Value from which a cell is safe.")]
     range: Annotated[float, percent("Protection level.", ge=0)] = 50.0
 
+    argus: ClassVar[str] = "SMALL"
+
     def unsafe(self, table: tc.Table) -> Any:
         return (table.values > 0) & (table.values < self.limit)
+
+    @classmethod
+    def from_argus(cls, numbers: Any, level: str) -> SmallValue:
+        return cls(*numbers)
 
 
 JOB = """
@@ -146,6 +154,13 @@ def test_a_rule_registered_at_run_time_is_on_the_form_of_the_app(sales):
         assert "1 sensitive" in client.get("/table").text
         job = tomllib.loads(client.get("/job.toml").text)
         assert job["rules"] == [{"rule": "small-value", "limit": 20}]
+
+
+def test_a_rule_registered_at_run_time_stands_for_one_of_a_batch():
+    rules = [BatchRule("FREQ", [3, 20]), BatchRule("SMALL", [20, 10])]
+    with RULES.including(SmallValue):
+        assert sensitivity_rules(rules) == [tc.MinimumFrequency(3, 20), SmallValue(20, 10)]
+    assert sensitivity_rules(rules) == [tc.MinimumFrequency(3, 20)]
 
 
 def test_a_rule_is_added_by_one_new_file(tmp_path):

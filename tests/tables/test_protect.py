@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
+from tablecloak.app.options import options_of
+from tablecloak.jobs.schema import SECTIONS
 from tablecloak.tables.rules.rule import RULES
 
 
@@ -329,3 +332,22 @@ def test_of_two_persons_the_one_who_calls_a_cell_safe_counts():
         assert problem.upper_protection[1] == 0
     with pytest.raises(tc.InputError, match="there is no cell 7; the table has 2"):
         table.protect(tc.Manual([7]))
+
+
+def test_every_name_that_a_job_can_give_is_in_the_docs():
+    page = (Path(__file__).parents[2] / "docs" / "job-file.md").read_text("utf-8")
+    names = [name for section in SECTIONS for option in options_of(section)
+             for name in option.named.names]  # fmt: skip
+    assert len(names) > 20
+    assert [name for name in names if name not in page] == []
+
+
+def test_weight_rules_are_found_by_name_by_attribute_and_by_iteration():
+    assert tc.WeightRule("relative") is tc.WeightRule.RELATIVE
+    assert tc.WeightRule(tc.WeightRule.LOG) is tc.WeightRule.LOG
+    assert [rule.value for rule in tc.WeightRule] == ["file", "log", "relative", "unit", "value"]
+    assert pickle.loads(pickle.dumps(tc.WeightRule.UNIT)) is tc.WeightRule.UNIT
+    with pytest.raises(tc.InputError, match=r"no weight rule 'relativ'. Did you mean 'relative'"):
+        tc.WeightRule("relativ")
+    with pytest.raises(AttributeError, match="HEAVY"):
+        _ = tc.WeightRule.HEAVY

@@ -120,11 +120,13 @@ FormatName = Annotated[str, NameIn(FORMATS, only=lambda kind: issubclass(kind, R
 class Suppression(_Part):
     """``[suppression]``."""
 
-    method: MethodName = "auto"
-    require: RequirementName = "two-sided"
-    weights: WeightName = "value"
+    method: MethodName = Field("auto", description="How the cells to hide are searched for.")
+    require: RequirementName = Field("two-sided", description="What counts as protected.")
+    weights: WeightName = Field("value", description="What hiding a cell costs.")
     cost: str | None = None
-    protect_against: list[InsiderName] = []
+    protect_against: list[InsiderName] = Field(
+        [], description="Insiders against whom it must hold as well."
+    )
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)
     time_limit: float = Field(60.0, gt=0)
@@ -133,10 +135,12 @@ class Suppression(_Part):
 class AdjustmentSpec(_Part):
     """``[adjustment]``."""
 
-    weights: WeightName = "relative"
+    weights: WeightName = Field("relative", description="What changing a cell by one unit costs.")
     cost: str | None = None
-    distance: DistanceName = "L1"
-    preserve: list[StatisticName] = []
+    distance: DistanceName = Field("L1", description="What is made as small as possible.")
+    preserve: list[StatisticName] = Field(
+        [], description="Statistics that stay as they are, with a subset after a colon."
+    )
     sensitive_limit: float | None = Field(None, ge=1)
     capacity: float | None = Field(None, ge=0)
     capacity_percent: float | None = Field(None, ge=0)

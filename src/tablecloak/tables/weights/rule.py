@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -30,6 +32,9 @@ class Weighed(Protocol):
 class _ByName(type):
     """Gives the rules as attributes of their base class, as in ``WeightRule.RELATIVE``."""
 
+    def __iter__(cls) -> Iterator[WeightRule]:
+        return (kind() for kind in WEIGHT_RULES)
+
     def __getattr__(cls, attribute: str) -> WeightRule:
         name = attribute.lower().replace("_", "-")
         if attribute.isupper() and name in WEIGHT_RULES:
@@ -46,7 +51,7 @@ class WeightRule(metaclass=_ByName):
     Examples
     --------
     >>> import tablecloak as tc
-    >>> tc.WeightRule("unit") == tc.WeightRule.UNIT
+    >>> tc.WeightRule("unit") is tc.WeightRule.UNIT
     True
     """
 
@@ -57,7 +62,7 @@ class WeightRule(metaclass=_ByName):
     def __new__(cls, rule: WeightRule | str = "") -> WeightRule:
         """Look a rule up by its name."""
         if cls is not WeightRule:
-            return super().__new__(cls)
+            return _only(cls)
         return rule if isinstance(rule, WeightRule) else WEIGHT_RULES[rule]()
 
     def of(self, problem: Weighed) -> Floats:
@@ -69,14 +74,14 @@ class WeightRule(metaclass=_ByName):
         """The name."""
         return self.name
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
     def __repr__(self) -> str:
         return f"<WeightRule: {self.name}>"
+
+
+@cache
+def _only(kind: type[WeightRule]) -> WeightRule:
+    """Return the one instance of a class, so that rules can be compared with `is`."""
+    return object.__new__(kind)
 
 
 WEIGHT_RULES: Registry[WeightRule] = Registry("weight rule", "tablecloak.tables.weights")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tablecloak.errors import InputError
@@ -13,6 +15,7 @@ from tablecloak.solve.solver import (
     chosen_solver,
     installed_solver,
     on_chosen_solver,
+    solvers_table,
     using_solver,
 )
 
@@ -59,6 +62,11 @@ def test_a_function_with_a_solver_works_with_it():
     with using_solver("cbc"):
         assert run(3) == "3 cbc"
         assert run(4, solver="highs") == "4 highs"
+
+
+def test_the_docs_list_all_solvers():
+    page = Path(__file__).parents[2] / "docs" / "solvers.md"
+    assert solvers_table() in page.read_text("utf-8")
 
 
 def test_a_misspelt_solver_is_suggested():

@@ -47,6 +47,7 @@ __all__ = [
     "chosen_solver",
     "installed_solver",
     "on_chosen_solver",
+    "solvers_table",
     "using_solver",
 ]
 
@@ -389,6 +390,20 @@ class ColdProgram(LoadedProgram):
 
 SOLVERS: Registry[Solver] = Registry("solver", "tablecloak.solve")
 """All solvers, installed or not, by the name that ``--solver`` takes."""
+
+
+def solvers_table() -> str:
+    """Return all solvers with what they can do as a Markdown table, for the docs."""
+    lines = ["| solver | can | |", "|---|---|---|"]
+    for sibling in SOLVERS:
+        able = [
+            each.name.lower().replace("_", " ")
+            for each in Capability
+            if each in sibling.capabilities
+        ]
+        can = ", ".join(able) or "linear programs"
+        lines.append(f"| `{sibling.name}` | {can} | {SOLVERS.summary(sibling.name)} |")
+    return "\n".join(lines)
 
 
 def installed_solver(name: str) -> Solver:

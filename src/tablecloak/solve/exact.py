@@ -304,15 +304,24 @@ def _eliminated(
 
 
 def _without_pivot(target: dict[int, int], own: dict[int, int], cell: int) -> dict[int, int]:
-    """Combine two rows so that a cell drops out, in the smallest whole numbers."""
+    """Combine two rows so that a cell drops out, in the smallest whole numbers.
+
+    The target is changed in place: it is often much longer than the row of the pivot.
+    """
     common = math.gcd(target[cell], own[cell])
     times, minus = own[cell] // common, target[cell] // common
-    combined = {c: a * times for c, a in target.items()}
+    if times < 0:
+        times, minus = -times, -minus
+    if times > 1:
+        for c in target:
+            target[c] *= times
     for c, a in own.items():
-        value = combined.get(c, 0) - minus * a
+        value = target.get(c, 0) - minus * a
         if value:
-            combined[c] = value
+            target[c] = value
         else:
-            combined.pop(c, None)
-    divisor = math.gcd(*combined.values()) if combined else 1
-    return {c: a // divisor for c, a in combined.items()} if divisor > 1 else combined
+            target.pop(c, None)
+    if not target or 1 in target.values() or -1 in target.values():
+        return target
+    divisor = math.gcd(*target.values())
+    return {c: a // divisor for c, a in target.items()} if divisor > 1 else target

@@ -49,6 +49,10 @@ Integers = npt.NDArray[np.int64]
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
 
+CHECK_SHARE = 0.05
+"""Share of the time kept back for checking all witnesses at the end. docs/decisions.md, "Time
+limits of suppression"."""
+
 
 @dataclass(frozen=True, eq=False)
 class Audit:
@@ -343,7 +347,7 @@ def attacked(
     bundles = System.of(finite, needs, hidden).bundles()
     parts = [Part(system, WitnessPool(system)) for system in bundles]
     whole = any(kind.knows_whole_numbers for kind in kinds)
-    _attack_all(parts, budget, is_exact, members, whole, len(needs.cells))
+    _attack_all(parts, budget.share(1 - CHECK_SHARE), is_exact, members, whole, len(needs.cells))
     for part in parts:
         part.findings.extend(not_judged(part, members))
     assembled = Assembled(problem, hidden, needs, parts)

@@ -102,7 +102,7 @@ def audit(
         if plot is not None:
             picture_format(plot)
         problem, rules = _original(original, tolerance)
-        found = run(
+        audited = run(
             problem,
             release,
             require=require,
@@ -113,28 +113,28 @@ def audit(
             threads=threads,
             progress=reporter,
         )
-        _write(found, output, certificate, plot)
-    typer.echo(found.summary())
-    if show and not found.is_safe:
-        typer.echo(found.to_frame().head(show).to_string(index=False))
-    if not found.is_safe:
+        _write(audited, output, certificate, plot)
+    typer.echo(audited.summary())
+    if show and not audited.is_safe:
+        typer.echo(audited.to_frame().head(show).to_string(index=False))
+    if not audited.is_safe:
         raise typer.Exit(NOT_SAFE)
 
 
 def _write(
-    found: Audit | AdjustedAudit, output: Path | None, certificate: Path | None, plot: Path | None
+    audited: Audit | AdjustedAudit, output: Path | None, certificate: Path | None, plot: Path | None
 ) -> None:
     from tablecloak.certificates.file import write_certificate
     from tablecloak.publish.adjusted_audit import AdjustedAudit
     from tablecloak.tables.formats import write_frame
 
-    if not isinstance(found, AdjustedAudit):
-        if certificate is not None and found.is_safe:
-            write_certificate(found.certificate(), certificate)
+    if not isinstance(audited, AdjustedAudit):
+        if certificate is not None and audited.is_safe:
+            write_certificate(audited.certificate(), certificate)
         if plot is not None:
-            found.plot(plot)
+            audited.plot(plot)
     if output is not None:
-        write_frame(found.to_frame(), output, secret=True)
+        write_frame(audited.to_frame(), output, secret=True)
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:

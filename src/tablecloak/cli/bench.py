@@ -73,7 +73,7 @@ def bench(
     for name in only or []:
         if name not in chosen:
             raise InputError(f"There is no instance {name!r}.{suggestion(name, chosen)}")
-    found = run_bench(
+    answers = run_bench(
         {name: build for name, build in chosen.items() if not only or name in only},
         solver or available_solvers(),
         *([question] if question else []),
@@ -81,10 +81,10 @@ def bench(
         memory_limit=memory_limit,
         said=lambda text: typer.echo(text, err=True),
     )
-    files = write_bench(found, out)
-    typer.echo(summary(found))
+    files = write_bench(answers, out)
+    typer.echo(summary(answers))
     typer.echo("Written:")
     for path in files:
         typer.echo(f"    {path}")
-    if (found.table["verdict"] == "wrong").any():
+    if (answers.table["verdict"] == "wrong").any():
         raise typer.Exit(NOT_SAFE)

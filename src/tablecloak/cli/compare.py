@@ -69,7 +69,7 @@ def compare(
     require_writable_result(output, report)
     is_job = file.suffix == ".toml"
     problem = load_problem(read_job(file)) if is_job else read_problem(file)
-    found = compare_methods(
+    comparison = compare_methods(
         problem,
         level_factors=level or [1.0],
         knows=knows,  # type: ignore[arg-type]
@@ -78,8 +78,8 @@ def compare(
         executor=executor_named(executor),
     )
     if output is not None:
-        write_frame(found.table.reset_index(names="release"), output, secret=True)
+        write_frame(comparison.table.reset_index(names="release"), output, secret=True)
     if report is not None:
-        found.to_html(report)
-    typer.echo(found.table.drop(columns="kind").T.to_string(float_format="{:.6g}".format))
-    typer.echo(found.verdict())
+        comparison.to_html(report)
+    typer.echo(comparison.table.drop(columns="kind").T.to_string(float_format="{:.6g}".format))
+    typer.echo(comparison.verdict())

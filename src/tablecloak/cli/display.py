@@ -60,10 +60,10 @@ class Reporter:
             return
         self.shown = seconds
         known = f", bound {bound:.9g}" if math.isfinite(bound) else ""
-        found = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
+        state = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
         if stage.startswith("audit"):
-            found, known = f"{loss:.0f} of {bound:.0f}", ""
-        self.status.update(f"{stage}: {found}{known}, {left} open, {seconds:.0f} s (Ctrl-C ends)")
+            state, known = f"{loss:.0f} of {bound:.0f}", ""
+        self.status.update(f"{stage}: {state}{known}, {left} open, {seconds:.0f} s (Ctrl-C ends)")
 
     def stop(self) -> None:
         """Remove the line."""

@@ -80,9 +80,9 @@ def _tell(result: JobResult) -> None:
     problem = result.problem
     typer.echo(f"table:  {problem.table.summary()}")
     typer.echo(f"        {_reasons(problem.reasons)}")
-    for found in (result.pattern, result.pattern_audit, result.adjustment, result.adjustment_audit):
-        if found is not None:
-            typer.echo(found.summary())
+    for part in (result.pattern, result.pattern_audit, result.adjustment, result.adjustment_audit):
+        if part is not None:
+            typer.echo(part.summary())
     typer.echo("\nWritten:")
     for file in sorted(result.files):
         typer.echo(f"    {file}")
@@ -104,9 +104,10 @@ def _all(jobs: Path, out: Path, executor: str) -> None:
         again = "" if outcome.is_new else " (was there already)"
         typer.echo(f"{outcome.name}: {state}{again}: {outcome.message}")
 
-    found = run_campaign(jobs, out, executor=executor_named(executor), said=said)
-    unsafe = [outcome.name for outcome in found if not outcome.is_safe]
-    typer.echo(f"{len(found) - len(unsafe)} of {len(found)} jobs are done and safe, in {out}.")
+    outcomes = run_campaign(jobs, out, executor=executor_named(executor), said=said)
+    unsafe = [outcome.name for outcome in outcomes if not outcome.is_safe]
+    safe = len(outcomes) - len(unsafe)
+    typer.echo(f"{safe} of {len(outcomes)} jobs are done and safe, in {out}.")
     if unsafe:
         raise typer.Exit(NOT_SAFE)
 
@@ -115,5 +116,5 @@ def _reasons(reasons: object) -> str:
     import numpy as np
 
     names, counts = np.unique(np.asarray(reasons), return_counts=True)
-    found = [f"{count} by {name}" for name, count in zip(names, counts, strict=True) if name]
-    return f"sensitive cells: {', '.join(found) or 'none'}"
+    counted = [f"{count} by {name}" for name, count in zip(names, counts, strict=True) if name]
+    return f"sensitive cells: {', '.join(counted) or 'none'}"

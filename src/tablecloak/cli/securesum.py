@@ -74,12 +74,12 @@ def join(
 
     agreed = read_study(study)
     agency = _agency(name, agreed, file)
-    found = take_part(agreed, agency, key, notify=lambda text: typer.echo(text, err=True))
-    if isinstance(found, dict):
-        table = pd.DataFrame({"column": list(found), "sum": list(found.values())})
+    result = take_part(agreed, agency, key, notify=lambda text: typer.echo(text, err=True))
+    if isinstance(result, dict):
+        table = pd.DataFrame({"column": list(result), "sum": list(result.values())})
     else:
-        table = found.to_frame().reset_index()
-        typer.echo(found.summary())
+        table = result.to_frame().reset_index()
+        typer.echo(result.summary())
     typer.echo(table.to_string(index=False))
     if output is not None:
         write_frame(table, output)

@@ -99,10 +99,10 @@ def audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
     watch = Stopwatch()
     if not np.all(np.isfinite(values)):
         raise InputError("An adjusted table must have a finite value in every cell.")
-    table, found = problem.table, deviation(problem.table, values)
+    table, moved = problem.table, deviation(problem.table, values)
     size = abs(table.relations) @ np.maximum(np.abs(values), np.abs(table.values))
-    accepted = np.maximum(found.accepted, ADDITIVITY_TOLERANCE * size + table.tolerance)
-    off = np.where(found.relations > accepted, found.relations, 0.0)
+    accepted = np.maximum(moved.accepted, ADDITIVITY_TOLERANCE * size + table.tolerance)
+    off = np.where(moved.relations > accepted, moved.relations, 0.0)
     outside = np.zeros(len(values))
     for bound, beyond in (
         (problem.lower_bound, problem.lower_bound - values),
@@ -112,10 +112,10 @@ def audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
     return AdjustedAudit(
         problem=problem,
         values=values,
-        shortfall=shortfall(problem, found.changes)[problem.sensitive],
+        shortfall=shortfall(problem, moved.changes)[problem.sensitive],
         relations=float(off.max(initial=0.0)),
         bounds=float(outside.max(initial=0.0)),
-        frozen=int(np.sum(problem.frozen & (found.changes != 0))),
+        frozen=int(np.sum(problem.frozen & (moved.changes != 0))),
         tolerance=0.0,
         seconds=watch.seconds,
     )

@@ -167,7 +167,7 @@ def _fields(path: Path, content: bytes) -> str:
 
 def _in_text(text: str, wanted: dict[float, float]) -> list[tuple[str, float]]:
     """Wanted numbers that stand in a text."""
-    found = {}
+    leaks = {}
     for token in set(_NUMBER.findall(_NO_VALUES.sub(" ", text))):
         # What looks like one number may be a list: "1,234,5678" or "12 345 678".
         runs = re.split(rf"[{_BLANK}]+", token)
@@ -175,8 +175,8 @@ def _in_text(text: str, wanted: dict[float, float]) -> list[tuple[str, float]]:
         for piece in pieces:
             for number in _readings(piece):
                 if number in wanted:
-                    found[piece.strip(f",.{_BLANK}")] = wanted[number]
-    return sorted(found.items())
+                    leaks[piece.strip(f",.{_BLANK}")] = wanted[number]
+    return sorted(leaks.items())
 
 
 def _in_bytes(content: bytes, wanted: dict[bytes, float]) -> list[tuple[str, float]]:
@@ -184,14 +184,14 @@ def _in_bytes(content: bytes, wanted: dict[bytes, float]) -> list[tuple[str, flo
     # Text has no zero bytes.
     if b"\0" not in content:
         return []
-    found = []
+    leaks = []
     for offset in range(8):
         whole = (len(content) - offset) // 8
         numbers = np.frombuffer(content, dtype="<f8", count=max(whole, 0), offset=offset)
         finite = numbers[np.isfinite(numbers) & (np.abs(numbers) > 1e-3) & (np.abs(numbers) < 1e18)]
         codes = {struct.pack("<d", number) for number in np.unique(finite).tolist()}
-        found += [("eight bytes", wanted[code]) for code in codes & wanted.keys()]
-    return found
+        leaks += [("eight bytes", wanted[code]) for code in codes & wanted.keys()]
+    return leaks
 
 
 _GROUPED = (

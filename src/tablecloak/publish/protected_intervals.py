@@ -52,31 +52,31 @@ def protected_intervals(
     --------
     >>> import tablecloak as tc
     >>> adjusted = tc.adjust(tc.examples.cox())
-    >>> found = tc.protected_intervals(adjusted)
-    >>> tc.audit(adjusted.problem, found).is_safe
+    >>> intervals = tc.protected_intervals(adjusted)
+    >>> tc.audit(adjusted.problem, intervals).is_safe
     True
     """
     budget = Budget.of(time_limit, progress=progress)
     problem = adjustment.problem
-    found = covering_intervals(adjustment)
+    intervals = covering_intervals(adjustment)
     for _ in range(TURNS):
         if budget.is_over:
             break
-        audited = audit(problem, found, time_limit=budget.left, progress=progress)
+        audited = audit(problem, intervals, time_limit=budget.left, progress=progress)
         assert isinstance(audited, Audit)
         if audited.is_safe:
-            found.verify()
-            return found
-        found = found.widen(_around(problem, audited))
+            intervals.verify()
+            return intervals
+        intervals = intervals.widen(_around(problem, audited))
     # Intervals that hold the witnesses for every need protect by construction.
-    found = covering_intervals(adjustment).hold(*protecting_room(problem))
-    found.verify()
-    if not audit(problem, found, progress=progress).is_safe:
+    intervals = covering_intervals(adjustment).hold(*protecting_room(problem))
+    intervals.verify()
+    if not audit(problem, intervals, progress=progress).is_safe:
         raise SolverError(
             "No intervals around true and adjusted values were proved to protect every sensitive "
             "cell. Publish what `tablecloak.publish_intervals` finds."
         )
-    return found
+    return intervals
 
 
 def _around(problem: ProtectionProblem, audited: Audit) -> Flags:
@@ -85,5 +85,5 @@ def _around(problem: ProtectionProblem, audited: Audit) -> Flags:
     weak = np.zeros(problem.table.n_cells)
     weak[np.flatnonzero(problem.sensitive)[failed]] = 1.0
     relations = abs(problem.table.relations).astype(bool).astype(np.float64)
-    found: Flags = relations.T @ (relations @ weak) > 0
-    return found
+    flags: Flags = relations.T @ (relations @ weak) > 0
+    return flags

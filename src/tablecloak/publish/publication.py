@@ -29,7 +29,7 @@ __all__ = ["write_release"]
 
 
 def write_release(
-    found: SuppressionPattern | Adjustment,
+    release: SuppressionPattern | Adjustment,
     folder: str | Path,
     *,
     title: str = "",
@@ -41,7 +41,7 @@ def write_release(
 
     Parameters
     ----------
-    found : SuppressionPattern or Adjustment
+    release : SuppressionPattern or Adjustment
     folder : str or path
     title : str, default=""
     formats : sequence of str, default=("csv",)
@@ -65,11 +65,11 @@ def write_release(
     VerificationError
         If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
     """
-    folder, table = Path(folder), found.problem.table
+    folder, table = Path(folder), release.problem.table
     chosen = [_release_format(name) for name in formats]
-    about = {"title": title, "measure": table.name, "unit": table.unit, **_method(found)}
+    about = {"title": title, "measure": table.name, "unit": table.unit, **_method(release)}
     about |= {"cells": table.n_cells, "software": f"tablecloak {version('tablecloak')}"}
-    released = found.release()
+    released = release.release()
     about["decimals"] = published_decimals(
         released[table.name].dropna().to_numpy(dtype=np.float64), table.decimals
     )
@@ -83,7 +83,7 @@ def write_release(
         page = public_report(title or table.name, released, table.hierarchies, about)
         page.write(folder / "report.html")
         files.append(folder / "report.html")
-    _refuse_leaks(found, released, files, about, withheld)
+    _refuse_leaks(release, released, files, about, withheld)
     return files
 
 
@@ -94,11 +94,11 @@ def _release_format(name: str) -> ReleaseFormat:
     return known[name]
 
 
-def _method(found: SuppressionPattern | Adjustment) -> dict[str, object]:
-    if isinstance(found, SuppressionPattern):
+def _method(release: SuppressionPattern | Adjustment) -> dict[str, object]:
+    if isinstance(release, SuppressionPattern):
         return {
             "method": "cell suppression",
-            "suppressed cells": int(found.suppressed.sum()),
+            "suppressed cells": int(release.suppressed.sum()),
             "reading": "Cells without a value are confidential, or protect others.",
         }
     return {
@@ -108,15 +108,17 @@ def _method(found: SuppressionPattern | Adjustment) -> dict[str, object]:
 
 
 def _refuse_leaks(
-    found: SuppressionPattern | Adjustment,
+    release: SuppressionPattern | Adjustment,
     released: pd.DataFrame,
     files: list[Path],
     about: Mapping[str, Any],
     withheld: Path | None,
 ) -> None:
     """Take a release back if a hidden value stands in one of its files."""
-    table = found.problem.table
-    hidden = found.suppressed if isinstance(found, SuppressionPattern) else found.problem.sensitive
+    table = release.problem.table
+    hidden = release.problem.sensitive
+    if isinstance(release, SuppressionPattern):
+        hidden = release.suppressed
     leaks = find_leaks(files, table.values[hidden].tolist(), _structural(released, about))
     if not leaks:
         return

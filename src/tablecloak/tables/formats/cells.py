@@ -61,7 +61,7 @@ def write_frames(problem: ProtectionProblem, path: Path, write: WriteFrame) -> N
     write(frame, path)
     write(_relations_frame(problem.table), beside(path, "relations"))
     levels = {"contributor": problem.table.contributions, "holding": problem.table.holdings}
-    known = [found.to_frame().assign(level=level) for level, found in levels.items() if found]
+    known = [given.to_frame().assign(level=level) for level, given in levels.items() if given]
     if known:
         write(pd.concat(known), beside(path, "contributions"))
     else:
@@ -186,35 +186,36 @@ def numbers(column: pd.Series, path: Path) -> Floats:
     InputError
         Names the row of an entry that is no number.
     """
-    found = pd.to_numeric(column, errors="coerce")
-    odd = np.flatnonzero(found.isna() & column.notna() & (column.astype(str).str.lower() != "nan"))
+    entries = pd.to_numeric(column, errors="coerce")
+    is_given = column.notna() & (column.astype(str).str.lower() != "nan")
+    odd = np.flatnonzero(entries.isna() & is_given)
     if len(odd):
         raise InputError(
             f"{path}, row {odd[0] + 1}: {column.name} is {column.iloc[odd[0]]!r}, which is not a "
             f"number."
         )
-    return found.to_numpy(dtype=np.float64)
+    return entries.to_numpy(dtype=np.float64)
 
 
 def _check_order(frame: pd.DataFrame, path: Path) -> None:
     """Rows that carry the numbers of their cells must stand in that order."""
     if "cell" not in frame:
         return
-    found = pd.to_numeric(frame["cell"], errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero(found != np.arange(len(frame)))
-    if len(wrong) and np.array_equal(np.sort(found), np.arange(len(frame))):
+    cells = pd.to_numeric(frame["cell"], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(cells != np.arange(len(frame)))
+    if len(wrong) and np.array_equal(np.sort(cells), np.arange(len(frame))):
         raise InputError(
-            f"{path}: row {wrong[0] + 1} holds cell {found[wrong[0]]:g}, but relations number "
+            f"{path}: row {wrong[0] + 1} holds cell {cells[wrong[0]]:g}, but relations number "
             f"cells by their rows, from 0. Sort the rows by `cell`."
         )
 
 
 def _read_relations(relations: pd.DataFrame, path: Path, n_cells: int) -> tuple[csr_array, Floats]:
     """Return coefficients and right-hand sides from one row for each cell of each relation."""
-    found = {name: numbers(relations[name], path) for name in _RELATIONS}
-    _check_numbers(found, path, n_cells)
-    row, cell = (found[name].astype(np.int64) for name in ("relation", "cell"))
-    side = found["right_hand_side"]
+    columns = {name: numbers(relations[name], path) for name in _RELATIONS}
+    _check_numbers(columns, path, n_cells)
+    row, cell = (columns[name].astype(np.int64) for name in ("relation", "cell"))
+    side = columns["right_hand_side"]
     _, first = np.unique(row, return_index=True)
     right_hand_side = side[first]
     odd = np.flatnonzero(side != right_hand_side[row])
@@ -223,16 +224,16 @@ def _read_relations(relations: pd.DataFrame, path: Path, n_cells: int) -> tuple[
             f"{path}, row {odd[0] + 1}: relation {row[odd[0]]} has the right-hand side "
             f"{side[odd[0]]:g}, but {right_hand_side[row[odd[0]]]:g} before. Repeat the same one."
         )
-    matrix = relation_matrix(row, cell, found["coefficient"], (len(first), n_cells))
+    matrix = relation_matrix(row, cell, columns["coefficient"], (len(first), n_cells))
     return matrix, right_hand_side
 
 
-def _check_numbers(found: dict[str, Floats], path: Path, n_cells: int) -> None:
+def _check_numbers(columns: dict[str, Floats], path: Path, n_cells: int) -> None:
     """Refuse numbers of relations and cells that are none, and coefficients that are not finite."""
     # Numbers without gaps, so that no number in a file asks for memory.
-    n_relations = len(np.unique(found["relation"]))
+    n_relations = len(np.unique(columns["relation"]))
     for name, end in (("relation", n_relations), ("cell", n_cells)):
-        column = found[name]
+        column = columns[name]
         outside = np.flatnonzero(~((column >= 0) & (column < end) & (column == np.floor(column))))
         if len(outside):
             raise InputError(
@@ -240,7 +241,7 @@ def _check_numbers(found: dict[str, Floats], path: Path, n_cells: int) -> None:
                 f"are numbered from 0 to {end - 1}, without gaps."
             )
     for name in ("coefficient", "right_hand_side"):
-        odd = np.flatnonzero(~np.isfinite(found[name]))
+        odd = np.flatnonzero(~np.isfinite(columns[name]))
         if len(odd):
             raise InputError(f"{path}, row {odd[0] + 1}: {name} is missing or infinite.")
 
@@ -254,11 +255,11 @@ def _read_contributions(read: ReadFrame, path: Path, n_cells: int) -> dict[str, 
     frame = read(path, text)
     for name in text:
         frame[name] = frame[name].map(unmarked)
-    found = {}
+    contributions = {}
     for level, attribute in (("contributor", "contributions"), ("holding", "holdings")):
         rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")
         if len(rows) not in (0, n_cells):
             raise InputError(f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells.")
         if len(rows):
-            found[attribute] = Contributions.from_frame(rows)
-    return found
+            contributions[attribute] = Contributions.from_frame(rows)
+    return contributions

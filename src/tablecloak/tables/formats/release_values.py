@@ -33,20 +33,20 @@ def codes_of(released: pd.DataFrame, measure: str) -> dict[str, list[str]]:
     InputError
         If there are too many combinations of them.
     """
-    found = {
+    codes = {
         str(name): list(dict.fromkeys(map(str, released[name])))
         for name in released.columns
         if name not in (measure, "status")
     }
     squares = 1
-    for known in found.values():
+    for known in codes.values():
         squares *= len(known)
     if squares > MOST_SQUARES:
         raise InputError(
             f"JSON-stat and PX list every combination of codes, here {squares:,}. Write CSV, "
             f"Parquet or SDMX-CSV instead."
         )
-    return found
+    return codes
 
 
 def places_of(released: pd.DataFrame, codes: Mapping[str, list[str]]) -> list[int]:

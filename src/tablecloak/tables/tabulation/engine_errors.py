@@ -42,8 +42,8 @@ def explained(error: Exception) -> str:
     text = str(error)
     line = re.search(r"on Line: (\d+)", text)
     column = re.search(r'converting column "([^"]*)"', text)
-    found = [f"line {line.group(1)}"] if line else []
-    found += [f"column {column.group(1)!r}"] if column else []
+    places = [f"line {line.group(1)}"] if line else []
+    places += [f"column {column.group(1)!r}"] if column else []
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if width:
         what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
@@ -54,5 +54,5 @@ def explained(error: Exception) -> str:
         what = (
             f"the engine reports {type(error).__name__}; check that the file is what its name says"
         )
-    where = ", ".join(found)
-    return f"{where[:1].upper()}{where[1:]}: {what}." if found else f"{what[0].upper()}{what[1:]}."
+    where = ", ".join(places)
+    return f"{where[:1].upper()}{where[1:]}: {what}." if places else f"{what[0].upper()}{what[1:]}."

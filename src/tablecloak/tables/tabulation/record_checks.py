@@ -17,18 +17,18 @@ __all__ = ["check_records"]
 
 def _bad(records: Any, roles: Roles) -> dict[str, tuple[Any, str]]:
     """For each role which records are wrong, and what they must be."""
-    found = {}
+    conditions = {}
     for role in ("value", "shadow", "weight"):
         column = records[role]
         bad = column.isnull() | column.isnan() | column.isinf()
         bad = (bad | (column <= 0)) if role == "weight" else bad
-        found[role] = bad, "a finite number" + " above 0" * (role == "weight")
+        conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
     for role in ("contributor", "holding"):
         if getattr(roles, role):
-            found[role] = records[role].isnull(), "an identifier"
+            conditions[role] = records[role].isnull(), "an identifier"
     if roles.request:
-        found["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
-    return found
+        conditions["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
+    return conditions
 
 
 def check_records(
@@ -57,27 +57,27 @@ def check_records(
     sizes = {f"largest_{name}": term.abs().max() for name, term in terms.items()}
     negative = (records.shadow < 0).sum()
     looked = records.agg(count=records.count(), negative=negative, **counts, **missing, **sizes)
-    found = looked.to_pandas().iloc[0]
-    if found["count"] == 0:
+    counted = looked.to_pandas().iloc[0]
+    if counted["count"] == 0:
         raise InputError("The data has no records.")
     for role in bad:
-        if found[f"bad_{role}"]:
+        if counted[f"bad_{role}"]:
             condition, expected = _bad(numbered, roles)[role]
             _reject(numbered, condition, role, getattr(roles, role), expected)
     for axis, (name, tree) in enumerate(hierarchies.items()):
         unknown = set(codes[name]) - set(tree.leaves)
-        if unknown or found[f"no_d{axis}"]:
+        if unknown or counted[f"no_d{axis}"]:
             _reject_code(numbered, axis, name, tree, unknown)
-    largest = {name: float(found[f"largest_{name}"]) for name in terms}
-    return Overview(int(found["count"]), largest, bool(found["negative"]), bool(roles.weight))
+    largest = {name: float(counted[f"largest_{name}"]) for name in terms}
+    return Overview(int(counted["count"]), largest, bool(counted["negative"]), bool(roles.weight))
 
 
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
-    found = records.filter(bad).order_by("row").limit(1).to_pandas()
-    entry = found[role].iloc[0]
+    first = records.filter(bad).order_by("row").limit(1).to_pandas()
+    entry = first[role].iloc[0]
     shown = "missing" if pd.isna(entry) else f"{entry}"
     raise InputError(
-        f"Row {found['row'].iloc[0] + 1}: column {column!r} is {shown}, but must be "
+        f"Row {first['row'].iloc[0] + 1}: column {column!r} is {shown}, but must be "
         f"{expected}. Correct the record or leave it out."
     )
 

@@ -80,9 +80,9 @@ def resolve(
     for name, dimension in dimensions.items():
         columns = list(dimension.columns)
         distinct = source.select(**{c: source[c].cast("string") for c in columns}).distinct()
-        found = distinct.to_pandas()
-        hierarchies[name] = dimension.resolve(found.dropna())
-        codes[name] = found[dimension.column].dropna().tolist()
+        present = distinct.to_pandas()
+        hierarchies[name] = dimension.resolve(present.dropna())
+        codes[name] = present[dimension.column].dropna().tolist()
     return hierarchies, codes
 
 

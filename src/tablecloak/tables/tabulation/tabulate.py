@@ -186,11 +186,11 @@ def _aggregated(
     levels = {"contributions": "contributor" if roles.contributor else None}
     if roles.holding:
         levels["holdings"] = "holding"
-    found = {
+    groups = {
         attribute: grouped(records, columns, level, overview, n_largest)
         for attribute, level in levels.items()
     }
-    return _Leaves(hierarchies, overview, keys, values, found)
+    return _Leaves(hierarchies, overview, keys, values, groups)
 
 
 def _checked_tables(
@@ -234,7 +234,7 @@ def _one_table(
     rounding = np.full(len(leaves.values), _rounding(leaves.overview, roles, decimals))
     each = np.column_stack([leaves.values, rounding])
     keys, sums, _ = roll_up(positions_of(leaves.keys, columns), each, none, ancestors)
-    found = {
+    contributors = {
         attribute: contributions_of(groups, columns, keys, ancestors, shortfall=sums[:, 1])
         for attribute, groups in leaves.grouped.items()
     }
@@ -252,8 +252,8 @@ def _one_table(
         hierarchies=trees,
         name=roles.value or "count",
         unit=unit,
-        contributions=found["contributions"],
-        holdings=found.get("holdings"),
+        contributions=contributors["contributions"],
+        holdings=contributors.get("holdings"),
         decimals=decimals,
     )
 

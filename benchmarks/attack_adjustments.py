@@ -19,12 +19,16 @@ import traceback
 import warnings
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from watchdog import Watchdog
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 import tablecloak as tc
+from margins import with_margins
 from tablecloak.cta.precision import last_digit
 
 SHAPES = [(2, 3), (3, 3), (3, 4), (4, 5), (2, 2, 3), (2, 3, 3), (6, 6)]
@@ -58,8 +62,17 @@ def random_table(random: np.random.Generator, scale: str, digits: int | None) ->
         while digits and np.abs(leaves).sum() * 10.0**digits > 2.0**52:
             digits -= 1
         leaves = np.round(leaves, digits)
-    linked = [names[:2], names[1:]] if len(names) > 2 and random.random() < 0.4 else None
-    return tc.tabulate(frame.assign(v=leaves), names, "v", tables=linked)
+    return random_tables(random, frame.assign(v=leaves), names, digits)
+
+
+def random_tables(
+    random: np.random.Generator, frame: pd.DataFrame, names: list[str], digits: int | None
+) -> tc.Table:
+    """One table over all dimensions, or two linked ones over two of three each."""
+    if len(names) > 2 and random.random() < 0.4:
+        parts = (with_margins(frame, some, "v", digits=digits) for some in (names[:2], names[1:]))
+        return tc.link(*parts)
+    return with_margins(frame, names, "v", digits=digits)
 
 
 def random_problem(random: np.random.Generator) -> tuple[tc.ProtectionProblem, str]:
@@ -464,8 +477,7 @@ def attack_rounding(random: np.random.Generator, counts: Counter[str]) -> list[s
     frame = pd.DataFrame(list(itertools.product(*(range(s) for s in shape))), columns=names)
     top = int(random.choice([5, 50, 10**9, 10**14]))
     frame = frame.astype(str).assign(v=random.integers(0, top, len(frame)).astype(float))
-    linked = [names[:2], names[1:]] if len(names) > 2 and random.random() < 0.4 else None
-    table = tc.tabulate(frame, names, "v", tables=linked)
+    table = random_tables(random, frame, names, 0)
     n, zero = table.n_cells, np.zeros(table.n_cells)
     problem = tc.ProtectionProblem(
         table, np.full(n, "s"), zero, zero, zero, zero, np.full(n, np.inf), np.ones(n)

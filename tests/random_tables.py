@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from margins import with_margins
 
 
 def random_problem(seed: int, shape=(3, 4), n_sensitive: int = 3) -> tc.ProtectionProblem:
@@ -17,7 +18,7 @@ def random_problem(seed: int, shape=(3, 4), n_sensitive: int = 3) -> tc.Protecti
     frame = pd.DataFrame(
         list(itertools.product(*codes)), columns=[f"d{axis}" for axis in range(len(shape))]
     ).assign(v=lambda f: random.integers(5, 200, len(f)).astype(float))
-    table = tc.tabulate(frame, list(frame.columns[:-1]), "v")
+    table = with_margins(frame, list(frame.columns[:-1]), "v")
     sensitive = np.zeros(table.n_cells, dtype=bool)
     leaves = np.flatnonzero((table.keys != "Total").all(axis=1))
     sensitive[random.choice(leaves, n_sensitive, replace=False)] = True

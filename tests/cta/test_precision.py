@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from margins import with_margins
 from random_tables import random_problem
 from tablecloak.cta.precision import exact_products, in_last_digits, last_digit
 
@@ -22,7 +23,7 @@ def table_of(leaves: np.ndarray, shape: tuple[int, ...]) -> tc.Table:
     codes = [[f"{axis}{code}" for code in range(size)] for axis, size in enumerate(shape)]
     names = [f"d{axis}" for axis in range(len(shape))]
     frame = pd.DataFrame(list(itertools.product(*codes)), columns=names)
-    return tc.tabulate(frame.assign(v=leaves), names, "v")
+    return with_margins(frame.assign(v=leaves), names, "v")
 
 
 def problem_of(table: tc.Table, lower, upper, status=None, **changes) -> tc.ProtectionProblem:

@@ -13,6 +13,7 @@ from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
 import naive_attacks as naive
 import tablecloak as tc
+from margins import with_margins
 from tablecloak.suppression.external_bounds import with_finite_bounds
 
 
@@ -25,7 +26,7 @@ def random_problem(seed: int) -> tc.ProtectionProblem:
         itertools.product(*grid), columns=[f"d{axis}" for axis in range(len(grid))]
     )
     frame["v"] = random.integers(1, 60, len(frame)).astype(float)
-    table = tc.tabulate(frame, list(frame.columns[:-1]), "v")
+    table = with_margins(frame, list(frame.columns[:-1]), "v")
     n = table.n_cells
     sensitive = random.random(n) < 0.2
     frozen = ~sensitive & (random.random(n) < 0.1)

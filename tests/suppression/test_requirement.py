@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from margins import with_margins
 from tablecloak.suppression.needs import needs_of
 
 
 def two_by_two(values, **changes) -> tc.ProtectionProblem:
     frame = pd.DataFrame({"r": ["a", "a", "b", "b"], "c": ["x", "y"] * 2, "v": values})
-    table = tc.tabulate(frame, ["r", "c"], "v")
+    table = with_margins(frame, ["r", "c"], "v")
     at_first = (table.keys["r"] == "a") & (table.keys["c"] == "x")
     return tc.ProtectionProblem(
         table,

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from margins import with_margins
 
 
 def small_cross(seed: int) -> tc.ProtectionProblem:
@@ -38,7 +39,7 @@ def problem_of(values: np.ndarray, random: np.random.Generator, decimals: int):
         [(f"r{i}", f"c{j}", values[i, j]) for i in range(n_rows) for j in range(n_columns)],
         columns=["r", "c", "v"],
     )
-    table = tc.tabulate(frame, ["r", "c"], "v")
+    table = with_margins(frame, ["r", "c"], "v")
     leaves = np.flatnonzero((table.keys != "Total").all(axis=1))
     small = leaves[np.argsort(table.values[leaves])[: len(leaves) // 3]]
     chosen = np.concatenate(

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from margins import with_margins
 
 
 def counts(shape: tuple[int, ...], seed: int, sensitive_below: int = 3) -> tc.ProtectionProblem:
@@ -23,7 +24,7 @@ def counts(shape: tuple[int, ...], seed: int, sensitive_below: int = 3) -> tc.Pr
     }
     frame = pd.DataFrame(list(itertools.product(*codes)), columns=names)
     frame["n"] = random.poisson(3, len(frame))
-    table = tc.tabulate(frame, trees, "n")
+    table = with_margins(frame, trees, "n")
     values, n = table.values, table.n_cells
     sensitive = (values > 0) & (values < sensitive_below)
     return tc.ProtectionProblem(
@@ -109,7 +110,7 @@ def odd_cycle() -> tc.ProtectionProblem:
     trees = {
         name: tc.Hierarchy.from_dict({code: [] for code in "012"}) for name in frame.columns[:3]
     }
-    table = tc.tabulate(frame, trees, "n")
+    table = with_margins(frame, trees, "n")
     return tc.ProtectionProblem(
         table=table,
         status=np.full(table.n_cells, "s"),

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from margins import with_margins
 from tablecloak.cta.rounding.small_counts import SmallCountTable
 
 
@@ -22,7 +23,7 @@ def counts(seed: int, *sizes: int, mean: float = 3.0) -> tc.ProtectionProblem:
         name: tc.Hierarchy.from_dict({str(code): [] for code in range(size)})
         for name, size in zip(names, sizes, strict=True)
     }
-    table = tc.tabulate(frame, trees, "n", decimals=0)
+    table = with_margins(frame, trees, "n", decimals=0)
     n = table.n_cells
     zero = np.zeros(n)
     return tc.ProtectionProblem(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -144,6 +145,7 @@ def test_cell_with_negative_contributions_is_not_computed_by_who_knows_its_partn
 # -- random tables -------------------------------------------------------------------------
 
 
+@cache
 def random_table(seed: int) -> tuple[tc.Table, pd.DataFrame]:
     """Few firms; negative contributions, weights and links by turns."""
     random = np.random.default_rng(seed)

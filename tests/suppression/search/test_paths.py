@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import tablecloak as tc
+from margins import with_margins
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.paths import Paths
@@ -26,7 +27,7 @@ def table_of(seed: int, *trees: dict) -> System:
     frame = pd.DataFrame(leaves, columns=list(hierarchies))
     frame = frame.assign(v=np.ceil(random.lognormal(4, 1, len(leaves))))
     frame = frame[random.random(len(frame)) > 0.1]
-    table = tc.tabulate(frame, hierarchies, "v", decimals=0)
+    table = with_margins(frame, hierarchies, "v", decimals=0)
     level = np.where(random.random(table.n_cells) < 0.3, np.ceil(0.15 * table.values), 0)
     problem = tc.ProtectionProblem(
         table=table,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import tablecloak as tc
+from margins import with_margins
 
 REGIONS = {"North": ["N1", "N2"], "South": ["S1", "S2", "S3"]}
 BRANCHES = ["a", "b", "c", "d"]
@@ -192,3 +195,17 @@ def test_frames_of_other_libraries_give_the_same_table(library):
     two = tc.tabulate(other, dimensions, "turnover", contributor="firm")
     assert one.to_frame().equals(two.to_frame())
     assert (one.contributions.largest == two.contributions.largest).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_margins_are_those_that_are_added_up_in_fractions(seed):
+    random = np.random.default_rng(seed)
+    tree = tc.Hierarchy.from_dict({"x": ["x1", "x2"], "y": {"y1": ["y11", "y12"], "y2": []}})
+    leaves = list(itertools.product(tree.leaves, "cab"))
+    frame = pd.DataFrame(leaves, columns=["d0", "d1"]).assign(v=random.integers(0, 9, len(leaves)))
+    frame = frame[random.random(len(frame)) > 0.2]
+    table = tc.tabulate(frame, {"d0": tree, "d1": None}, "v")
+    same = with_margins(frame, {"d0": tree, "d1": None}, "v")
+    assert table.keys.equals(same.keys)
+    assert np.array_equal(table.values, same.values)
+    assert (table.relations != same.relations).nnz == 0

@@ -78,7 +78,7 @@ def _answer(question: Question, asked: Asked, budget: Budget) -> Answer:
     whole = asked.wants_whole(question.problem)
     share = 1 - WHOLE_SHARE if whole else asked.distance.share
     form, reserve = _laid_out(question, asked)
-    reserve.wants_whole = whole
+    reserve.limit = budget.left
     fixed = fixed_directions(form.model, asked.directions)
     own = budget.share(share)
     reserve.kept = max(budget.left - own.left, 0.0) if np.isfinite(budget.left) else 0.0
@@ -91,7 +91,7 @@ def _answer(question: Question, asked: Asked, budget: Budget) -> Answer:
     searched = Searched(
         state,
         fixed,
-        budget.within(max(budget.left - reserve.verification, 0.0)),
+        budget.within(max(budget.left - reserve.verification - reserve.correction, 0.0)),
         wants_whole=whole,
         must_be_whole=bool(asked.integer),
         breaks_ties=not asked.searched,
@@ -123,7 +123,11 @@ def _searched(
         given(state, fixed)
     else:
         start(state)
-    if state.best is not None and not budget.is_stopped and budget.left < state.reserve.needed:
+    if (
+        state.best is not None
+        and not budget.is_stopped
+        and budget.left < state.reserve.verification
+    ):
         state.notes.append(LATE)
     if fixed is None:
         improve(state, for_proof=asked.distance.is_proved_by_search)

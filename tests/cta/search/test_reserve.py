@@ -13,7 +13,7 @@ from tablecloak.cta.answer import LATE
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.question import Question
 from tablecloak.cta.search import directions
-from tablecloak.cta.search.reserve import CLOSING_PROGRAMS, LAYOUTS, WHOLE_PROGRAMS, Reserve
+from tablecloak.cta.search.reserve import CLOSING_PROGRAMS, LAYOUTS, MOST_SHARE, Reserve
 from tablecloak.cta.search.schedule import FIRST_SECONDS, LEAST_SECONDS, SCHEDULES, Size
 from tablecloak.cta.search.state import Point, SearchState
 from tablecloak.cta.tight import TightForm
@@ -49,9 +49,12 @@ def test_a_reserve_counts_layout_leaves_and_programs():
     reserve.observe_program(1.0)
     assert reserve.needed == reserve.verification + CLOSING_PROGRAMS * 3.0
     assert reserve.seconds == reserve.needed
-    reserve.wants_whole = True
-    more = CLOSING_PROGRAMS + WHOLE_PROGRAMS
-    assert reserve.needed == reserve.verification + more * 3.0
+
+
+def test_one_slow_program_does_not_end_a_search():
+    reserve = Reserve(program=60.0, limit=100.0)
+    assert reserve.needed == MOST_SHARE * 100
+    assert reserve.correction == MOST_SHARE * 100
 
 
 def test_what_is_kept_anyway_is_not_kept_twice():

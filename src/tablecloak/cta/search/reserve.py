@@ -6,6 +6,7 @@ what one check of multipliers takes, and what a program with given directions ta
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["Reserve"]
@@ -19,9 +20,9 @@ CLOSING_PROGRAMS = 2.0
 """Programs that follow the search, in units of the longest with given directions: for ties, and for
 a table that is additive exactly. See docs/decisions.md, "Time kept back"."""
 
-WHOLE_PROGRAMS = 6.0
-"""Seconds for whole numbers, in units of the longest program with given directions. See
-docs/decisions.md, "Time kept back"."""
+MOST_SHARE = 0.1
+"""Share of the time limit that programs after the search are given at most: the longest program so
+far may have been a slow exception."""
 
 
 @dataclass(eq=False)
@@ -40,8 +41,8 @@ class Reserve:
         Seconds for the bound that multipliers prove.
     leaves : int, default=0
         Leaves of the tree of branch and bound; each has multipliers of its own.
-    wants_whole : bool, default=False
-        Whether whole numbers are to be sought after the search.
+    limit : float, default=inf
+        Seconds for the whole search.
     """
 
     layout: float = 0.0
@@ -49,7 +50,7 @@ class Reserve:
     program: float = 0.0
     product: float = 0.0
     leaves: int = 0
-    wants_whole: bool = False
+    limit: float = math.inf
 
     @property
     def verification(self) -> float:
@@ -57,10 +58,15 @@ class Reserve:
         return LAYOUTS * self.layout + (1 + self.leaves) * self.product
 
     @property
+    def correction(self) -> float:
+        """Seconds for a table that is additive exactly: one program."""
+        return min(self.program, MOST_SHARE * self.limit)
+
+    @property
     def needed(self) -> float:
         """Seconds for all that follows the search."""
-        programs = CLOSING_PROGRAMS + (WHOLE_PROGRAMS if self.wants_whole else 0.0)
-        return self.verification + programs * self.program
+        programs = min(CLOSING_PROGRAMS * self.program, MOST_SHARE * self.limit)
+        return self.verification + programs
 
     @property
     def seconds(self) -> float:

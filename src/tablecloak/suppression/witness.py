@@ -23,7 +23,8 @@ NOISES = (1e-10, 1e-8, 1e-13)
 other: beside cells of another order of magnitude, small moves are noise, or just what is meant."""
 
 LEFT_SHARE = 0.02
-"""Share of the needs that a solution could bring on, up to which no other rounding is tried."""
+"""If no larger share than this of the needs that a solution could bring on is still lacking, no
+other way of rounding it is tried. Chosen by trial; not measured."""
 
 PULLS = 3
 """Times that a witness beyond its bounds is shrunk before it is given up."""

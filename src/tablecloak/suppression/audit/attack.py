@@ -19,7 +19,8 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 INTERIOR_ROWS = 400
-"""Rows from which on the first program of a sequence is solved by the interior point method."""
+"""Rows above which the first program of a sequence of attacks is solved by the interior point
+method. Chosen by trial; not measured."""
 
 BAND = 1e3
 """Ratio of a need to the length that is 1 in the program, up to which that length stays as it is.
@@ -33,7 +34,8 @@ REACHED = 1e-3
 """Share of `FARTHEST` from which on an answer may owe its end to that cap."""
 
 RESTART_SHARE = 0.1
-"""Share of the cells whose bounds change, from which on the last basis is forgotten."""
+"""Share of the cells whose bounds change above which an attack starts without the last basis.
+Chosen by trial; not measured."""
 
 
 @dataclass(frozen=True, eq=False)

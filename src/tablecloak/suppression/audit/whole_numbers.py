@@ -24,7 +24,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 NODES = 5000
-"""Nodes of one search after which a side stays undecided."""
+"""Nodes of one search in whole numbers after which it stays undecided whether a cell can move so
+far. Chosen by trial; not measured."""
 
 
 def prove_in_whole_numbers(

@@ -28,7 +28,8 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 VIOLATION = 1e-4
-"""By how much a row must be violated to be worth adding."""
+"""Violation, in shares of a cell, from which on a bridge row is worth adding. Chosen by trial; not
+measured."""
 
 DENOMINATOR = 12
 """Multipliers are rounded to whole numbers after this scaling, so that sums are exact."""

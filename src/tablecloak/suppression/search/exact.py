@@ -26,7 +26,7 @@ FIRST_NODES = 1000
 """Nodes of the first search; small tables are done with it. Chosen by trial; not measured."""
 
 MOST_NODES = 1_000_000
-"""Nodes of the last search."""
+"""Nodes of the search that ends the exact method: more than any time allows."""
 
 
 def look_at_root(state: SearchState, budget: Budget) -> SearchState:

@@ -35,23 +35,25 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 FIRST_SIZE = 60
-"""Cells that may change at first."""
+"""Cells that may change in the first part that is searched. Chosen by trial; not measured."""
 
 GROWTH, SHRINKAGE = 1.2, 0.8
 """Factors on the size of the part after a search that ended, and after one that did not. Chosen by
 trial; not measured."""
 
 TURNS = 20
-"""Solutions that are attacked in one search."""
+"""Solutions of the master problem that are attacked in one part before it is given up. Chosen by
+trial; not measured."""
 
 SHARE_OF_ONE = 0.1
 """Share of the time that is left for one program. Chosen by trial; not measured."""
 
 LEAST_SECONDS = 0.5
-"""Seconds that one program gets at least."""
+"""Seconds that one program over a part gets at least, past the deadline if need be."""
 
 INDUCED_EVERY = 4
-"""How often the part is where relaxation and best pattern differ."""
+"""Every how many parts one is taken where the relaxation and the best pattern differ, instead of a
+region around a sensitive cell. Chosen by trial; not measured."""
 
 
 class Separator(Protocol):

@@ -21,10 +21,10 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 ROUNDS = 11
-"""Rounds of growth: a box in d dimensions is complete after d."""
+"""Most rounds in which a neighbourhood grows: a box in d dimensions is complete after d rounds."""
 
 LARGEST = 2500
-"""Cells beyond which a neighbourhood does not grow by default."""
+"""Cells beyond which a neighbourhood does not grow by default. Chosen by trial; not measured."""
 
 
 class Neighbourhoods:

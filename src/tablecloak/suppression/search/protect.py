@@ -16,7 +16,8 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 ALL_AT_ONCE = 1000
-"""Cells up to which the whole table is one neighbourhood."""
+"""Cells that may be suppressed up to which programs are over the whole table, without
+neighbourhoods. Chosen by trial; not measured."""
 
 
 def in_order(pool: WitnessPool, largest_first: bool) -> list[int]:

@@ -53,10 +53,11 @@ AFFORDABLE = 1 / 1.5
 trial; not measured."""
 
 FIRST_SECONDS = 0.5
-"""Seconds that the first of these programs is expected to take."""
+"""Seconds that the first program over the whole table is expected to take."""
 
 MOST_FAILURES = 4
-"""Programs over the whole table in a row that prove nothing, after which no other is tried."""
+"""Programs over the whole table that prove nothing, one after the other, before no other is tried.
+Chosen by trial; not measured."""
 
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""

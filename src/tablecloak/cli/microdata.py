@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
+    from tablecloak.cli.method_options import TypedOption
     from tablecloak.microdata.methods.method import Columns, Method, Release
 
 __all__ = ["register"]
@@ -61,12 +63,7 @@ def _command(name: str) -> Any:
         }
         typer.echo(files.protect(METHODS.build(name, **given)))
 
-    own = [option.declared for option in options]
-    # Options that are required come first; typer shows them in this order.
-    own.sort(key=lambda option: option.default is not inspect.Parameter.empty)
-    before = [each for each in _SHARED if each.name in ("file", "output")]
-    after = [each for each in _SHARED if each.name not in ("file", "output")]
-    declared = [*before, *own, *after]
+    declared = _declared(options)
     run.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in declared}
     text = f"{METHODS.summary(name)}\n\n{METHODS[name].guide}"
@@ -75,6 +72,16 @@ def _command(name: str) -> Any:
         pretty_exceptions_short=True,
         rich_markup_mode="markdown",
     )
+
+
+def _declared(options: Sequence[TypedOption]) -> list[inspect.Parameter]:
+    """Return all options in the order in which they are shown, those that are required first."""
+    own = sorted(
+        (option.declared for option in options),
+        key=lambda declared: declared.default is not inspect.Parameter.empty,
+    )
+    files, more = _SHARED[:2], _SHARED[2:]
+    return [*files, *own, *more]
 
 
 def _shared(
@@ -128,7 +135,7 @@ _SHARED = [
         False,
     ),
 ]
-"""What every method is asked for besides its own parameters."""
+"""What every method is asked for besides its own parameters; files first."""
 
 
 @dataclass(frozen=True)

@@ -781,8 +781,20 @@ def check_statistics(data, relations):
             off = abs(np.sum(moved) - target) - slack
             off -= np.sum(np.abs(terms) * rounding[cells]) / unit
             require(off <= REAL_SHARE * size, f"{name}: the {kind} is not kept")
-        lines.append((True, f"the {kind} of {len(cells)} cells is kept, within {slack:.3g}"))
+        lines.append((True, said(kind, len(cells), true, terms, slack, target, float(unit))))
     return lines
+
+
+def said(kind, count, true, terms, slack, target, unit):
+    """Say what a statistic is that is kept, and within what."""
+    if kind in ("covariance", "sum"):  # of what they are is not in the certificate
+        what = f"a sum of changes of {count} cells, with given coefficients ({kind}),"
+        return f"{what} is {target * unit:.6g}, within {slack * unit:.3g}"
+    if kind == "mean":
+        slack = slack * unit / count
+    if kind == "slope":
+        slack = slack * unit / np.sum(terms * (true - true.mean()))
+    return f"the {kind} of {count} cells is kept, within {slack:.3g}"
 
 
 def check_rounded(data, relations):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata import OrderWarning
+from tablecloak.microdata import NeighbourhoodSampling, OrderWarning
 from tablecloak.microdata.methods.method import METHODS
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "microdata.md"
@@ -60,6 +60,14 @@ def test_every_parameter_has_a_line_of_help(name):
     assert parameters
     assert all(each.help.endswith(".") for each in parameters)
     assert METHODS.summary(name).endswith(".")
+
+
+def test_a_radius_for_each_record_may_be_an_array():
+    frame = people()[["wage", "hours"]]
+    eps = np.linspace(0.3, 0.8, len(frame))
+    built = METHODS.build("neighbours", eps=eps).protect(frame, seed=4)
+    direct = NeighbourhoodSampling(eps).protect(frame, seed=4)
+    assert built.frame.equals(direct.frame)
 
 
 def test_the_docs_list_all_methods_with_their_parameters():

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, numbers_of
@@ -130,6 +130,11 @@ class NeighbourRelease:
         return f"<{self.summary()}>"
 
 
+def _as_list(given: Any) -> Any:
+    """Return an array as a list of its numbers, which a schema can look at."""
+    return given.tolist() if isinstance(given, np.ndarray) else given
+
+
 @METHODS.register
 @dataclass(frozen=True)
 class NeighbourhoodSampling(Method):
@@ -165,7 +170,11 @@ class NeighbourhoodSampling(Method):
         "Example: tablecloak neighbours staff.csv -o masked.csv --eps 0.6 --weight sex=0.2"
     )
 
-    eps: Annotated[float | Sequence[float], Field(description="Radius, in standard deviations.")]
+    eps: Annotated[
+        float | Sequence[float],
+        BeforeValidator(_as_list),
+        Field(description="Radius, in standard deviations."),
+    ]
     columns: Annotated[
         Sequence[str] | None, option("column", "Column to mask, by default all.")
     ] = None

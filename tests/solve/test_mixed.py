@@ -68,3 +68,11 @@ def _highs():
     from tablecloak.solve.solver import chosen_solver
 
     return chosen_solver()
+
+
+def test_limits_are_passed_on():
+    mock = MockSolver([optimal(np.array([2.0, 2.0]))])
+    with using_solver(mock):
+        solve(MIXED, time_limit=7.0, gap=0.01, target=3.0, nodes=11)
+    request = mock.asked[0][1]
+    assert (request.seconds, request.gap, request.target, request.nodes) == (7.0, 0.01, 3.0, 11)

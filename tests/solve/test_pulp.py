@@ -103,3 +103,17 @@ def test_a_program_without_columns_is_answered():
     assert Cbc().run(program, Request()).status is SolveStatus.OPTIMAL
     beyond = program.with_sides(np.array([0]), np.array([1.0]), np.array([2.0]))
     assert Cbc().run(beyond, Request()).status is SolveStatus.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    "protect",
+    [
+        lambda problem: tc.controlled_rounding(problem, solver="cbc"),
+        lambda problem: tc.publish_intervals(problem, solver="cbc", seed=1, time_limit=10),
+        lambda problem: tc.adjust(problem, solver="cbc", distance="Linf"),
+        lambda problem: tc.suppress(problem, solver="cbc", protect_against="integers"),
+    ],
+    ids=["rounding", "intervals", "Linf", "integers"],
+)
+def test_whatever_needs_no_least_squares_runs_on_cbc(protect, without_highs):
+    assert protect(random_problem(1, (3, 3), 2)).is_optimal

@@ -18,6 +18,9 @@ Floats = npt.NDArray[np.float64]
 ROUNDED = 1e-5
 """Largest distance to a whole number at which a point may still be called optimal."""
 
+MOST_NODES = 1_000_000
+"""Nodes of our own branch and bound where no limit is given."""
+
 CONTRADICTED = 1e-4
 """Relative excess of a claimed bound over the value of a point that shows the claim to be false."""
 
@@ -29,6 +32,7 @@ def solve(
     time_limit: float = np.inf,
     gap: float = 1e-6,
     target: float = -np.inf,
+    nodes: int | None = None,
 ) -> Solution:
     """Solve one program once, mixed-integer or linear.
 
@@ -44,6 +48,8 @@ def solve(
         Relative gap at which a mixed-integer search may stop.
     target : float, default=-inf
         Objective at which a mixed-integer search may stop.
+    nodes : int, optional
+        Nodes after which a mixed-integer search may stop.
 
     Returns
     -------
@@ -55,8 +61,8 @@ def solve(
         return LinearSolver(program).solve(time_limit)
     solver = chosen_solver()
     if not solver.can(Capability.INTEGERS):
-        return _branched(program, start, time_limit)
-    request = Request(seconds=time_limit, start=start, gap=gap, target=target)
+        return _branched(program, start, time_limit, nodes)
+    request = Request(seconds=time_limit, start=start, gap=gap, target=target, nodes=nodes)
     claim = solver.run(program, request)
     if claim.x is None or len(claim.x) != program.n_columns:
         is_vague = claim.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
@@ -79,10 +85,13 @@ def _checked(program: Program, claim: Claim) -> Solution:
     return Solution(status, x, np.empty(0), value, bound if is_consistent else -np.inf)
 
 
-def _branched(program: Program, start: Floats | None, time_limit: float) -> Solution:
+def _branched(
+    program: Program, start: Floats | None, time_limit: float, nodes: int | None
+) -> Solution:
     """Solve by our own branch and bound, for solvers of linear programs."""
     value = np.inf if start is None else program.objective(start)
-    result = branch_and_bound(program, value=value, time_limit=time_limit)
+    limit = MOST_NODES if nodes is None else nodes
+    result = branch_and_bound(program, value=value, time_limit=time_limit, node_limit=limit)
     x = result.x if len(result.x) or start is None else start
     if not len(x) and program.n_columns:
         status = SolveStatus.INFEASIBLE if result.is_complete else SolveStatus.UNKNOWN

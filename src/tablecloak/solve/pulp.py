@@ -102,6 +102,7 @@ class Cbc(PulpSolver):
         return {
             **super().settings(request),
             "gapRel": request.gap,
+            "maxNodes": request.nodes,
             "options": [] if request.as_shipped else options,
         }
 

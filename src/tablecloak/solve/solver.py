@@ -173,6 +173,8 @@ class Request:
         Relative gap at which a mixed-integer search may stop.
     target : float, default=-inf
         Objective at which a mixed-integer search may stop; a solver may ignore it.
+    nodes : int, optional
+        Nodes of a mixed-integer search after which it may stop; a solver may ignore it.
     curvature : numpy.ndarray of float, optional
         q of the objective c.x + 1/2 sum q_i x_i^2, all >= 0; only with `Capability.QUADRATIC`.
     algorithm : str, default=""
@@ -186,6 +188,7 @@ class Request:
     start: Floats | None = None
     gap: float = 1e-6
     target: float = -np.inf
+    nodes: int | None = None
     curvature: Floats | None = None
     algorithm: str = ""
     as_shipped: bool = False

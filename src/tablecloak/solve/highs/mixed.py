@@ -28,6 +28,8 @@ def run_once(program: Program, request: Request) -> Claim:
     highs = new_instance(as_shipped=request.as_shipped)
     history: list[tuple[float, float, float]] = []
     highs.setOptionValue("mip_rel_gap", request.gap)
+    if request.nodes is not None:
+        highs.setOptionValue("mip_max_nodes", request.nodes)
     if request.algorithm:
         highs.setOptionValue("solver", request.algorithm)
     if np.isfinite(request.target):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.budget import Budget
+from tablecloak.errors import SolverError
 from tablecloak.solve.branch import branch_and_bound
+from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
+from tablecloak.solve.solver import SolveStatus
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
@@ -26,6 +28,9 @@ Flags = npt.NDArray[np.bool_]
 NODES = 5000
 """Nodes of one search in whole numbers after which it stays undecided whether a cell can move so
 far. Chosen by trial; not measured."""
+
+GAP = 1e-4
+"""Relative gap at which the cheapest move counts as found; it is only a proposal."""
 
 
 def prove_in_whole_numbers(
@@ -150,10 +155,10 @@ def cheapest_in_whole_numbers(
     for above, below in ((max(upper, width - lower), lower), (upper, max(lower, width - upper))):
         moved, found = np.zeros(system.n_unknown, dtype=bool), True
         for sign, wanted in ((1, above), (-1, below)):
-            moves, status = _cheapest_move(system, cell, sign * wanted, cost, budget)
+            moves, is_possible = _cheapest_move(system, cell, sign * wanted, cost, budget)
             moved |= (moves != 0) if len(moves) else False
             found &= len(moves) > 0 or wanted == 0
-            possible |= status != _INFEASIBLE
+            possible |= is_possible
         if found:
             return moved, True
     return np.zeros(system.n_unknown, dtype=bool), possible
@@ -161,31 +166,29 @@ def cheapest_in_whole_numbers(
 
 def _cheapest_move(
     system: System, cell: int, wanted: float, cost: Floats, budget: Budget
-) -> tuple[Floats, int]:
-    """Cheapest move in whole numbers that takes a cell to a signed distance; empty if none."""
-    n, time_limit = system.n_unknown, budget.left
+) -> tuple[Floats, bool]:
+    """Cheapest move in whole numbers that takes a cell to a signed distance; empty if none.
+
+    Also whether there may be one for all that is known.
+    """
+    n = system.n_unknown
     if wanted == 0 or budget.is_over:
-        return np.empty(0), _STOPPED
+        return np.empty(0), True
     target = np.ceil(abs(wanted) * (1 - 1e-9))
     room = np.concatenate([np.floor(system.high + 1e-9), np.floor(1e-9 - system.low)])
     ahead, behind = (cell, cell + n) if wanted > 0 else (cell + n, cell)
     if target > room[ahead]:
-        return np.empty(0), _INFEASIBLE
+        return np.empty(0), False
     least = np.zeros(2 * n)
     least[ahead], room[behind] = target, 0.0
     matrix = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
-    result = milp(
-        np.tile(cost, 2),
-        constraints=LinearConstraint(matrix, 0.0, 0.0),
-        bounds=Bounds(least, room),
-        integrality=np.ones(2 * n),
-        options={"node_limit": NODES} | ({"time_limit": time_limit} if time_limit < np.inf else {}),
-    )
-    if result.x is None:
-        return np.empty(0), int(result.status)
-    moves = result.x[:n] - result.x[n:]
-    return _whole(system, cell, np.sign(wanted) * target, moves), int(result.status)
-
-
-_STOPPED, _INFEASIBLE = 1, 2
-"""Statuses of `scipy.optimize.milp`."""
+    zero = np.zeros(matrix.shape[0])
+    program = Program(np.tile(cost, 2), matrix, zero, zero, least, room, np.ones(2 * n, dtype=bool))
+    try:
+        solution = solve(program, time_limit=budget.left, gap=GAP, nodes=NODES)
+    except SolverError:
+        return np.empty(0), True
+    if not len(solution.x):
+        return np.empty(0), solution.status is not SolveStatus.INFEASIBLE
+    moves = solution.x[:n] - solution.x[n:]
+    return _whole(system, cell, np.sign(wanted) * target, moves), True

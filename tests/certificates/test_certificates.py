@@ -13,6 +13,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import tablecloak as tc
+from tablecloak.budget import Budget
 from tablecloak.certificates.file import write_certificate
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.needs import needs_of
@@ -303,7 +304,7 @@ def test_one_need_looked_up_alone_is_as_open_as_among_all():
     pool, attack = WitnessPool(system), Attack(system)
     seen = set()
     for cell in system.needs.cells:
-        pool.add(attack.extreme(int(cell), 1, enough=30.0).deviation)
+        pool.add(attack.extreme(int(cell), 1, enough=30.0).deviation, Budget.of())
         for index in range(len(system.needs.cells)):
             assert pool.is_open(index) == pool.open[index]
             assert (pool.lacks(index, 1), pool.lacks(index, -1)) == tuple(

@@ -21,7 +21,6 @@ from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import Finding, internal_report
 from tablecloak.storage import write_text
-from tablecloak.suppression.claims import pattern_claims
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.formats import write_frame, write_problem
 
@@ -56,7 +55,7 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         if result.pattern_audit.is_safe:
             # The audit's own proof: it covers all intruders of the job.
             protection = result.pattern_audit.certificate().certificates[0]
-            claims = pattern_claims(result.pattern, protection)
+            claims = result.pattern.claims_beside(protection)
             proof = Certificate(result.pattern.problem, claims)
             files.written("suppression_certificate.npz", partial(write_certificate, proof))
     if result.adjustment is not None and result.adjustment_audit is not None:

@@ -131,7 +131,11 @@ class IntervalPattern(Result):
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
         """Return what is claimed of the intervals, each claim with its proof. Secret."""
-        return interval_claims(self)
+        proof, proved = self.certificate, self.bound_certificate
+        return interval_claims(
+            proof, (self.lower, self.upper), self.problem, self.loss, self.bound,
+            proved.rows, proved.loss_multipliers(),
+        )  # fmt: skip
 
     @property
     def hidden(self) -> Flags:

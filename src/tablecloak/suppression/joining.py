@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.suppression.insider_claim import InsiderClaim
 from tablecloak.suppression.knowledge import Knowledge
-from tablecloak.suppression.proof import TRUTH, InsiderClaim, ProtectionCertificate
+from tablecloak.suppression.proof import TRUTH, ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem

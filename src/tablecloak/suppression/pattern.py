@@ -13,7 +13,7 @@ from tablecloak import showing
 from tablecloak.certificates.claim import Claim
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
-from tablecloak.suppression.claims import pattern_claims, protection_claim
+from tablecloak.suppression.claims import pattern_claims
 from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import BoundCertificate
@@ -69,7 +69,12 @@ class SuppressionPattern(Result):
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
         """Return what is claimed of the pattern, each claim with its proof. Secret."""
-        return pattern_claims(self, protection_claim(self.certificate))
+        return self.claims_beside(self.certificate.certificates[0])
+
+    def claims_beside(self, protection: Claim) -> tuple[Claim, ...]:
+        """Return what is claimed, with the proof of protection of an audit, say. Secret."""
+        proof = self.bound_certificate
+        return pattern_claims(protection, self.problem, self.loss, self.bound, proof)
 
     @property
     def secondary(self) -> npt.NDArray[np.bool_]:

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
-from tablecloak.certificates.claim import Claim
+from tablecloak.certificates.claim import Claim, Released
 from tablecloak.errors import VerificationError, listed
 from tablecloak.solve.exact import products_vanish, whole_rows
-from tablecloak.suppression.claims import protection_claim
-from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.insider_claim import InsiderClaim
 from tablecloak.suppression.needs import Needs, asked_of, needs_of, own_precision
 from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.witness_arrays import witness_arrays
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = [
     "REAL_SHARE",
     "TRUTH",
-    "InsiderClaim",
     "ProtectionCertificate",
     "Verification",
     "is_outside",
@@ -72,26 +72,6 @@ class Verification:
 
 
 @dataclass(frozen=True, eq=False)
-class InsiderClaim:
-    """That a pattern also holds against one intruder who knows more than everybody.
-
-    Parameters
-    ----------
-    knowledge : Knowledge
-    index : numpy.ndarray of int
-        Positions of those sensitive cells, among all, whose common witnesses this intruder can
-        rule out.
-    upper_witness, lower_witness : numpy.ndarray of int
-        Witnesses that take their place.
-    """
-
-    knowledge: Knowledge
-    index: Integers
-    upper_witness: Integers
-    lower_witness: Integers
-
-
-@dataclass(frozen=True, eq=False)
 class ProtectionCertificate:
     """Proof that every sensitive cell of a pattern is protected.
 
@@ -120,7 +100,20 @@ class ProtectionCertificate:
     @property
     def certificates(self) -> tuple[Claim, ...]:
         """Return the claim that the pattern protects, as plain arrays. Secret."""
-        return (protection_claim(self),)
+        released = Released(
+            "suppression",
+            {
+                "requirement": np.array(self.requirement.value),
+                "suppressed": self.suppressed.astype(bool),
+            },
+        )
+        return (Claim("protection", released, self.arrays()),)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return witnesses and insiders as plain arrays."""
+        return witness_arrays(
+            self.problem, self.deviations, self.upper_witness, self.lower_witness, self.insiders
+        )
 
     def verify(self) -> Verification:
         """Check the proof by matrix products alone; no solver is called.

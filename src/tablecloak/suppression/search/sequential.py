@@ -113,7 +113,8 @@ def protect_one_by_one(
         attack.hide(hidden)
         prove(attack, pool, working, only_batches=True)
     builder = Builder(system, weights, within, working)
-    watch, shown = Stopwatch(), 0.0
+    # The first need is reported at once, so that a search can be stopped before any proof.
+    watch, shown = Stopwatch(), -REPORTED_EVERY
     refresh = max(int(pool.open.sum()) // 2, 50)
     for count, index in enumerate(in_order(pool, strategy.largest_first)):
         if batched and count and count % refresh == 0 and np.any(pool.open):

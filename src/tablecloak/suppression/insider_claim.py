@@ -1,0 +1,34 @@
+"""That a pattern also holds against one intruder who knows more than everybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.knowledge import Knowledge
+
+__all__ = ["InsiderClaim"]
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class InsiderClaim:
+    """That a pattern also holds against one intruder who knows more than everybody.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    index : numpy.ndarray of int
+        Positions of those sensitive cells, among all, whose common witnesses this intruder can
+        rule out.
+    upper_witness, lower_witness : numpy.ndarray of int
+        Witnesses that take their place.
+    """
+
+    knowledge: Knowledge
+    index: Integers
+    upper_witness: Integers
+    lower_witness: Integers

@@ -137,7 +137,8 @@ def check_intervals(problem: tc.ProtectionProblem, found: tc.IntervalPattern, re
     if np.any(low > a) or np.any(high < a):
         raise FaultError("an interval does not hold the true value")
     exact = low == high
-    if np.any(exact & (problem.sensitive | problem.forced)) or np.any(~exact & problem.frozen):
+    must = (problem.sensitive | problem.forced) & (problem.lower_bound < problem.upper_bound)
+    if np.any(exact & must) or np.any(~exact & problem.frozen):
         raise FaultError("a status is not kept")
     ATTACKED["cells attacked, intervals"] += problem.n_sensitive
     open_ = naive.exposed(problem, low, high, require)

@@ -195,6 +195,23 @@ def test_cells_without_levels_and_forced_cells_are_not_published_as_they_are():
     assert tc.audit(problem, found.release()).is_safe
 
 
+def test_a_forced_cell_that_everybody_knows_by_its_bounds_is_no_obstacle():
+    problem = random_problem(0)
+    forced = int(np.flatnonzero(~problem.sensitive & ~problem.frozen)[0])
+    value = problem.table.values[forced]
+    status, low, high = (
+        problem.status.copy(),
+        problem.lower_bound.copy(),
+        problem.upper_bound.copy(),
+    )
+    status[forced], low[forced], high[forced] = "m", value, value
+    fixed = problem.with_changes(status=status, lower_bound=low, upper_bound=high)
+    found = tc.publish_intervals(fixed, blur=0, weights="unit", time_limit=5)
+    found.certificate.verify()
+    assert found.lower[forced] == found.upper[forced] == value
+    assert tc.audit(fixed, found).is_safe
+
+
 def test_ends_are_rounded_outwards_to_the_decimals_of_the_table():
     problem = tc.examples.cox_rounded()
     cell = int(np.flatnonzero(problem.sensitive)[0])

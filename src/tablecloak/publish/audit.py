@@ -108,7 +108,9 @@ def audit(
     """
     intervals = _intervals(problem, release)
     if intervals is not None:
-        suppressed = np.asarray(intervals[1] > intervals[0])
+        # A forced cell stays hidden also where external bounds tell its value.
+        told = problem.forced & (problem.lower_bound == problem.upper_bound)
+        suppressed = np.asarray((intervals[1] > intervals[0]) | told)
     else:
         hidden, values = _parts(problem, release)
         if values is not None:

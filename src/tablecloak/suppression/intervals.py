@@ -308,7 +308,8 @@ def _published(
     if np.any(pool.open):
         lower, upper, known = ends(0.0)
         pool = search.pool
-    proof = certificate_of(known, upper > lower, requirement, [pool])
+    # A forced cell stays hidden also where external bounds tell its value.
+    proof = certificate_of(known, (upper > lower) | finite.forced, requirement, [pool])
     proof.verify()
     return lower, upper, proof
 

@@ -20,6 +20,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.app import create_app
 from tablecloak.jobs.run import run_job
+from tablecloak.tables.rules.rule import RULES
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -314,3 +315,37 @@ def test_choices_that_cannot_be_tabulated_leave_the_ones_before(client):
     assert client.post("/table", data=wrong).status_code == 400
     assert client.get("/job.toml").data == job
     assert client.get("/table").text == table
+
+
+def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_path):
+    """Firms ask for protection; the form names the column in which they do."""
+    frame = pd.DataFrame(
+        {"region": list("aaabbb"), "v": [9, 5, 1, 7, 7, 7], "ask": [1, 0, 0, 0, 0, 0]}
+    )
+    frame.to_csv(tmp_path / "firms.csv", index=False)
+    client.post("/open", data={"path": str(tmp_path / "firms.csv")})
+    shown = client.get("/choose").text
+    for rule in RULES:
+        assert f'name="{rule.name}"' in shown
+        for parameter in RULES.parameters(rule.name):
+            assert f'name="{rule.name}:{parameter.name}"' in shown
+            assert parameter.help in html.unescape(shown)
+    form = {"value": "v", "column:request": "ask", "dimension:region": "1", "request": "1"}
+    form |= {
+        "request:percentage": "50",
+        "request:range": "[10, 30]",
+        "manual": "1",
+        "manual:cells": '[{region = "b"}]',
+    }
+    form |= {"suppression": "1", "suppression:method": "exact", "time_limit": "5"}
+    assert client.post("/table", data=form).status_code == 302
+    job = tomllib.loads(client.get("/job.toml").text)
+    assert job["rules"] == [
+        {"rule": "request", "percentage": 50, "range": [10, 30]},
+        {"rule": "manual", "cells": [{"region": "b"}]},
+    ]
+    assert job["suppression"] == {"method": "exact", "time_limit": 5}
+    assert "2 sensitive" in client.get("/table").text
+    wrong = client.post("/table", data={**form, "request:range": "[10"})
+    assert wrong.status_code == 400
+    assert "request:range: &#39;[10&#39; cannot be read" in wrong.text

@@ -13,10 +13,20 @@ from tablecloak.app.options import options_of
 from tablecloak.errors import InputError
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["KEPT", "METHODS", "Choices"]
+__all__ = ["KEPT", "METHODS", "ROLES", "Choices"]
 
 METHODS = {"suppression": "suppress", "adjustment": "adjust"}
 """Sections of a job that protect a table, and the function of each."""
+
+ROLES = {
+    "value": "value",
+    "contributor": "contributor",
+    "holding": "column:holding",
+    "weight": "weight",
+    "shadow": "column:shadow",
+    "request": "column:request",
+}
+"""Roles that columns can have in a job, and the name of the input for each."""
 
 KEPT = ["mean:all", "regression"]
 """Statistics that an adjustment preserves if the form asks for it and names none."""
@@ -30,8 +40,10 @@ class Choices:
     ----------
     file : Path
         Microdata: one row for each record.
-    title, value, contributor, weight, decimals : str
+    title, decimals : str
         Empty if not given.
+    columns : dict of str to str
+        Columns of the file by their roles, such as ``value``; see `ROLES`.
     dimensions : dict of str to list of str
         For each dimension the columns of its levels, coarsest first; the last is its own.
     rules : list of dict
@@ -45,10 +57,8 @@ class Choices:
 
     file: Path
     title: str = ""
-    value: str = ""
-    contributor: str = ""
-    weight: str = ""
     decimals: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     rules: list[dict[str, Any]] = field(default_factory=list)
     methods: dict[str, dict[str, Any]] = field(default_factory=lambda: {"suppression": {}})
@@ -91,9 +101,7 @@ class Choices:
         return cls(
             file=file,
             title=form.get("title", ""),
-            value=form.get("value", ""),
-            contributor=form.get("contributor", ""),
-            weight=form.get("weight", ""),
+            columns={role: form[name] for role, name in ROLES.items() if form.get(name)},
             decimals=whole(form, "decimals"),
             dimensions=dimensions,
             rules=rules,
@@ -105,7 +113,7 @@ class Choices:
         """Return the job file (TOML)."""
         import tomli_w
 
-        data: dict[str, Any] = {"file": str(self.file)} | self._columns()
+        data: dict[str, Any] = {"file": str(self.file)} | self.columns
         if self.decimals:
             data["decimals"] = int(self.decimals)
         content: dict[str, Any] = {"title": self.title} if self.title else {}
@@ -129,7 +137,7 @@ class Choices:
         lines = [*dict.fromkeys(["import tablecloak as tc", *filter(None, imports)])]
         lines += ["", "table = tc.tabulate("]
         lines += [f"    {str(self.file)!r},", f"    dimensions={dimensions!r},"]
-        lines += [f"    {name}={given!r}," for name, given in self._columns().items()]
+        lines += [f"    {name}={given!r}," for name, given in self.columns.items()]
         lines += [f"    decimals={int(self.decimals)},"] if self.decimals else []
         lines += [")", f"problem = table.protect({', '.join(rules)})"]
         results = {"suppression": "pattern", "adjustment": "adjusted"}
@@ -138,10 +146,6 @@ class Choices:
             lines.append(f"{results[method]} = tc.{METHODS[method]}(problem, {given})")
             lines.append(f"{results[method]}.verify()")
         return "\n".join(lines) + "\n"
-
-    def _columns(self) -> dict[str, str]:
-        given = {name: getattr(self, name) for name in ("value", "contributor", "weight")}
-        return {name: column for name, column in given.items() if column}
 
 
 def _options(method: str, form: Mapping[str, str]) -> dict[str, Any]:

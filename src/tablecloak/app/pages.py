@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tablecloak.app.choices import KEPT, METHODS, Choices
+from tablecloak.app.choices import KEPT, METHODS, ROLES, Choices
 from tablecloak.app.fields import choices_of
 from tablecloak.app.given_file import given_file
 from tablecloak.app.options import options_of
@@ -99,6 +99,7 @@ class Pages:
             rules=choices_of(RULES),
             options={method: options_of(method) for method in METHODS},
             kept=KEPT,
+            roles=ROLES,
         )
 
     def table(self) -> Any:

@@ -27,7 +27,7 @@ class ConcentrationRule(Rule):
     """A rule on the share of the largest contributors; not a rule itself.
 
     Its levels come from `safe_total`: d = max over all given rules of (safe total - X), and
-    LPL = UPL = |v| d / |X|, which is d where the values v themselves are ranked.
+    LPL = UPL = |v| d / |X|, or d where contributions cancel: a share of almost nothing is nothing.
     """
 
     looks_at_amounts: ClassVar[bool] = True
@@ -42,16 +42,17 @@ class ConcentrationRule(Rule):
         raise NotImplementedError
 
     def safe_distance(self, table: Table) -> Floats:
-        """Return |v| (U - X) / |X|, which is U - X where the values themselves are ranked."""
+        """Return |v| (U - X) / |X|; U - X where contributions cancel and leave the value v = X."""
         given = self.contributions(table)
         size, total = np.abs(table.values), np.abs(given.total)
+        short = self.safe_total(given) - given.total
+        distance: Floats = size * (short / np.where(total == 0, 1.0, total))
         # Contributions that cancel leave 0, or dust, of a value whose parts are as large as ever.
-        dust = SAME * np.maximum(total, given.largest[:, 0])
+        dust = SAME * given.largest[:, 0]
         if table.decimals is not None:
             dust = np.maximum(dust, 0.5 * 10.0**-table.decimals)
-        is_value = np.abs(table.values - given.total) <= dust
-        share = np.where(is_value, 1.0, size / np.where(total == 0, 1.0, total))
-        distance: Floats = (self.safe_total(given) - given.total) * share
+        cancels = (total < given.largest[:, 0]) & (np.abs(table.values - given.total) <= dust)
+        distance[cancels] = short[cancels]
         return distance
 
 

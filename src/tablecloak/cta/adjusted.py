@@ -60,6 +60,10 @@ class Adjusted(Protocol):
         """Last digit to which levels and rooms were rounded."""
 
     @property
+    def integer(self) -> bool:
+        """Whether all values had to be multiples of the last digit."""
+
+    @property
     def question(self) -> Question:
         """What was asked, built anew from the problem."""
 

@@ -12,61 +12,29 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.answer import LATE, LossBound
+from tablecloak.cta.checking import Measured, check_adjusted
 from tablecloak.cta.claims import claims_of
 from tablecloak.cta.decimals import decimals_of, in_decimals
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.moments import Moments, moments
 from tablecloak.cta.precision import (
-    LEVEL_SHARE,
     Deviation,
     deviation,
     last_unit,
     moved_multiples,
     near_bound,
-    shortfall,
 )
 from tablecloak.cta.question import Question
 from tablecloak.cta.room import Room
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.cta.subsets import select
-from tablecloak.errors import VerificationError, listed
 from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_order
 
-__all__ = ["Adjustment", "Measured"]
+__all__ = ["Adjustment"]
 
 Floats = npt.NDArray[np.float64]
-
-TOO_NEAR = "are too near to their true values"
-
-CLAIMED = 1e-9
-"""Share of the loss by which a claimed bound may exceed what is proved."""
-
-STATISTICS = 1e-9
-"""Accepted error of a preserved statistic, as a share of the sum of its terms."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a check of an adjusted table measured, in the unit of the table.
-
-    Parameters
-    ----------
-    relations, bounds, levels : float
-        Largest violation of any relation, bound or capacity, and protection level.
-    preserved : float
-        Largest violation of a preserved statistic, as a share of the sum of its terms; of a
-        variance, as a share of it.
-    exact : bool
-        Whether all values are multiples of the last digit, so that the check is free of rounding.
-    """
-
-    relations: float
-    bounds: float
-    levels: float
-    preserved: float
-    exact: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,95 +187,7 @@ class Adjustment(Result):
 
     def check(self, proved: float) -> Measured:
         """Check all but the proof of the bound, which gave a given one. See `verify`."""
-        problem, found = self.problem, self._deviation
-        if self.integer and not found.in_last_digits:
-            raise VerificationError(
-                f"The table must have multiples of {self.unit:g}, but some values are not."
-            )
-        off = found.relations > found.accepted
-        if np.any(off):
-            worst = int(np.argmax(np.where(off, found.relations, 0.0)))
-            raise VerificationError(
-                f"A relation of the adjusted table is off by {found.relations[worst]:g}: "
-                f"{problem.table.describe_relation(worst)}."
-            )
-        bounds = self._bound_error(found.changes.astype(np.float64))
-        self._require(bounds, "move beyond their bounds")
-        moved = np.abs(found.changes).astype(np.float64)
-        self._require(np.where(problem.frozen, moved, 0.0), "are frozen but changed")
-        self._require(shortfall(problem, found.changes), TOO_NEAR)
-        preserved = self._statistics_error(found)
-        proved_or_claimed = CLAIMED * abs(self.loss)
-        if not self.bound <= proved + proved_or_claimed:
-            raise VerificationError(
-                f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
-            )
-        if not max(self.bound, proved) <= self.loss + proved_or_claimed:
-            raise VerificationError(
-                f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists."
-            )
-        return Measured(
-            float(found.relations.max(initial=0)),
-            float(bounds.max(initial=0)),
-            0.0,
-            preserved,
-            found.in_last_digits,
-        )
-
-    def _statistics_error(self, found: Deviation) -> float:
-        """Return the largest error of a statistic.
-
-        Raises
-        ------
-        VerificationError
-            If one is not kept.
-        """
-        worst, changes = 0.0, found.changes
-        values = None if self.integer else self.values / self.unit
-        for row in self.preserved:
-            if isinstance(row, PreservedRow):
-                error, accepted = row.error(changes / self.unit, values), STATISTICS
-            else:
-                error = row.error(self.problem, changes.astype(np.float64))
-                accepted = STATISTICS
-            if not error <= accepted:
-                raise VerificationError(f"A preserved statistic is off by {error:g} of its terms.")
-            worst = max(worst, error)
-        return worst
-
-    def _bound_error(self, z: Floats) -> Floats:
-        """By how much each cell lies beyond its bounds, capacity or limit; 0 where near enough."""
-        problem, x = self.problem, self.values
-        sensitive, limit = problem.sensitive, self.sensitive_limit
-        outside = np.zeros(len(x))
-        for bound, beyond in (
-            (problem.lower_bound, problem.lower_bound - x),
-            (problem.upper_bound, x - problem.upper_bound),
-        ):
-            outside = np.maximum(outside, np.where(beyond > near_bound(bound, x), beyond, 0.0))
-        reach = [problem.capacity_up, problem.capacity_down]
-        if limit is not None:
-            # A limit refers to levels rounded up to the last digit.
-            work, unit = self.question.problem, self.unit
-            levels = (work.upper_protection, work.lower_protection)
-            of_sensitive = [limit * level * unit for level in levels]
-        else:
-            of_sensitive = [np.full(len(x), np.inf)] * 2
-        for sign, capacity, own in zip((1, -1), reach, of_sensitive, strict=True):
-            most = np.where(sensitive, own, capacity)
-            noise = LEVEL_SHARE * np.where(np.isfinite(most), most, 0.0) + near_bound(x, x)
-            beyond = np.where(np.isinf(most), 0.0, sign * z - most)
-            outside = np.maximum(outside, np.where(beyond > noise, beyond, 0.0))
-        return outside
-
-    def _require(self, error: Floats, what: str) -> None:
-        bad = np.flatnonzero(error > 0)
-        if len(bad):
-            raise VerificationError(
-                f"{len(bad)} cells {what}: {listed(self.problem.table.labels(bad[:5]))} "
-                f"(by up to {float(error.max()):g}).",
-                cells=bad,
-            )
+        return check_adjusted(self, proved)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each cell with true and adjusted value. Secret."""

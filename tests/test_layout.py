@@ -1,0 +1,127 @@
+"""The house keeps its shape: small modules, small classes, short functions, no circles."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import tablecloak
+
+ROOT = Path(tablecloak.__file__).parent
+
+MOST_MODULE_LINES = 500
+MOST_CLASS_LINES = 250
+MOST_FUNCTION_LINES = 25
+"""Lines without docstring that nine of ten functions keep to."""
+
+STANDALONE = "certificates/verifier.py"
+"""One file on purpose, so that an auditor can take it away and read it; docs/decisions.md."""
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    paths = sorted(ROOT.rglob("*.py"))
+    assert len(paths) > 100
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in paths}
+
+
+def length(node: ast.AST) -> int:
+    """Lines of a definition without its docstring."""
+    body = node.body
+    first = body[0]
+    is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    docstring = first.end_lineno - first.lineno + 1 if is_docstring else 0
+    return node.end_lineno - node.lineno + 1 - docstring
+
+
+def test_modules_are_short_enough_to_be_read_at_once(trees):
+    lines = {name: (ROOT / name).read_text("utf-8").count("\n") for name in trees}
+    long = {name: n for name, n in lines.items() if n > MOST_MODULE_LINES and name != STANDALONE}
+    assert not long
+
+
+def test_classes_are_short(trees):
+    long = {
+        f"{name}: {node.name}": node.end_lineno - node.lineno + 1
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.end_lineno - node.lineno + 1 > MOST_CLASS_LINES
+    }
+    assert not long
+
+
+def test_nine_of_ten_functions_are_short(trees):
+    lengths = [
+        length(node)
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert len(lengths) > 1000
+    assert np.percentile(lengths, 90) <= MOST_FUNCTION_LINES
+
+
+def test_no_modules_import_each_other_not_even_late_or_for_types(trees):
+    modules = {
+        ".".join(("tablecloak", *Path(name).with_suffix("").parts)).removesuffix(".__init__")
+        for name in trees
+    }
+    graph = nx.DiGraph()
+    for name, tree in trees.items():
+        here = ".".join(("tablecloak", *Path(name).with_suffix("").parts)).removesuffix(".__init__")
+        for there in imports(tree, modules):
+            # The root package names where everything lives; nothing else may look through it.
+            if "tablecloak" not in (here, there) and here != there:
+                graph.add_edge(here, there)
+    assert graph.number_of_edges() > 500
+    circles = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+    assert not circles
+
+
+def imports(tree: ast.Module, modules: set[str]) -> set[str]:
+    """Modules of ours that a module imports anywhere."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                found.add(full if full in modules else node.module)
+    return found & modules
+
+
+def test_only_the_budget_reads_the_clock(trees):
+    readers = {
+        name
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("monotonic", "perf_counter")
+    }
+    assert readers == {"budget.py"}
+
+
+def test_nothing_but_the_entry_catches_or_raises_an_interrupt(trees):
+    users = {
+        name
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == "KeyboardInterrupt"
+    }
+    assert users == {"budget.py", "cli/entry.py"}
+
+
+def test_only_the_executors_start_threads_for_work(trees):
+    starters = {
+        name
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.alias)
+        and getattr(node, "id", getattr(node, "name", "")).split(".")[-1]
+        in ("ThreadPoolExecutor", "ProcessPoolExecutor")
+    }
+    assert all(name.startswith("executors") for name in starters)

@@ -1,0 +1,93 @@
+"""Forgeries by hand of claims about adjusted tables, and what a verdict has to admit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import random_tables
+import tablecloak as tc
+from tablecloak.certificates.claim import arrays_of
+from tablecloak.certificates.verifier import RefusedError, proved, verify
+
+
+def certificate(**options):
+    problem = random_tables.random_problem(2, n_sensitive=4)
+    return arrays_of(tc.adjust(problem, **options).certificates, problem)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return certificate()
+
+
+def test_shares_of_more_than_one_prove_nothing():
+    arrays = certificate(distance="Linf")
+    shares = arrays["proof_kind"] == 4
+    assert np.any(shares)
+    data = np.where(shares, 2 * arrays["proof_data"], arrays["proof_data"])
+    with pytest.raises(RefusedError, match="shares of more than 1 in all"):
+        verify({**arrays, "proof_data": data})
+
+
+def test_rows_that_hold_one_way_have_multipliers_of_one_sign(plain):
+    more = {"proof_kind": 2, "proof_row": 0, "proof_cell": -1, "proof_data": -1.0}
+    arrays = dict(plain)
+    for name, value in more.items():
+        arrays[name] = np.append(arrays[name], np.array([value], arrays[name].dtype))
+    arrays["proof_starts"] = plain["proof_starts"].copy()
+    arrays["proof_starts"][-1] += 1
+    with pytest.raises(RefusedError, match="below 0|out of order"):
+        verify(arrays)
+
+
+def test_a_side_with_the_level_0_is_no_way_out(plain):
+    """A cell that nobody moved would lie on such a side."""
+    fallen = (plain["status"] == "u") & (plain["published"] < plain["values"])
+    risen = (plain["status"] == "u") & (plain["published"] > plain["values"])
+    for name, cells in (("lower_protection", fallen), ("upper_protection", risen)):
+        if np.any(cells):
+            with pytest.raises(RefusedError):
+                verify({**plain, name: np.where(cells, 0.0, plain[name])})
+
+
+def test_a_direction_that_narrows_the_question_is_admitted(plain):
+    cell = int(np.flatnonzero(plain["status"] == "u")[0])
+    up = plain["published"][cell] > plain["values"][cell]
+    direction = plain["direction"].copy()
+    direction[cell] = 1 if up else -1
+    assert not any("given directions" in line for line in verify(plain))
+    assert any("given directions of 1 cells" in line for line in
+               verify({**plain, "direction": direction}))  # fmt: skip
+
+
+def test_an_invented_statistic_is_admitted_and_has_to_hold(plain):
+    cell = int(np.flatnonzero(plain["status"] == "s")[0])
+    change = plain["published"][cell] - plain["values"][cell]
+    arrays = {
+        **plain,
+        "claims": np.array(["protection", "additivity", "statistics", "loss", "bound"]),
+        "statistic_kind": np.array(["sum"]),
+        "statistic_starts": np.array([0, 1]),
+        "statistic_cells": np.array([cell]),
+        "statistic_data": np.array([1.0]),
+        "statistic_slack": np.array([0.0]),
+        "statistic_target": np.array([change]),
+    }
+    assert any("a sum of changes of 1 cells, with given coefficients" in line for line in
+               verify(arrays))  # fmt: skip
+    with pytest.raises(RefusedError, match="the sum is not kept"):
+        verify({**arrays, "statistic_target": np.array([change + 1.0])})
+
+
+def test_half_of_a_tree_proves_nothing_about_the_other_half():
+    problem = random_tables.random_problem(2, shape=(3, 4, 4), n_sensitive=8)
+    arrays = arrays_of(tc.adjust(problem).certificates, problem)
+    assert len(arrays["node_parent"]) > 2
+    children = np.flatnonzero(arrays["node_parent"] == 0)
+    kept = [children[0], children[0]]
+    both = {name: arrays[name].copy() for name in ("node_is_lower", "node_limit", "node_proof")}
+    for name in ("node_is_lower", "node_limit"):
+        both[name][children] = both[name][kept]
+    with pytest.raises(RefusedError, match="a split without two sides"):
+        proved({**arrays, **both})

@@ -167,7 +167,7 @@ def faults(adjusted: tc.Adjustment, problem: tc.ProtectionProblem) -> list[str]:
         size = sum(abs(c) * max(abs(values[cell]), abs(true[cell])) for c, cell in terms)
         if off > (0 if digits is not None else 4 * size / 2**52):
             found.append(f"relation {row} is off by {float(off):g}")
-    share = 1 - Fraction(1, 10**9)
+    share = 1 - Fraction(1000001, 10**15)  # a level is met up to 1e-9 of it, in doubles
     for cell in np.flatnonzero(problem.sensitive).tolist():
         up = Fraction(float(problem.upper_protection[cell]))
         down = Fraction(float(problem.lower_protection[cell]))

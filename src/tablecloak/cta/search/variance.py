@@ -121,7 +121,21 @@ def _on_line(
     if abs(first) <= target.tolerance:
         return start
     ends = _enclosed(model, directions, start, target, budget)
-    return None if ends is None else _between(*ends, target.excess)
+    return None if ends is None else _exact(model, _between(*ends, target.excess), target, budget)
+
+
+def _exact(
+    model: AdjustmentModel, changes: Floats, target: VarianceTarget, budget: Budget
+) -> Floats | None:
+    """Return an additive adjustment next to one that was interpolated.
+
+    That is rounded like the moves of both ends, which may be far larger than those between them.
+    """
+    try:
+        found: Floats = additive_changes(model, changes, budget).astype(np.float64)
+    except SolverError:
+        return None
+    return found if abs(target.excess(found)) <= target.tolerance else None
 
 
 def _enclosed(

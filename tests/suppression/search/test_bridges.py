@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from tablecloak.budget import Budget
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.search.bridges import BridgeFinder, BridgeRow
 from tablecloak.suppression.search.master import Master
@@ -39,7 +40,7 @@ def test_rows_hold_for_patterns_without_bridges_and_are_violated_by_the_others(s
     for _ in range(12):
         hidden = problem.sensitive | (random.random(problem.table.n_cells) < 0.4)
         share = hidden[system.cells].astype(float)
-        found = finder.in_relations(share) + finder.in_combinations(share, np.inf)
+        found = finder.in_relations(share) + finder.in_combinations(share, Budget.of())
         for bridge in found:
             row = master.row(needs, bridge)
             if row.nnz:

@@ -449,13 +449,16 @@ def attack_adjustment(random: np.random.Generator, counts: Counter[str]) -> list
             counts["met by rounding only"] += 1
         elif best is not None:
             best_loss = float(best)
+            # Without a last digit values are the doubles nearest to what was meant.
+            ulps = 0.0 if adjusted.integer else 4 * np.spacing(np.abs(adjusted.values))
+            rounding = float(np.sum(adjusted.weights * ulps))
             if adjusted.decimals is None and adjusted.bound > best_loss * (1 + 1e-9):
                 found.append(f"{kind}: bound {adjusted.bound!r} above the optimum {best_loss!r}")
-            if adjusted.loss < best_loss * (1 - 2e-9):
+            if adjusted.loss < best_loss * (1 - 2e-9) - rounding:
                 found.append(f"{kind}: loss {adjusted.loss!r} below the optimum {best_loss!r}")
             if adjusted.decimals is None and adjusted.is_optimal:
                 counts["claimed optima checked"] += 1
-                if adjusted.loss > best_loss * (1 + 2e-6):
+                if adjusted.loss > best_loss * (1 + 2e-6) + rounding:
                     found.append(f"{kind}: {adjusted.loss!r} is called optimal, {best_loss!r} is")
     return found
 

@@ -54,3 +54,20 @@ def test_search_ends_at_its_deadline_with_fewer_cells_free_than_a_part_has(n_fre
         progress=lambda: turns.append(1),
     )
     assert bool(turns) == bool(n_free)
+
+
+def test_a_problem_that_asks_for_nothing_has_nothing_to_be_searched_near():
+    """Also where time was up before its empty pattern was proved to be the best."""
+    problem = random_problem(3)
+    nothing = np.full(problem.table.n_cells, "s")
+    master = Master(problem.with_changes(status=nothing), tc.Requirement.TWO_SIDED)
+    assert len(master.free)
+    turns = []
+    search_nearby(
+        master,
+        NeverContent(master),
+        Budget.of(0.5, seed=1),
+        step=1.0,
+        progress=lambda: turns.append(1),
+    )
+    assert not turns

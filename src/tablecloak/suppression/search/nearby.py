@@ -94,7 +94,7 @@ def search_nearby(
     random = np.random.default_rng(budget.seed)
     touched = abs(master.problem.table.relations).astype(bool).astype(np.float64)
     n = len(master.free)
-    if not n:
+    if not n or not len(master.needs.cells):
         return
     size = min(FIRST_SIZE, n)
     turn = 0

@@ -280,3 +280,16 @@ def test_an_unproved_search_does_not_call_a_rounding_impossible(monkeypatch):
         monkeypatch.setattr(f"{module}.find_infeasibility", breaks_off)
     with pytest.raises(tc.SolverError, match="not found in time"):
         tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)
+
+
+def test_a_table_of_multiples_of_the_base_is_its_own_rounding_with_one_step():
+    frame = pd.DataFrame({"d": ["a", "b", "c"], "n": [4.0, 2.0, 0.0]})
+    table = with_margins(frame, ["d"], "n")
+    n, zero = table.n_cells, np.zeros(table.n_cells)
+    problem = tc.ProtectionProblem(
+        table, np.full(n, "s"), zero, zero, zero, zero, np.full(n, np.inf), np.ones(n)
+    )
+    rounded = tc.controlled_rounding(problem, base=2)
+    assert rounded.values.tolist() == table.values.tolist()
+    assert (rounded.steps, rounded.notes) == (1, ())
+    assert rounded.is_optimal

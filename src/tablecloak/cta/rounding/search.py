@@ -64,13 +64,19 @@ def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rou
     """
     program = model.program
     relaxed = LinearSolver(program).solve(_left(first))
-    if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
+    # Where every value is a multiple nothing is free, and the only point has no entries.
+    is_point = len(relaxed.x) or (not program.n_columns and _holds_at_zero(program))
+    if is_point and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
         proof = RoundingBound(None, relaxed.duals)
         return Rounding(model.values(relaxed.x), proof, proof.verify(model))
     if relaxed.status is SolveStatus.INFEASIBLE and _is_empty(program, _left(first)):
         return True
     start = _first_point(program, first)
     return _branched(model, relaxed, start, budget if len(start) else first)
+
+
+def _holds_at_zero(program: Program) -> bool:
+    return bool(np.all((program.row_lower <= 0) & (program.row_upper >= 0)))
 
 
 def _left(budget: Budget) -> float:

@@ -30,7 +30,7 @@ from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.cta.subsets import select
 from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import published_column, published_order
+from tablecloak.tables.published import published_column, published_order, published_rows
 
 __all__ = ["Adjustment"]
 
@@ -208,8 +208,7 @@ class Adjustment(Result):
         order = published_order(table)
         known = decimals_of(self)
         decimals = None if known is None else max(known, 0)
-        keys = table.keys.iloc[order].reset_index(drop=True)
-        return keys.assign(**{table.name: published_column(values[order], decimals)})
+        return published_rows(table, **{table.name: published_column(values[order], decimals)})
 
     def summary(self) -> str:
         """Say in one line what was changed, and how good that is."""

@@ -16,7 +16,14 @@ from typing import ClassVar, TypeVar
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 
-__all__ = ["EXECUTORS", "Executor", "executor_forms", "executor_named", "gathered", "workers_of"]
+__all__ = [
+    "EXECUTORS",
+    "Executor",
+    "WorkersExecutor",
+    "executor_named",
+    "gathered",
+    "workers_of",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,6 +61,23 @@ class Executor(ABC):
         """
 
 
+class WorkersExecutor(Executor):
+    """An executor with a number of workers on this machine.
+
+    Parameters
+    ----------
+    workers : int
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    @classmethod
+    def of(cls, argument: str) -> Executor:
+        """Make one from the number of workers."""
+        return cls(workers_of(cls.name, argument))
+
+
 EXECUTORS: Registry[Executor] = Registry("executor", "tablecloak.executors")
 """All executors."""
 
@@ -74,11 +98,6 @@ def executor_named(name: str) -> Executor:
     """
     kind, _, argument = name.partition(":")
     return EXECUTORS[kind].of(argument)
-
-
-def executor_forms() -> str:
-    """Return how all executors are written, for help texts."""
-    return ", ".join(form for each in EXECUTORS for form in each.forms)
 
 
 def workers_of(name: str, argument: str) -> int:

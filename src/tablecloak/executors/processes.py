@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from tablecloak.errors import SolverError
-from tablecloak.executors.executor import EXECUTORS, Executor, gathered, workers_of
+from tablecloak.executors.executor import EXECUTORS, WorkersExecutor, gathered
 
 __all__ = ["ProcessExecutor"]
 
@@ -21,7 +21,7 @@ ATTEMPTS = 3
 
 
 @EXECUTORS.register
-class ProcessExecutor(Executor):
+class ProcessExecutor(WorkersExecutor):
     """Tasks in processes of this machine; a task whose process died is repeated.
 
     Parameters
@@ -31,14 +31,6 @@ class ProcessExecutor(Executor):
 
     name = "processes"
     forms = ("processes", "processes:2")
-
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-
-    @classmethod
-    def of(cls, argument: str) -> Executor:
-        """Make one from the number of workers."""
-        return cls(workers_of(cls.name, argument))
 
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result; a task whose process died is repeated."""

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
 
-from tablecloak.executors.executor import EXECUTORS, Executor, gathered, workers_of
+from tablecloak.executors.executor import EXECUTORS, WorkersExecutor, gathered
 
 __all__ = ["ThreadExecutor", "in_context"]
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 @EXECUTORS.register
-class ThreadExecutor(Executor):
+class ThreadExecutor(WorkersExecutor):
     """Tasks in threads of this process, each in a copy of the caller's context.
 
     Parameters
@@ -26,14 +26,6 @@ class ThreadExecutor(Executor):
 
     name = "threads"
     forms = ("threads", "threads:2")
-
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-
-    @classmethod
-    def of(cls, argument: str) -> Executor:
-        """Make one from the number of workers."""
-        return cls(workers_of(cls.name, argument))
 
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result."""

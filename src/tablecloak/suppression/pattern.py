@@ -18,7 +18,12 @@ from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import published_column, published_decimals, published_order
+from tablecloak.tables.published import (
+    published_column,
+    published_decimals,
+    published_order,
+    published_rows,
+)
 
 __all__ = ["SuppressionPattern"]
 
@@ -134,8 +139,7 @@ class SuppressionPattern(Result):
         decimals = published_decimals(values[~hidden], table.decimals)
         status = np.where(hidden, "suppressed", "published")
         shown = published_column(values, decimals, hidden)
-        keys = table.keys.iloc[order].reset_index(drop=True)
-        return keys.assign(**{table.name: shown, "status": status})
+        return published_rows(table, **{table.name: shown, "status": status})
 
     def summary(self) -> str:
         """Say in one line what was hidden, and how good that is."""

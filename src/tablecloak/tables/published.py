@@ -25,6 +25,7 @@ __all__ = [
     "published_decimals",
     "published_intervals",
     "published_order",
+    "published_rows",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -160,6 +161,12 @@ def published_column(values: Floats, decimals: int | None, hidden: Flags | None 
     return pd.array(np.where(hidden, np.nan, shown), dtype="float64")
 
 
+def published_rows(table: Table, **columns: Any) -> pd.DataFrame:
+    """Return the codes of a table in published order, with columns that are in that order."""
+    keys = table.keys.iloc[published_order(table)].reset_index(drop=True)
+    return keys.assign(**columns)
+
+
 def published_intervals(table: Table, lower: Floats, upper: Floats) -> pd.DataFrame:
     """Return intervals as they are published: ends rounded outwards to the digits of the table.
 
@@ -179,8 +186,5 @@ def published_intervals(table: Table, lower: Floats, upper: Floats) -> pd.DataFr
     step = 10.0**-decimals
     low = np.where(~exact & (low > lower), _rounded(low - step, decimals), low)
     high = np.where(~exact & (high < upper), _rounded(high + step, decimals), high)
-    return (
-        table.keys.iloc[order]
-        .reset_index(drop=True)
-        .assign(lower=published_column(low, decimals), upper=published_column(high, decimals))
-    )
+    ends = {"lower": published_column(low, decimals), "upper": published_column(high, decimals)}
+    return published_rows(table, **ends)

@@ -19,7 +19,7 @@ from tablecloak.results import Result
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import published_order
+from tablecloak.tables.published import published_order, published_rows
 
 __all__ = ["RoundedTable", "RoundingBound", "require_none"]
 
@@ -161,9 +161,7 @@ class RoundedTable(Result):
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and rounded values."""
         table = self.problem.table
-        order = published_order(table)
-        keys = table.keys.iloc[order].reset_index(drop=True)
-        return keys.assign(**{table.name: self.values[order]})
+        return published_rows(table, **{table.name: self.values[published_order(table)]})
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""

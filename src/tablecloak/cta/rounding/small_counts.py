@@ -29,7 +29,7 @@ from tablecloak.cta.rounding.rounded_table import require_none
 from tablecloak.errors import InputError, listed
 from tablecloak.results import Result
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
-from tablecloak.tables.published import published_order
+from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["SmallCountTable", "small_count_rounding"]
@@ -132,9 +132,7 @@ class SmallCountTable(Result):
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and counts."""
         table = self.problem.table
-        order = published_order(table)
-        keys = table.keys.iloc[order].reset_index(drop=True)
-        return keys.assign(**{table.name: self.values[order]})
+        return published_rows(table, **{table.name: self.values[published_order(table)]})
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""

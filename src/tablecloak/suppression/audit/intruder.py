@@ -24,7 +24,7 @@ from tablecloak.registry import Registry
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["INTRUDERS", "Intruder", "insider_names", "parse_intruders"]
+__all__ = ["INTRUDERS", "Intruder", "parse_intruders"]
 
 Flags = npt.NDArray[np.bool_]
 
@@ -78,11 +78,6 @@ class Intruder(ABC):
 
 INTRUDERS: Registry[Intruder] = Registry("intruder", "tablecloak.suppression.audit.intruders")
 """All kinds of intruders by name."""
-
-
-def insider_names() -> list[str]:
-    """Return the names of all intruders who know more than everybody."""
-    return [kind.name for kind in INTRUDERS if not kind.is_everybody]
 
 
 def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[Intruder]:

@@ -3,8 +3,7 @@
 from tablecloak.tables.tabulation.engines.engine import (
     ENGINES,
     Engine,
-    engine_forms,
     engine_named,
 )
 
-__all__ = ["ENGINES", "Engine", "engine_forms", "engine_named"]
+__all__ = ["ENGINES", "Engine", "engine_named"]

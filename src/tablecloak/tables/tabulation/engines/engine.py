@@ -13,7 +13,7 @@ from tablecloak.storage import existing_file
 from tablecloak.tables.formats import FrameFormat, format_of
 from tablecloak.tables.tabulation.engine_errors import explained
 
-__all__ = ["ENGINES", "Engine", "engine_forms", "engine_named"]
+__all__ = ["ENGINES", "Engine", "engine_named"]
 
 
 class Engine(ABC):
@@ -93,8 +93,3 @@ def engine_named(name: str) -> Engine:
             return each(name)
     known = [word for each in ENGINES for word in (each.name, *each.schemes)]
     raise InputError(f"There is no engine {name!r}.{suggestion(name, known)}")
-
-
-def engine_forms() -> str:
-    """Return how all engines are written, for help texts."""
-    return ", ".join(form for each in ENGINES for form in each.forms)

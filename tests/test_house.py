@@ -34,6 +34,7 @@ from tablecloak.budget import Budget
 from tablecloak.cli.main import app
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.distances.l1 import L1
+from tablecloak.cta.guesser import GUESSERS, Guesser
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.executors import EXECUTORS, Executor, executor_named
 from tablecloak.jobs.load import read_job
@@ -452,6 +453,26 @@ def test_a_statistic_registered_at_run_time_is_an_option_and_runs(tmp_path):
     with pytest.raises(tc.InputError, match="`preserve` names 'halves'"):
         tc.adjust(problem, preserve=["halves"])
     assert run(app, [*words, "--preserve", "halves"]).exit_code == 2
+
+
+class KnowsNothing(Guesser):
+    """Knows of no level at all."""
+
+    name: ClassVar[str] = "nothing"
+
+    def distances(self, adjustment: Any, assumed_level: float) -> Any:
+        return np.zeros(len(adjustment.values)), np.zeros(len(adjustment.values))
+
+
+def test_a_guesser_registered_at_run_time_is_an_option_and_attacks():
+    adjusted = tc.adjust(tc.examples.cox(), weights="unit")
+    with GUESSERS.including(KnowsNothing):
+        assert "Knows of no level at all." in GUESSERS.table()
+        assert "nothing:" in helped("compare")
+        risk = tc.attack_adjustment(adjusted, knows="nothing")
+        assert np.allclose(risk.guesses, risk.published)
+    with pytest.raises(tc.InputError, match="`knows` is 'nothing'"):
+        tc.attack_adjustment(adjusted, knows="nothing")
 
 
 # -- search methods, intruders, requirements ----------------------------------------------

@@ -72,7 +72,7 @@ def compare(
     comparison = compare_methods(
         problem,
         level_factors=level or [1.0],
-        knows=knows,  # type: ignore[arg-type]
+        knows=knows,
         risk_limit=risk_limit,
         time_limit=time_limit,
         executor=executor_named(executor),

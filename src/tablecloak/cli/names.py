@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
@@ -186,12 +186,6 @@ def _frame_files() -> dict[str, str]:
     return {each.suffixes[0]: "" for each in formats_holding(FrameFormat)}
 
 
-def _knowledge() -> dict[str, str]:
-    from tablecloak.cta.risk import Knowledge
-
-    return dict.fromkeys(get_args(Knowledge), "")
-
-
 def _questions() -> dict[str, str]:
     from tablecloak.bench import runner
 
@@ -217,7 +211,7 @@ ENGINES = Names("engine", partial(_forms_of, "tables.tabulation.engines", "ENGIN
 EXECUTORS = Names("executor", partial(_forms_of, "executors", "EXECUTORS"), _read_executor)
 PROBLEM_FILES = Names("problem file", _problem_files, _read_problem_name)
 FRAME_FILES = Names("result file", _frame_files, lambda name: None)
-KNOWLEDGE = Names("knowledge", _knowledge)
+KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.guesser", "GUESSERS"))
 QUESTIONS = Names("question", _questions)
 BENCH_SOLVERS = Names("solver of the benchmark", _bench_solvers)
 

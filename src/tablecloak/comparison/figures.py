@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tablecloak.comparison.kind import kind_of
 from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
-from tablecloak.cta.risk import Guesses, Knowledge
+from tablecloak.cta.risk import Guesses
 
 __all__ = ["guesses", "notes", "risk", "seen", "utility"]
 
@@ -38,7 +38,7 @@ def seen(release: Any) -> Floats:
 def guesses(
     release: Any,
     *,
-    knows: Knowledge = "levels",
+    knows: str = "levels",
     time_limit: float = 60.0,
     values: Floats | None = None,
 ) -> Guesses:
@@ -47,8 +47,9 @@ def guesses(
     Parameters
     ----------
     release : SuppressionPattern, Adjustment or RoundedTable
-    knows : {"method", "levels", "directions"}, default="levels"
-        What the intruder knows of an adjustment besides the relations.
+    knows : str, default="levels"
+        What the intruder knows of an adjustment besides the relations: "method", "levels" or
+        "directions"; see `tablecloak.attack_adjustment`.
     time_limit : float, default=60
         Seconds for running an adjustment backwards.
     values : numpy.ndarray of float, shape (n_cells,), optional

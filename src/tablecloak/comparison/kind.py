@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.cta.risk import Guesses, Knowledge
+from tablecloak.cta.risk import Guesses
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
@@ -71,7 +71,7 @@ class ReleaseKind(ABC, Generic[R]):
             What the analyst sees.
         """
 
-    def guesses(self, release: R, shown: Floats, *, knows: Knowledge, time_limit: float) -> Guesses:
+    def guesses(self, release: R, shown: Floats, *, knows: str, time_limit: float) -> Guesses:
         """Return what an intruder takes the sensitive cells for: what the analyst sees."""
         return Guesses(release.problem, shown[release.problem.sensitive])
 

@@ -13,7 +13,7 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.comparison.figures import guesses, risk, utility
 from tablecloak.comparison.kind import KINDS, kind_of
-from tablecloak.cta.risk import Guesses, Knowledge
+from tablecloak.cta.risk import Guesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.utility.frontier import frontier
@@ -100,7 +100,7 @@ def compare(
     releases: Mapping[str, Any] | None = None,
     *,
     level_factors: Sequence[float] = (1.0,),
-    knows: Knowledge = "levels",
+    knows: str = "levels",
     risk_limit: float = 0.2,
     time_limit: float = 60.0,
     executor: Executor | None = None,
@@ -118,8 +118,9 @@ def compare(
         Methods are applied once for each factor, with all protection levels multiplied by it:
         a sweep from little to much protection. Guesses are always judged by the levels of
         `problem`, so that the points can be compared.
-    knows : {"method", "levels", "directions"}, default="levels"
-        What the intruder knows of an adjustment besides the relations.
+    knows : str, default="levels"
+        What the intruder knows of an adjustment besides the relations: "method", "levels" or
+        "directions"; see `tablecloak.attack_adjustment`.
     risk_limit : float, default=0.2
         Share of right guesses that is tolerable, for the verdict.
     time_limit : float, default=60
@@ -170,7 +171,7 @@ def compare(
 
 
 def _measured(
-    task: tuple[ProtectionProblem, str, Any, float, Knowledge, float],
+    task: tuple[ProtectionProblem, str, Any, float, str, float],
 ) -> tuple[Any, dict[str, object], str]:
     """Make a release and measure it; runs wherever the executor chooses."""
     problem, name, entry, factor, knows, time_limit = task

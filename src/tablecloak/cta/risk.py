@@ -16,7 +16,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.guesser import GUESSERS, Guesser
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
@@ -33,7 +33,6 @@ __all__ = ["AdjustmentRisk", "Guesses", "attack_adjustment"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Knowledge = Literal["method", "levels", "directions"]
 
 NOISE = 1e-6
 """Distance in median levels by which bounds and levels may be missed."""
@@ -133,7 +132,7 @@ class AdjustmentRisk(Guesses):
 def attack_adjustment(
     adjustment: Adjustment,
     *,
-    knows: Knowledge = "levels",
+    knows: str = "levels",
     assumed_level: float = 0.1,
     lower_bound: npt.ArrayLike | None = None,
     upper_bound: npt.ArrayLike | None = None,
@@ -148,8 +147,8 @@ def attack_adjustment(
     Parameters
     ----------
     adjustment : Adjustment
-    knows : {"method", "levels", "directions"}, default="levels"
-        What the intruder knows besides:
+    knows : str, default="levels"
+        What the intruder knows besides; `tablecloak.cta.guesser.GUESSERS` has all names:
 
         - "method": assumes levels, a share of the published values;
         - "levels": the true levels;
@@ -169,7 +168,7 @@ def attack_adjustment(
     Raises
     ------
     InputError
-        If `knows` is not one of the three, or a bound lies on the wrong side of a published value.
+        If `knows` is none of these names, or a bound lies on the wrong side of a published value.
     ModelError
         If no table fits what the intruder assumes: the attack fails.
 
@@ -186,16 +185,15 @@ def attack_adjustment(
     >>> tc.attack_adjustment(adjusted, knows="directions").recovered.all()
     np.True_
     """
-    _check(knows, assumed_level)
+    guesser = _guesser(knows, assumed_level)
     problem, published = adjustment.problem, adjustment.values
-    backwards = _backwards(adjustment, knows, assumed_level, (lower_bound, upper_bound))
-    directions: npt.ArrayLike = "search"
-    if knows == "directions":
-        directions = np.where(adjustment.changes[problem.sensitive] > 0, -1.0, 1.0)
+    levels = guesser.distances(adjustment, assumed_level)
+    backwards = _backwards(adjustment, levels, (lower_bound, upper_bound))
+    directions = guesser.directions(adjustment)
     guess = adjust(
         backwards,
         weights=WeightRule.RELATIVE,
-        directions=directions,
+        directions="search" if directions is None else directions,
         integer=False,
         time_limit=time_limit,
     )
@@ -207,33 +205,30 @@ def attack_adjustment(
         seconds=guess.seconds,
     )
     mirrored = published - guess.changes
-    if knows == "directions" or not _fits(backwards, mirrored):
+    if directions is not None or not _fits(backwards, mirrored):
         return risk
     image = replace(risk, guesses=mirrored[problem.sensitive])
     return max(risk, image, key=lambda each: each.share_recovered)
 
 
-def _check(knows: Knowledge, assumed_level: float) -> None:
-    known = get_args(Knowledge)
-    if knows not in known:
-        raise InputError(f"`knows` is {knows!r}.{suggestion(str(knows), known)}")
+def _guesser(knows: str, assumed_level: float) -> Guesser:
+    """Return the intruder of a name."""
+    if knows not in GUESSERS:
+        raise InputError(f"`knows` is {knows!r}.{suggestion(str(knows), GUESSERS.names)}")
     if not assumed_level > 0:
         raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
+    return GUESSERS[knows]()
 
 
 def _backwards(
     adjustment: Adjustment,
-    knows: Knowledge,
-    assumed_level: float,
+    levels: tuple[Floats, Floats],
     bounds: tuple[npt.ArrayLike | None, npt.ArrayLike | None],
 ) -> ProtectionProblem:
     """Return the problem that an intruder solves: from published values back to true ones."""
     problem, published = adjustment.problem, adjustment.values
     sensitive = problem.sensitive
-    # Where a cell was moved up by its upper level, the truth lies that far below.
-    below, above = problem.upper_protection, problem.lower_protection
-    if knows == "method":
-        below = above = np.where(sensitive, assumed_level * np.abs(published), 0.0)
+    below, above = levels
     low, high = (
         own if given is None else np.asarray(given, dtype=np.float64)
         for own, given in zip((problem.lower_bound, problem.upper_bound), bounds, strict=True)

@@ -13,7 +13,7 @@ from tablecloak.comparison.kind import KINDS, UNCHANGED, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.risk import Guesses, Knowledge, attack_adjustment
+from tablecloak.cta.risk import Guesses, attack_adjustment
 from tablecloak.cta.statistics.mean import Mean
 from tablecloak.cta.statistics.regression import Regression
 from tablecloak.tables.problem import ProtectionProblem
@@ -61,7 +61,7 @@ class AdjustedTable(ReleaseKind[Adjustment]):
         return changes(shown, problem.table.values, problem.unit)
 
     def guesses(
-        self, release: Adjustment, shown: Floats, *, knows: Knowledge, time_limit: float
+        self, release: Adjustment, shown: Floats, *, knows: str, time_limit: float
     ) -> Guesses:
         """Run the method backwards."""
         return attack_adjustment(release, knows=knows, time_limit=time_limit)

@@ -1,0 +1,52 @@
+"""Who runs an adjustment backwards: the kind, and how its members are found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.registry import Registry
+
+if TYPE_CHECKING:
+    from tablecloak.cta.adjustment import Adjustment
+
+__all__ = ["GUESSERS", "Guesser"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Guesser(ABC):
+    """An intruder who guesses true values from adjusted ones, by what is known beforehand.
+
+    Everybody knows the published table, the relations, the method, and which cells are sensitive.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
+        """Return how far the truth must lie below and above each published value.
+
+        Parameters
+        ----------
+        adjustment : Adjustment
+        assumed_level : float
+            Level that one who does not know them assumes, as a share of the published value.
+
+        Returns
+        -------
+        below, above : numpy.ndarray of float, shape (n_cells,)
+            In the unit of the table; 0 where nothing is known.
+        """
+
+    def directions(self, adjustment: Adjustment) -> Floats | None:
+        """Return the way back to each sensitive cell, +1 or -1; None if it is not known."""
+        del adjustment
+        return None
+
+
+GUESSERS: Registry[Guesser] = Registry("knowledge", "tablecloak.cta.guessers")
+"""All intruders who guess, by the name of what they know."""

@@ -1,0 +1,1 @@
+"""Intruders who run an adjustment backwards, one file for each."""

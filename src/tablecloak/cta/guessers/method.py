@@ -1,0 +1,30 @@
+"""Nothing but the method is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.cta.guesser import GUESSERS, Guesser
+
+if TYPE_CHECKING:
+    from tablecloak.cta.adjustment import Adjustment
+
+__all__ = ["KnowsMethod"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@GUESSERS.register
+class KnowsMethod(Guesser):
+    """Knows the method alone, and assumes levels that are a share of the published values."""
+
+    name: ClassVar[str] = "method"
+
+    def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
+        """Return the same share of each sensitive value, below and above."""
+        share = assumed_level * np.abs(adjustment.values)
+        levels = np.where(adjustment.problem.sensitive, share, 0.0)
+        return levels, levels

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.bench.answers import Answer, answer_of
+from tablecloak.budget import Budget
 from tablecloak.cta.adjust import adjust
 from tablecloak.errors import InputError, suggestion
 from tablecloak.history import History
@@ -137,7 +138,7 @@ def _ours(question: Any, kind: str, seconds: float) -> Answer:
     def note(value: float, bound: float, open_nodes: int) -> None:
         history("branch and bound", value, bound, open_nodes)
 
-    result = branch_and_bound(question, time_limit=seconds, progress=note)
+    result = branch_and_bound(question, budget=Budget.of(seconds), progress=note)
     proved = result.is_complete or result.bound >= result.value - 1e-6 * (1 + abs(result.value))
     if not len(result.x):
         return _with_history(Answer("infeasible" if result.is_complete else "limit"), history)

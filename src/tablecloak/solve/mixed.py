@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.linear import LinearSolver
@@ -91,7 +92,8 @@ def _branched(
     """Solve by our own branch and bound, for solvers of linear programs."""
     value = np.inf if start is None else program.objective(start)
     limit = MOST_NODES if nodes is None else nodes
-    result = branch_and_bound(program, value=value, time_limit=time_limit, node_limit=limit)
+    budget = Budget.of(max(time_limit, 0.0))
+    result = branch_and_bound(program, value=value, budget=budget, node_limit=limit)
     x = result.x if len(result.x) or start is None else start
     if not len(x) and program.n_columns:
         status = SolveStatus.INFEASIBLE if result.is_complete else SolveStatus.UNKNOWN

@@ -262,9 +262,9 @@ def test_a_rounding_that_is_found_is_improved_until_the_time_is_up(monkeypatch):
     limits = []
     search = rounding.branch_and_bound
 
-    def recorded(program, *, time_limit, **options):
-        limits.append(time_limit)
-        return search(program, time_limit=time_limit, **options)
+    def recorded(program, *, budget, **options):
+        limits.append(budget.left)
+        return search(program, budget=budget, **options)
 
     monkeypatch.setattr(rounding, "branch_and_bound", recorded)
     tc.controlled_rounding(odd_cycle(), base=2, time_limit=100)

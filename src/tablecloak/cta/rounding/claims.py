@@ -32,8 +32,8 @@ class TreeOrMultipliers(Protocol):
         """Multipliers of the relaxation."""
 
 
-class Rounded(Protocol):
-    """What is claimed of: a table rounded to multiples of a base."""
+class RoundedCounts(Protocol):
+    """What both kinds of rounded tables have."""
 
     @property
     def problem(self) -> ProtectionProblem:
@@ -41,11 +41,15 @@ class Rounded(Protocol):
 
     @property
     def values(self) -> Integers:
-        """Multiples of the base."""
+        """Published values."""
 
     @property
     def base(self) -> int:
-        """Base."""
+        """What values are multiples of, or the smallest count that is published."""
+
+
+class Rounded(RoundedCounts, Protocol):
+    """What is claimed of: a table rounded to multiples of a base."""
 
     @property
     def steps(self) -> int:
@@ -68,20 +72,8 @@ class Rounded(Protocol):
         """Proof of the bound."""
 
 
-class SmallCounts(Protocol):
+class SmallCounts(RoundedCounts, Protocol):
     """What is claimed of: a table without small counts."""
-
-    @property
-    def problem(self) -> ProtectionProblem:
-        """True counts."""
-
-    @property
-    def values(self) -> Integers:
-        """Published counts."""
-
-    @property
-    def base(self) -> int:
-        """Smallest count that is published."""
 
     @property
     def adjustment(self) -> Adjusted:

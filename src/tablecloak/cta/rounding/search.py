@@ -103,7 +103,6 @@ def _branched(
     result = branch_and_bound(
         program,
         value=program.objective(np.rint(start)) if len(start) else np.inf,
-        time_limit=_left(budget),
         budget=budget.at_least(LEAST_SECONDS),
         progress=report,
     )

@@ -99,7 +99,6 @@ def branch_and_bound(
     separate: Separate | None = None,
     purge: Callable[[Integers], None] | None = None,
     step: float = 0.0,
-    time_limit: float = np.inf,
     budget: Budget | None = None,
     node_limit: int = 1_000_000,
     root_rounds: int = 200,
@@ -123,10 +122,8 @@ def branch_and_bound(
         the root; without it none is dropped.
     step : float, default=0
         If positive, all wanted points have objectives that are multiples of it.
-    time_limit : float, default=inf
-        Seconds of wall time.
     budget : Budget, optional
-        Ends the search as well, by its deadline or when it is stopped.
+        Ends the search, by its deadline or when it is stopped; by default nothing does.
     node_limit : int, default=1000000
         Largest number of nodes to process.
     root_rounds : int, default=200
@@ -148,7 +145,7 @@ def branch_and_bound(
         root_rounds=root_rounds,
         progress=progress,
     )
-    search.run(time_limit, node_limit, budget)
+    search.run(budget, node_limit)
     return search.result()
 
 
@@ -212,14 +209,9 @@ class BranchSearch:
         self.leaf_bounds = np.inf
         self.pseudocosts = Pseudocosts(program.n_columns)
 
-    def run(
-        self,
-        time_limit: float = np.inf,
-        node_limit: int = 1_000_000,
-        budget: Budget | None = None,
-    ) -> None:
-        """Go on for some time, or until no node is left open."""
-        self.budget = (budget or Budget.of()).within(time_limit)
+    def run(self, budget: Budget | None = None, node_limit: int = 1_000_000) -> None:
+        """Go on until the budget ends or no node is left open."""
+        self.budget = budget or Budget.of()
         with contextlib.suppress(TimeoutError):
             while self.open and self.processed < node_limit and not self.budget.is_over:
                 self._process_next()

@@ -59,15 +59,8 @@ def exchange(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
     """Publish secondaries again at the price of others, the costliest first.
 
     A cell is forbidden, what its witnesses proved is protected anew with any other cells, and
-    what is then no longer needed is published; the change is kept if the loss falls.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        A proved pattern.
-    must : numpy.ndarray of bool, shape (n_unknown,)
-        Cells that must stay suppressed.
-    budget : Budget
+    what is then no longer needed is published; the change is kept if the loss falls. Parameters as
+    for `clean_up`.
     """
     weights = candidate.weights
     builder = Builder(candidate.pool.system, weights, None, budget)

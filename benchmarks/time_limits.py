@@ -1,0 +1,150 @@
+"""Whether time limits are kept: public functions on tables of about 5,000, 12,000 and 25,000 cells.
+
+Each line is one call in a process of its own: the limit, the seconds that were used, verification
+included, when the first proved answer was there, and whether that keeps the promise: to the larger
+of 1 s and 5 % once there is an answer, and a word in the result where the first one came later.
+By default seconds are those of the processor, with one thread, so that a busy machine does not
+matter; with `--wall` they are those of the wall.
+
+    python benchmarks/time_limits.py                       # everything, about an hour
+    python benchmarks/time_limits.py suppress --tables flat5 cube12 --limits 2 10
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import tablecloak as tc
+from tablecloak import budget as clock
+from tablecloak.budget import Stopwatch
+from tables import leaf_table
+
+LEEWAY, SHARE = 1.0, 0.05
+"""Seconds, and share of the limit, by which it may be missed."""
+
+LATE = ("first one took", "limit was not kept", "no pattern was proved within the limit")
+"""One of these stands in a result whose first answer came after the limit."""
+
+TREES = {
+    "flat5": {"r": (70,), "c": (70,)},
+    "cube5": {"a": (16,), "b": (16,), "c": (16,)},
+    "tree5": {"a": (4, 4), "b": (4, 4), "c": (2, 5)},
+    "flat12": {"r": (110,), "c": (110,)},
+    "cube12": {"a": (22,), "b": (22,), "c": (22,)},
+    "tree12": {"a": (4, 5), "b": (4, 5), "c": (3, 5)},
+    "flat25": {"r": (157,), "c": (157,)},
+    "cube25": {"a": (28,), "b": (28,), "c": (28,)},
+    "tree25": {"a": (5, 5), "b": (5, 5), "c": (4, 5)},
+}
+"""Dimensions of the tables; a number in the name stands for thousands of cells."""
+
+
+@cache
+def table(name: str) -> tc.ProtectionProblem:
+    """One in twelve leaves is sensitive."""
+    return leaf_table(TREES[name], zeros=0.05, sensitive=0.08, seed=4)
+
+
+@cache
+def _pattern(name: str) -> tc.SuppressionPattern:
+    """A proved pattern to attack, made without a limit of its own."""
+    return tc.suppress(table(name), method="sequential", time_limit=5, threads=1)
+
+
+def _audited(name: str, **options: Any) -> Any:
+    return tc.audit(table(name), _pattern(name), threads=1, **options)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "suppress": lambda name, **o: tc.suppress(table(name), threads=1, **o),
+    "adjust": lambda name, **o: tc.adjust(table(name), threads=1, **o),
+    "adjust-L2": lambda name, **o: tc.adjust(table(name), distance="L2", threads=1, **o),
+    "adjust-Linf": lambda name, **o: tc.adjust(table(name), distance="Linf", threads=1, **o),
+    "adjust-regression": lambda name, **o: tc.adjust(
+        table(name), preserve=["regression"], threads=1, **o
+    ),
+    "audit": _audited,
+    "audit-intervals": partial(_audited, detail="intervals"),
+    "intervals": lambda name, **o: tc.publish_intervals(table(name), seed=0, **o),
+    "round": lambda name, **o: tc.controlled_rounding(table(name), base=5, **o),
+    "small-counts": lambda name, **o: tc.small_count_rounding(table(name), base=50, **o),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call."""
+
+    method: str
+    table: str
+    limit: float
+    wall: bool
+
+    def run(self) -> str:
+        """Call it and say in one line of a table what came of it."""
+        if not self.wall:
+            clock.time = SimpleNamespace(monotonic=time.process_time)
+        table(self.table)
+        if self.method.startswith("audit"):
+            _pattern(self.table)
+        first: list[float] = []
+        watch = Stopwatch()
+
+        def note(stage: str, loss: float, bound: float, open_: int) -> None:
+            del stage, bound, open_
+            if not first and np.isfinite(loss):
+                first.append(watch.seconds)
+
+        said = ""
+        try:
+            result = METHODS[self.method](self.table, time_limit=self.limit, progress=note)
+            said = " ".join([result.summary(), *map(str, getattr(result, "notes", ()))])
+        except tc.TablecloakError as error:
+            said = f"{type(error).__name__}: {error}"
+        seconds = watch.seconds
+        answer = min([*first, seconds])
+        answer = getattr(locals().get("result"), "first_seconds", answer)
+        return (
+            f"| {self.method} | {self.table} | {self.limit:g} | {seconds:.1f} | {answer:.1f} | "
+            f"{seconds / self.limit:.2f} | {self._verdict(seconds, said)} |"
+        )
+
+    def _verdict(self, seconds: float, said: str) -> str:
+        failed = f" ({said.partition(':')[0]})" if "Error" in said.partition(":")[0] else ""
+        if seconds <= self.limit + max(LEEWAY, SHARE * self.limit):
+            return "kept" + failed
+        if any(text in said for text in LATE):
+            return "first answer late, and said so"
+        return "MISSED" + failed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("methods", nargs="*", choices=[*METHODS, []], default=[])
+    parser.add_argument("--tables", nargs="*", choices=list(TREES), default=list(TREES))
+    parser.add_argument("--limits", nargs="*", type=float, default=[2.0, 8.0, 20.0])
+    parser.add_argument("--wall", action="store_true")
+    chosen = parser.parse_args()
+    print("| method | table | limit | seconds | first answer | ratio | verdict |")
+    print("|---|---|---|---|---|---|---|")
+    for method in chosen.methods or METHODS:
+        for name in chosen.tables:
+            for limit in chosen.limits:
+                case = Case(method, name, limit, chosen.wall)
+                context = multiprocessing.get_context("spawn")
+                with ProcessPoolExecutor(1, mp_context=context) as fresh:
+                    print(fresh.submit(case.run).result(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

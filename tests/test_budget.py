@@ -6,11 +6,14 @@ import math
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 import tablecloak as tc
-from tablecloak.budget import Budget, StopButton
+from tablecloak import budget as clock
+from tablecloak.budget import Budget, StopButton, running
+from tablecloak.executors import ThreadExecutor
 
 
 def test_a_share_is_part_of_the_time_that_is_left():
@@ -97,3 +100,29 @@ def test_a_stop_button_ends_one_search_and_passes_reports_on():
     button.release()
     second.report("searching", 0.0)
     assert not second.is_stopped
+
+
+def test_the_last_report_is_repeated_so_that_a_button_ends_what_takes_long(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    reports = []
+    button = StopButton(lambda *report: reports.append(report))
+    budget = Budget.of(progress=button)
+    assert not budget.hears_stop()
+    budget.report("searching", 3.0, 1.0, 2)
+    button.press()
+    assert not budget.hears_stop()
+    now[0] += clock.REPEATED_EVERY
+    assert budget.hears_stop()
+    assert reports == [("searching", 3.0, 1.0, 2)] * 2
+
+
+def test_a_search_is_running_inside_its_budget_and_in_the_threads_that_it_starts():
+    outer, inner = Budget.of(), Budget.of()
+    assert running() is None
+    with outer.interruptible():
+        with inner.interruptible():
+            assert running() is inner
+        threads = ThreadExecutor(2).run(lambda _: running(), [0, 1])
+        assert [budget for _, budget in threads] == [outer, outer]
+    assert running() is None

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,10 +22,13 @@ import numpy as np
 
 from tablecloak.errors import InputError
 
-__all__ = ["Budget", "Progress", "StopButton", "Stopwatch", "generator"]
+__all__ = ["Budget", "Progress", "StopButton", "Stopwatch", "generator", "running"]
 
 Progress = Callable[[str, float, float, int], None]
 """Called with the stage, the loss, the lower bound, and the number of open cells or nodes."""
+
+REPEATED_EVERY = 0.5
+"""Seconds after which the last report is repeated while one program is being solved."""
 
 
 class Stopwatch:
@@ -39,12 +43,16 @@ class Stopwatch:
         return time.monotonic() - self._start
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Stop:
     """Shared by a budget and all its parts."""
 
     event: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    last: tuple[str, float, float, int] | None = None
+    """The last report."""
+    reported: float = -math.inf
+    """When it was made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +175,8 @@ class Budget:
         with self._stop.lock:
             if self.is_stopped:
                 return
+            self._stop.last = (stage, loss, bound, open_)
+            self._stop.reported = time.monotonic()
             try:
                 self.progress(stage, loss, bound, open_)
             except KeyboardInterrupt:
@@ -175,19 +185,40 @@ class Budget:
                 self.stop()
                 raise
 
+    def hears_stop(self) -> bool:
+        """Whether the search is stopped, by `stop` or by whoever listens to its reports.
+
+        For what takes long without a report, such as one large program: the last report is
+        repeated every half second, so that a stop button is answered in the middle of it.
+        """
+        last = self._stop.last
+        if last is not None and time.monotonic() >= self._stop.reported + REPEATED_EVERY:
+            self.report(*last)
+        return self.is_stopped
+
     @contextmanager
     def interruptible(self) -> Iterator[Budget]:
         """Turn the first Ctrl-C into `stop`; a second one interrupts as usual.
 
-        In other threads than the main one, signals cannot be received: there nothing changes.
+        In other threads than the main one, signals cannot be received: there they change nothing.
+        Inside, `running` returns this budget.
         """
+        token = _RUNNING.set(self)
+        try:
+            with self._catching_signals():
+                yield self
+        finally:
+            _RUNNING.reset(token)
+
+    @contextmanager
+    def _catching_signals(self) -> Iterator[None]:
         if threading.current_thread() is not threading.main_thread():
-            yield self
+            yield
             return
         before = signal.getsignal(signal.SIGINT)
         if not callable(before):
             # Ctrl-C is ignored, or handled outside of Python: leave it so.
-            yield self
+            yield
             return
 
         def handle(number: int, frame: Any) -> None:
@@ -197,9 +228,21 @@ class Budget:
 
         signal.signal(signal.SIGINT, handle)
         try:
-            yield self
+            yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+_RUNNING: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+def running() -> Budget | None:
+    """Return the budget of the search that this thread works for; None outside of all.
+
+    Solvers look at it while they solve a program: their callers pass them seconds alone. Like the
+    choice of the solver it is a context variable, which tasks of `ThreadExecutor` see as well.
+    """
+    return _RUNNING.get()
 
 
 class StopButton:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import highspy
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from programs import knapsack, small
+from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.solve.highs import Highs
 from tablecloak.solve.highs.linear import HighsProgram
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
 from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.solve.solver import Method, Request, SolveStatus
 
@@ -82,3 +86,46 @@ def test_least_squares_are_within_the_bounds():
     flat = small().with_columns(np.zeros(2), np.zeros(2), np.array([1.0, 5.0]))
     x, _ = solve_quadratic(flat, np.full(2, 2.0))
     assert np.allclose(x, [1.0, 2.0], atol=1e-6)
+
+
+def long_program(*, integral: bool) -> Program:
+    """Large enough to be stopped on its way: an assignment with random costs."""
+    random, n = np.random.default_rng(0), 60
+    matrix = csr_array(
+        vstack([kron(eye_array(n), np.ones((1, n))), kron(np.ones((1, n)), eye_array(n))])
+    )
+    ones, size = np.ones(2 * n), n * n
+    kinds = np.full(size, integral)
+    return Program(random.random(size), matrix, ones, ones, np.zeros(size), np.ones(size), kinds)
+
+
+@pytest.mark.parametrize("method", Method)
+def test_a_stop_ends_a_large_program_on_its_way(method):
+    budget = Budget.of(progress=lambda *_: None)
+    asked = []
+
+    def stops(self):
+        asked.append(self)
+        self.stop()
+        return True
+
+    program = HighsProgram(long_program(integral=False))
+    with budget.interruptible(), patch.object(Budget, "hears_stop", stops):
+        claim = program.run(np.inf, method)
+        assert asked == [budget]
+        assert claim.status is SolveStatus.UNKNOWN
+        # What is solved after the stop is needed to end in order.
+        assert program.run(np.inf, method).status is SolveStatus.OPTIMAL
+    assert asked == [budget]
+    with Budget.of().interruptible():
+        assert program.run(np.inf, method).status is SolveStatus.OPTIMAL
+
+
+def test_a_stop_ends_a_search_for_whole_numbers_and_an_error_of_a_listener_is_raised():
+    def fails(*_):
+        raise ValueError("broken")
+
+    budget = Budget.of(progress=fails)
+    heard = patch.object(Budget, "hears_stop", fails)
+    with budget.interruptible(), heard, pytest.raises(ValueError, match="broken"):
+        solve(knapsack(3))

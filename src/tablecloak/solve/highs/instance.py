@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tablecloak.budget import Stopwatch
+from tablecloak.budget import Budget, Stopwatch, running
 from tablecloak.errors import SolverError
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import FEASIBILITY_TOLERANCE, SolveStatus
@@ -16,6 +18,11 @@ __all__ = ["NAMES", "highspy", "new_instance", "pass_program", "run", "status_of
 
 THREADS = 1
 """Threads of every instance: HiGHS refuses to run when instances in one process differ."""
+
+STOPPABLE = 2000
+"""Rows and columns from which on a linear program can be stopped while it is solved. Smaller ones
+end soon, and being asked in each iteration would cost them up to a third of their time. See
+docs/decisions.md, "Stopping a program"."""
 
 NAMES = {
     "kOptimal": SolveStatus.OPTIMAL,
@@ -64,8 +71,11 @@ def pass_program(highs: Any, program: Program) -> None:
         raise SolverError("HiGHS refused the program; its arrays hold something unusable.")
 
 
-def run(highs: Any, seconds: float) -> SolveStatus:
+def run(highs: Any, seconds: float, *, is_long: bool = False) -> SolveStatus:
     """Run once; an error of the thread scheduler is cured by resetting it.
+
+    A run that may take long, for its size or because the caller says so, ends when the search that
+    it belongs to is stopped.
 
     Raises
     ------
@@ -73,17 +83,19 @@ def run(highs: Any, seconds: float) -> SolveStatus:
         If HiGHS breaks off twice.
     """
     watch = Stopwatch()
-    _limit(highs, seconds)
-    if not _ends(highs):
-        highspy().Highs.resetGlobalScheduler(True)
-        highs.clearSolver()
-        _limit(highs, seconds - watch.seconds)
+    is_long |= highs.getNumRow() + highs.getNumCol() >= STOPPABLE
+    with _stopped_with_search(highs) if is_long else nullcontext():
+        _limit(highs, seconds)
         if not _ends(highs):
-            raise SolverError(
-                "HiGHS broke off twice, with status "
-                f"{highs.modelStatusToString(highs.getModelStatus())}. The scale of the data may "
-                f"be out of its range."
-            )
+            highspy().Highs.resetGlobalScheduler(True)
+            highs.clearSolver()
+            _limit(highs, seconds - watch.seconds)
+            if not _ends(highs):
+                raise SolverError(
+                    "HiGHS broke off twice, with status "
+                    f"{highs.modelStatusToString(highs.getModelStatus())}. The scale of the data "
+                    f"may be out of its range."
+                )
     return status_of(highs)
 
 
@@ -96,6 +108,46 @@ def status_of(highs: Any) -> SolveStatus:
 def _statuses() -> dict[Any, SolveStatus]:
     """What each status of HiGHS claims; asking one for its name takes longer than a small run."""
     return {getattr(highspy().HighsModelStatus, name): claim for name, claim in NAMES.items()}
+
+
+class _Listener:
+    """Ends a run once the search that it belongs to is stopped.
+
+    An error of whoever listens to the search must not pass through HiGHS: it is kept.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.error: BaseException | None = None
+
+    def __call__(self, event: Any) -> None:
+        try:
+            is_stopped = self.budget.hears_stop()
+        except BaseException as error:
+            self.error, is_stopped = error, True
+        # HiGHS keeps what it was told in an earlier run.
+        event.interrupt(is_stopped)
+
+
+@contextmanager
+def _stopped_with_search(highs: Any) -> Iterator[None]:
+    """Let a run end when its search is stopped."""
+    budget = running()
+    # What is solved after a stop is needed to end in order.
+    if budget is None or budget.is_stopped:
+        yield
+        return
+    listener = _Listener(budget)
+    events = (highs.cbSimplexInterrupt, highs.cbIpmInterrupt, highs.cbMipInterrupt)
+    for event in events:
+        event.subscribe(listener)
+    try:
+        yield
+    finally:
+        for event in events:
+            event.unsubscribe(listener)
+    if listener.error is not None:
+        raise listener.error
 
 
 def _limit(highs: Any, seconds: float) -> None:

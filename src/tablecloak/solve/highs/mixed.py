@@ -43,7 +43,7 @@ def run_once(program: Program, request: Request) -> Claim:
         given = highspy().HighsSolution()
         given.col_value = list(request.start)
         highs.setSolution(given)
-    status = run(highs, request.seconds)
+    status = run(highs, request.seconds, is_long=True)
     return _claim(highs, program, status, history)
 
 

@@ -56,7 +56,7 @@ def run_quadratic(program: Program, curvature: Floats, request: Request) -> Clai
         if highs.passHessian(_hessian(curvature)) == highspy().HighsStatus.kError:
             raise SolverError("HiGHS refused the quadratic program.")
         try:
-            run(highs, request.seconds - watch.seconds)
+            run(highs, request.seconds - watch.seconds, is_long=True)
         except SolverError:
             continue
         raw = highs.getSolution()

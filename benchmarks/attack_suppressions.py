@@ -125,7 +125,7 @@ def attack_intervals(problem: tc.ProtectionProblem, random: np.random.Generator)
     except tc.ModelError as error:
         return _refused(problem, error, require, False)
     check_intervals(problem, found, require)
-    proved = found.bound_certificate.verify()
+    proved = found.proved_bound()
     if proved < found.bound * (1 - 1e-9) or found.bound > found.narrowest * (1 + 1e-6):
         raise FaultError(f"bound {found.bound!r}, proved {proved!r}, narrowest {found.narrowest!r}")
     return f"{require}: intervals"

@@ -96,7 +96,7 @@ def test_loss_and_bound_meet_at_the_optimum_of_the_extensive_program(seed):
     assert found.bound <= best * (1 + 1e-7)
     assert found.narrowest >= best * (1 - 1e-6)
     assert found.gap <= 2e-4
-    assert found.bound_certificate.verify() == found.bound
+    assert found.proved_bound() == found.bound
 
 
 @pytest.mark.parametrize("seed", range(8))

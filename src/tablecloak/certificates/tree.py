@@ -14,7 +14,7 @@ from tablecloak.certificates.claim import Claim, arrays_of, joined, starts_of
 from tablecloak.errors import VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["ROOT", "Forest", "Multipliers", "Node", "bound_claim", "tree_of"]
+__all__ = ["ROOT", "Forest", "Multipliers", "Node", "Tree", "bound_claim", "proved", "tree_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -41,6 +41,9 @@ class Node:
     is_lower: bool
     limit: int
 
+
+Tree = tuple[Sequence[Node], Mapping[int, "Multipliers"]]
+"""Nodes, of which the first is the root, and multipliers of leaves by the number of their node."""
 
 ROOT = Node(-1, -1, False, 0)
 """The root of every tree: all releases."""
@@ -79,11 +82,11 @@ class Forest:
 
     Parameters
     ----------
-    trees : tuple of (sequence of Node, mapping of int to Multipliers)
+    trees : tuple of Tree
         Leaves without multipliers prove what costs alone prove.
     """
 
-    trees: tuple[tuple[Sequence[Node], Mapping[int, Multipliers]], ...]
+    trees: tuple[Tree, ...]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a certificate."""
@@ -169,12 +172,48 @@ def bound_claim(
         Trees and multipliers.
     rests_on : sequence of Claim
         Further claims to which the proof refers, such as statistics.
+
+    Raises
+    ------
+    VerificationError
+        If the proof is none.
     """
+    found = _proved(loss, problem, arrays, rests_on)
+    claimed = np.array(min(float(bound), found))
+    return Claim("bound", loss.released, {**arrays, "bound": claimed}, (*rests_on, loss))
+
+
+def proved(
+    loss: Claim,
+    problem: ProtectionProblem,
+    arrays: Mapping[str, npt.NDArray[Any]],
+    rests_on: Sequence[Claim] = (),
+) -> float:
+    """Return the bound that trees and multipliers prove, at most the loss itself; 0 if none.
+
+    What the verifier refuses proves nothing, and that no weight is negative proves 0. A release is
+    not lost with the proof of how good it is; `bound_claim` says why a proof is refused.
+
+    Parameters
+    ----------
+    loss, problem, arrays, rests_on
+        As for `bound_claim`.
+    """
+    try:
+        return _proved(loss, problem, arrays, rests_on)
+    except VerificationError:
+        return 0.0
+
+
+def _proved(
+    loss: Claim,
+    problem: ProtectionProblem,
+    arrays: Mapping[str, npt.NDArray[Any]],
+    rests_on: Sequence[Claim],
+) -> float:
     basis = (*rests_on, loss)
     claim = Claim("bound", loss.released, {**arrays, "bound": np.array(0.0)}, basis)
     try:
-        proved = verifier.proved(arrays_of([*basis, claim], problem))  # type: ignore[no-untyped-call]
+        return float(verifier.proved(arrays_of([*basis, claim], problem)))  # type: ignore[no-untyped-call]
     except verifier.RefusedError as error:
         raise VerificationError(f"The proof of the bound is not accepted: {error}.") from error
-    claimed = np.array(min(float(bound), proved))
-    return Claim("bound", loss.released, {**arrays, "bound": claimed}, basis)

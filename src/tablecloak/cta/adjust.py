@@ -215,8 +215,7 @@ def _adjusted(
         distance=asked.distance.name,
     )
     proved = result.proved_bound()
-    # The table itself shows that no bound is above its loss.
-    result = replace(result, bound=min(proved, result.loss))
+    result = replace(result, bound=proved)
     result.check(proved)
     return result
 

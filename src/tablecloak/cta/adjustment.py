@@ -13,7 +13,7 @@ from tablecloak import showing
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.answer import LATE, LossBound
 from tablecloak.cta.checking import Measured, check_adjusted
-from tablecloak.cta.claims import claims_of
+from tablecloak.cta.claims import claims_of, proved_bound
 from tablecloak.cta.decimals import decimals_of, in_decimals
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.moments import Moments, moments
@@ -156,17 +156,11 @@ class Adjustment(Result):
         return claims_of(self)
 
     def proved_bound(self) -> float:
-        """Return the bound on the loss that the certificate proves; no solver is called.
+        """Return the bound on the loss that the claim of it proves; no solver is called.
 
-        The program is built anew from the problem, with every number loosened by its own rounding,
-        so that the bound holds in exact arithmetic.
+        Built anew from the problem and plain arrays by the stand-alone verifier, cell by cell.
         """
-        if self.bound_certificate is None:
-            return 0.0
-        changes = np.asarray(self._deviation.changes / self.unit, dtype=np.float64)
-        proved = self.bound_certificate.verify(self.question, changes)
-        # No weight is negative.
-        return max(proved * self.unit ** DISTANCES[self.distance].power, 0.0)
+        return proved_bound(self)
 
     def verify(self) -> Measured:
         """Check table, levels, statistics and bound again; no solver is called.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Tree
 from tablecloak.cta.question import Question
 
-__all__ = ["INTERRUPTED", "LATE", "Answer", "LossBound"]
+__all__ = ["INTERRUPTED", "LATE", "Answer", "Collected", "LossBound"]
+
+Integers = npt.NDArray[np.int64]
 
 INTERRUPTED = "interrupted: best adjustment so far"
 """Note of a search that was stopped."""
@@ -19,11 +22,48 @@ LATE = "the first table with its proof took longer than the time limit"
 """Note of a search whose limit could not be kept."""
 
 
-class LossBound(Protocol):
-    """Proof of a lower bound on the loss."""
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """The proof of a bound on the loss, as a certificate keeps it.
 
-    def verify(self, question: Question, changes: npt.NDArray[np.float64]) -> float:
-        """Return the bound that it proves for a question; no solver is called."""
+    Parameters
+    ----------
+    trees : tuple of Tree
+        Each proves a bound for the cells of one part.
+    part : numpy.ndarray of int, shape (n_cells,)
+        The tree that counts the cost of a cell, or -1.
+    direction : numpy.ndarray of int, shape (n_cells,)
+        1 or -1 where a direction was given, to which the bound refers.
+    """
+
+    trees: tuple[Tree, ...]
+    part: Integers
+    direction: Integers
+
+    @classmethod
+    def of_root(cls, multipliers: Multipliers, direction: Integers) -> Collected:
+        """Return a proof by one set of multipliers for the whole table."""
+        return cls((([ROOT], {0: multipliers}),), np.zeros_like(direction), direction)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a certificate."""
+        forest = Forest(self.trees).arrays()
+        return {**forest, "part": self.part, "direction": self.direction}
+
+
+class LossBound(Protocol):
+    """Multipliers that a search found; the claim made of them says what they prove."""
+
+    def collected(self, question: Question, changes: npt.NDArray[np.float64]) -> Collected:
+        """Return the multipliers as a certificate keeps them, rebuilt from a question.
+
+        Parameters
+        ----------
+        question : Question
+            From which rows and rooms are built anew.
+        changes : numpy.ndarray of float, shape (n_cells,)
+            Of the released table, in the unit of the question.
+        """
 
 
 @dataclass(frozen=True, eq=False)

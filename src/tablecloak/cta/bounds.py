@@ -1,22 +1,30 @@
-"""Proofs that no adjustment costs less than a bound; each is rebuilt from the question."""
+"""What a search keeps of its proofs of bounds: multipliers, and trees over directions.
+
+The search proves its bounds by multipliers of a program, which is laid out in coupled cells and
+scaled. A certificate has none of that: multipliers of relations, statistics, discrepancy and
+balance rows are all that is kept, and the verifier prices every cell by itself. Nothing is checked
+here: what multipliers prove, the claim that is made of them says.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
-from tablecloak.cta.answer import LossBound
+from tablecloak.certificates.tree import Multipliers, Tree, tree_of
+from tablecloak.cta.answer import Collected, LossBound
 from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.cta.loosened import loosened, proved_loss
+from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.parts import parts_of
 from tablecloak.cta.question import Question
 from tablecloak.cta.search.balance import with_balance
 from tablecloak.cta.squares import SquaresForm
 from tablecloak.cta.tight import TightForm
 from tablecloak.errors import VerificationError
-from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchTree
 
 __all__ = ["DistanceBound", "PartsBound", "SquaresBound"]
@@ -24,10 +32,13 @@ __all__ = ["DistanceBound", "PartsBound", "SquaresBound"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
+"""Kinds of multipliers, as the verifier numbers them."""
+
 
 @dataclass(frozen=True, eq=False)
 class DistanceBound:
-    """Proof that no adjustment costs less than a bound.
+    """Multipliers that bound the sum, or the maximum, of weighted changes.
 
     Parameters
     ----------
@@ -43,8 +54,8 @@ class DistanceBound:
         Fixed directions to which the bound refers; None if they were free.
     """
 
-    independent: npt.NDArray[np.int64]
-    balance: npt.NDArray[np.int64]
+    independent: Integers
+    balance: Integers
     tree: BranchTree | None
     duals: Floats
     directions: Floats | None = None
@@ -69,32 +80,25 @@ class DistanceBound:
         )
         return with_balance(form, self.balance) if len(self.balance) else form
 
-    def verify(self, question: Question, changes: Floats | None = None) -> float:
-        """Return the bound on sum (or maximum) of w |z|, by sparse products alone.
-
-        Parameters
-        ----------
-        question : Question
-            From which the program is built anew, with all numbers loosened by their rounding.
-        changes : numpy.ndarray of float, optional
-            Not needed.
-        """
+    def collected(self, question: Question, changes: Floats) -> Collected:
+        """Return one tree over the whole table; see `LossBound.collected`."""
         del changes
         form = self.form(question)
-        program = loosened(form)
-        try:
-            if self.tree is not None:
-                return proved_loss(form, self.tree.verify(program))
-            if self.directions is not None:
-                program = form.directed(self.directions, program)
-            return proved_loss(form, dual_bound(program, self.duals))
-        except (ValueError, IndexError):
-            raise VerificationError("The proof does not fit the program of the problem.") from None
+        reader, direction = _Rows(form), _fixed(form.model, self.directions)
+        if self.tree is None:
+            return Collected.of_root(reader.multipliers(self.duals), direction)
+        first = _representatives(form.model)
+
+        def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
+            return int(first[column - form.direction_columns[0]]), is_lower, int(limit)
+
+        tree = tree_of(self.tree, limits, reader.multipliers)
+        return Collected((tree,), np.zeros_like(direction), direction)
 
 
 @dataclass(frozen=True, eq=False)
 class SquaresBound:
-    """Proof that no adjustment has a smaller sum of weighted squares than a bound.
+    """Multipliers that bound the sum of weighted squares.
 
     Parameters
     ----------
@@ -110,26 +114,22 @@ class SquaresBound:
     duals: Floats
     directions: Floats | None = None
 
-    def verify(self, question: Question, changes: Floats) -> float:
-        """Return the bound on sum w z^2 that the multipliers prove, by sparse products alone.
-
-        Parameters
-        ----------
-        question : Question
-            From which rows and rooms are built anew.
-        changes : numpy.ndarray of float, shape (n_cells,)
-            Of a table that exists, so that better ones move no cell beyond its loss.
-        """
-        known_loss = float(np.dot(question.weights, changes**2))
-        form = SquaresForm(question.model(self.independent), known_loss)
-        if len(self.duals) != len(form.row_lower):
-            raise VerificationError("The multipliers do not fit the relations and statistics.")
-        return form.bound(self.duals, self.directions) * form.objective
+    def collected(self, question: Question, changes: Floats) -> Collected:
+        """Return a tree of its root alone; see `LossBound.collected`."""
+        known = float(np.dot(question.weights, changes**2))
+        form = SquaresForm(question.model(self.independent), known)
+        duals = self.duals * form.objective / form.length
+        used = len(self.independent)
+        parts = [
+            (RELATION, self.independent, -1, duals[:used]),
+            (STATISTIC, np.arange(len(duals) - used), -1, duals[used:]),
+        ]
+        return Collected.of_root(Multipliers.of(parts), _fixed(form.model, self.directions))
 
 
 @dataclass(frozen=True, eq=False)
 class PartsBound:
-    """Proof that no adjustment costs less than the bounds of its parts together.
+    """Multipliers for parts that no relation connects: their bounds add up.
 
     Parameters
     ----------
@@ -142,23 +142,108 @@ class PartsBound:
     numbers: tuple[int, ...]
     certificates: tuple[LossBound, ...]
 
-    def verify(self, question: Question, changes: Floats) -> float:
-        """Return the sum of what the parts prove, each for its own cells.
+    def collected(self, question: Question, changes: Floats) -> Collected:
+        """Return a tree for each part; see `LossBound.collected`.
 
         Raises
         ------
         VerificationError
             If a part was proved twice, or there is none of that number.
         """
-        part = parts_of(question.problem, question.room)
+        own = parts_of(question.problem, question.room)
         known = len(set(self.numbers)) == len(self.numbers) == len(self.certificates)
-        if not known or not set(self.numbers) <= set(part[part >= 0].tolist()):
+        if not known or not set(self.numbers) <= set(own[own >= 0].tolist()):
             raise VerificationError("The parts of the table are not those that were proved.")
-        return float(
-            sum(
-                certificate.verify(
-                    question.part(part == number), np.where(part == number, changes, 0)
-                )
-                for number, certificate in zip(self.numbers, self.certificates, strict=True)
+        trees: list[Tree] = []
+        part, direction = np.full_like(own, -1), np.zeros_like(own)
+        for number, certificate in zip(self.numbers, self.certificates, strict=True):
+            inside = own == number
+            alone = np.where(inside, changes, 0.0)
+            proof = certificate.collected(question.part(inside), alone)
+            part[inside] = len(trees)
+            direction[inside] = proof.direction[inside]
+            trees += proof.trees
+        return Collected(tuple(trees), part, direction)
+
+
+def _fixed(model: AdjustmentModel, directions: Floats | None) -> Integers:
+    """Return 1 or -1 for the first sensitive cell of each group, 0 where none was fixed."""
+    fixed = np.zeros(model.problem.table.n_cells, dtype=np.int64)
+    if directions is not None:
+        fixed[_representatives(model)] = np.where(directions > 0, 1, -1)
+    return fixed
+
+
+def _representatives(model: AdjustmentModel) -> Integers:
+    """First sensitive cell of each group, which moves as the group does."""
+    cells = np.flatnonzero(model.problem.sensitive & (model.coupled.group >= 0))
+    _, first = np.unique(model.coupled.group[cells], return_index=True)
+    return np.asarray(cells[first], dtype=np.int64)
+
+
+class _Rows:
+    """Knows which multiplier of a program belongs to which row of the table.
+
+    Parameters
+    ----------
+    form : TightForm
+    """
+
+    def __init__(self, form: TightForm) -> None:
+        self._form, model = form, form.model
+        matrix = csr_array(abs(model.relations))
+        relation = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        self._balance_row, group = relation[form.balance], matrix.indices[form.balance]
+        any_cell = np.zeros(model.n_groups, dtype=np.int64)
+        cells = np.flatnonzero(model.coupled.group >= 0)
+        any_cell[model.coupled.group[cells[::-1]]] = cells[::-1]
+        self._balance_cell = any_cell[group]
+        # Balance rows are divided by powers of two: by how much, their own entry tells.
+        first = form.program.n_rows - len(form.balance)
+        rows = csr_array(form.program.matrix[first:, :])
+        entry = np.abs(np.asarray(rows[np.arange(len(group)), group]).reshape(-1))
+        size = matrix.data[form.balance] * form.scaling.column[group]
+        self._balance_scale = form.scaling.objective * entry / size if len(group) else np.zeros(0)
+        # Of a group the cell with the largest weight is the one that its maximum is about.
+        self._heaviest = np.zeros(model.n_groups, dtype=np.int64)
+        order = cells[np.argsort(model.weights[cells], kind="stable")]
+        self._heaviest[model.coupled.group[order]] = order
+
+    def multipliers(self, duals: Floats) -> Multipliers:
+        """Return what a certificate keeps of the multipliers of a program."""
+        form, model = self._form, self._form.model
+        base = len(form.scaling.row)
+        duals = np.concatenate([duals, np.zeros(max(form.program.n_rows - len(duals), 0))])
+        raw = form.scaling.duals(duals[:base])
+        blocks = self._blocks(raw)
+        balance = np.maximum(duals[base:] * self._balance_scale, 0.0)
+        parts: list[tuple[int, Any, Any, Any]] = [
+            (RELATION, model.independent, -1, blocks[0]),
+            (STATISTIC, np.arange(len(blocks[1])), -1, blocks[1]),
+            (DISCREPANCY, form.discrepancy, -1, np.maximum(blocks[3], 0.0)),
+        ]
+        if not form.is_maximum:
+            return Multipliers.of(
+                [*parts, (BALANCE, self._balance_row, self._balance_cell, balance)]
             )
-        )
+        shares = np.maximum(-blocks[4], 0.0)
+        # Shares that rounding left above 1 in all: bounds hold for any multiple of multipliers.
+        total = float(shares.sum()) * (1 + 1e-15 * len(shares))
+        least = 1.0 if total <= 1 else 1 / total
+        scaled = [(kind, row, cell, least * data) for kind, row, cell, data in parts]
+        scaled.append((BALANCE, self._balance_row, self._balance_cell, least * balance))
+        return Multipliers.of([*scaled, (SHARE, -1, self._heaviest, least * shares)])
+
+    def _blocks(self, raw: Floats) -> list[Floats]:
+        """Relations, statistics, directions, discrepancies, and shares in the maximum."""
+        form, model = self._form, self._form.model
+        free = len(form.discrepancy)
+        sizes = [
+            len(model.independent),
+            len(model.preserved),
+            2 * len(model.sensitive) if form.is_free else 0,
+            free,
+            model.n_groups if form.is_maximum else 0,
+        ]
+        ends = np.cumsum(sizes)
+        return np.split(raw, ends[:-1])

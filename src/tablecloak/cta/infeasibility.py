@@ -60,7 +60,8 @@ def reason(
     if state.bound == np.inf:
         # What is impossible for numbers loosened by their rounding is impossible.
         proof = DistanceBound.of(state.proved, state.tree, np.empty(0))
-        if proof.verify(question) == np.inf:
+        rebuilt = loosened(proof.form(question))
+        if state.tree is not None and state.tree.verify(rebuilt) == np.inf:
             return ModelError(
                 "No choice of directions satisfies all levels, bounds, capacities and statistics "
                 "(proved by a complete search). Raise `sensitive_limit`, widen bounds or "

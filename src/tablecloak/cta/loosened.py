@@ -1,7 +1,7 @@
-"""What a bound of the tight form proves in exact arithmetic.
+"""The tight form with every number loosened: what it proves impossible is impossible.
 
-Every number of the program is loosened by what it may have been rounded: what holds for all points
-of the loosened program holds for all adjustments, a bound as well as that there are none. Scaling
+Every number of the program is loosened by what it may have been rounded: if the loosened program
+has no point there is no adjustment, of which no certificate could be made. Scaling
 is by powers of two, so that only sums and differences of levels, rooms and coefficients are
 rounded.
 """
@@ -18,7 +18,7 @@ from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.tight import TightForm
 from tablecloak.solve.program import Program
 
-__all__ = ["loosened", "proved_loss"]
+__all__ = ["loosened"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -47,15 +47,6 @@ def loosened(form: TightForm) -> Program:
         row_upper=high + error + EPSILON * np.abs(high),
         upper=upper,
     )
-
-
-def proved_loss(form: TightForm, scaled_bound: float) -> float:
-    """Return the loss that a bound of the loosened program proves."""
-    model = form.model
-    if form.is_maximum:
-        return form.loss(scaled_bound)
-    both = float(np.dot(model.cost[model.sensitive], model.up_level + model.down_level))
-    return form.loss(scaled_bound) - (EPSILON + ROUNDING * len(model.sensitive)) * both
 
 
 def _members(model: AdjustmentModel) -> Integers:

@@ -32,14 +32,8 @@ __all__ = ["SquaresForm", "SquaresPoint"]
 
 Floats = npt.NDArray[np.float64]
 
-ROUNDING = 16 * float(np.finfo(np.float64).eps)
-"""Relative error that sums and differences of a few numbers may have, with some to spare."""
-
 REACH_SLACK = 1e-6
 """Share that is added to how far a known table lets cells move, against rounding."""
-
-_LONG = np.longdouble
-_EPSILON = float(np.finfo(np.longdouble).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +76,6 @@ class SquaresForm:
         self.objective = middle * self.length**2
         self.known_loss = known_loss / self.objective
         self._cut_rooms(model.moves)
-        members = model.coupled.group[model.coupled.group >= 0]
-        self._members = 1 + int(np.bincount(members, minlength=1).max())
         self.matrix = model.rows.matrix
         self.row_lower = model.rows.low / self.length
         self.row_upper = model.rows.high / self.length
@@ -174,21 +166,10 @@ class SquaresForm:
         return best_duals
 
     def bound(self, duals: Floats, directions: Floats | None) -> float:
-        """Return the bound that multipliers prove, in scaled units, safe against rounding."""
-        gamma = duals.astype(_LONG)
-        priced = np.asarray(self.matrix.T.astype(_LONG) @ gamma)
-        best, place = self._cheapest(priced, directions)
-        side = np.where(gamma > 0, self.row_lower, self.row_upper).astype(_LONG) * gamma
-        value = float(np.sum(best) + np.sum(side))
-        # What each number may have been rounded by before it came here, and its sums here.
-        parts = 2 * self.weights * place**2 + np.abs(priced * place)
-        size = float(np.sum(parts) + np.sum(np.abs(side)))
-        reach = np.maximum(self.up, self.down)
-        terms = abs(self.matrix.T) @ np.abs(duals) + 2 * self.weights * reach
-        summed = np.diff(self.matrix.T.tocsr().indptr) + 4
-        error = (ROUNDING * self._members + _EPSILON * len(best)) * size
-        error += _EPSILON * float(np.dot(terms * summed, reach))
-        return min(value - error, self.known_loss)
+        """Return the bound that multipliers prove, in scaled units and but for rounding."""
+        best, _ = self._cheapest(self.matrix.T @ duals, directions)
+        side = np.where(duals > 0, self.row_lower, self.row_upper)
+        return float(np.sum(best) + np.dot(side, duals))
 
     def promise(self, duals: Floats, directions: Floats) -> Floats:
         """Return what turning each direction changes at least, at these multipliers."""

@@ -13,13 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.certificates.claim import Claim, Released, joined, loss_claim, starts_of
-from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Node, bound_claim, tree_of
+from tablecloak.certificates.tree import (
+    ROOT,
+    Forest,
+    Multipliers,
+    Tree,
+    bound_claim,
+    proved,
+    tree_of,
+)
+from tablecloak.suppression.external_bounds import with_finite_bounds
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.proof import ProtectionCertificate
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.bridges import BridgeRow
 from tablecloak.suppression.search.master import BoundCertificate, Row
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["interval_claims", "pattern_claims"]
+__all__ = ["interval_claims", "pattern_claims", "proved_pattern_bound", "proved_widths_bound"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 Floats = npt.NDArray[np.float64]
@@ -69,21 +80,91 @@ def interval_claims(
     multipliers : numpy.ndarray of float
         Of these rows, in the unit of the loss.
     """
-    released = Released(
-        "intervals",
-        {
-            "requirement": np.array(proof.requirement.value),
-            "published_lower": np.asarray(ends[0], dtype=np.float64),
-            "published_upper": np.asarray(ends[1], dtype=np.float64),
-        },
-    )
+    released = _intervals(proof.requirement, ends)
     protection = Claim("protection", released, proof.arrays())
     if not np.isfinite(loss):
         return (protection,)
     of_loss = loss_claim(released, "widths", problem.weights, loss)
-    numbers = Multipliers.of([(0, np.arange(len(multipliers)), -1, multipliers)])
-    arrays = {**_cut_arrays(rows, problem), **Forest((([ROOT], {0: numbers}),)).arrays()}
+    arrays = _widths_arrays(rows, multipliers, problem)
     return protection, of_loss, bound_claim(of_loss, problem, bound, arrays)
+
+
+def proved_pattern_bound(
+    suppressed: npt.NDArray[np.bool_], problem: ProtectionProblem, certificate: BoundCertificate
+) -> float:
+    """Return the loss below which no protected pattern is, as the claim of it proves.
+
+    Parameters
+    ----------
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+        Of a protected pattern.
+    problem : ProtectionProblem
+    certificate : BoundCertificate
+    """
+    asked = _as_two_sided(problem, certificate.requirement)
+    released = _pattern(Requirement.TWO_SIDED, suppressed)
+    loss = float(problem.weights[suppressed].sum())
+    of_loss = loss_claim(released, "weights", problem.weights, loss)
+    arrays = {**_cut_arrays(certificate.rows, problem), **_tree_arrays(certificate)}
+    return proved(of_loss, asked, arrays)
+
+
+def proved_widths_bound(
+    ends: tuple[Floats, Floats], problem: ProtectionProblem, requirement: Requirement,
+    loss: float, rows: Sequence[Row], multipliers: Floats,
+) -> float:  # fmt: skip
+    """Return the loss below which no protected intervals are, as the claim of it proves.
+
+    Parameters
+    ----------
+    ends, problem, requirement, loss, rows, multipliers
+        As for `interval_claims`.
+    """
+    if not np.isfinite(loss):
+        return 0.0
+    asked = _as_two_sided(problem, requirement)
+    released = _intervals(Requirement.TWO_SIDED, ends)
+    of_loss = loss_claim(released, "widths", problem.weights, loss)
+    return proved(of_loss, asked, _widths_arrays(rows, multipliers, problem))
+
+
+def _as_two_sided(problem: ProtectionProblem, requirement: Requirement) -> ProtectionProblem:
+    """Return the problem whose two-sided levels ask for what a requirement asks.
+
+    So a bound is checked for requirements that the verifier does not know, and for the least
+    widths of cells whose levels ask nothing.
+    """
+    needs, n = needs_of(with_finite_bounds(problem), requirement), problem.table.n_cells
+    levels = {}
+    for name, need in (
+        ("upper_protection", needs.upper),
+        ("lower_protection", needs.lower),
+        ("sliding_protection", needs.width),
+    ):
+        levels[name] = np.zeros(n)
+        levels[name][needs.cells] = need
+    return problem.with_changes(**levels)
+
+
+def _pattern(requirement: Requirement, suppressed: npt.NDArray[np.bool_]) -> Released:
+    arrays = {"requirement": np.array(requirement.value), "suppressed": suppressed.astype(bool)}
+    return Released("suppression", arrays)
+
+
+def _intervals(requirement: Requirement, ends: tuple[Floats, Floats]) -> Released:
+    return Released(
+        "intervals",
+        {
+            "requirement": np.array(requirement.value),
+            "published_lower": np.asarray(ends[0], dtype=np.float64),
+            "published_upper": np.asarray(ends[1], dtype=np.float64),
+        },
+    )
+
+
+def _widths_arrays(rows: Sequence[Row], multipliers: Floats, problem: ProtectionProblem) -> Arrays:
+    numbers = Multipliers.of([(0, np.arange(len(multipliers)), -1, multipliers)])
+    return {**_cut_arrays(rows, problem), **Forest((([ROOT], {0: numbers}),)).arrays()}
 
 
 def _tree_arrays(certificate: BoundCertificate) -> Arrays:
@@ -95,7 +176,7 @@ def _tree_arrays(certificate: BoundCertificate) -> Arrays:
     def multipliers(duals: npt.NDArray[np.float64]) -> Multipliers:
         return Multipliers.of([(0, np.arange(len(duals)), -1, np.maximum(duals, 0.0) * scale)])
 
-    tree: tuple[list[Node], dict[int, Multipliers]]
+    tree: Tree
     tree = tree_of(certificate.tree, limits, multipliers)
     return Forest((tree,)).arrays()
 

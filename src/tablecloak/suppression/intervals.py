@@ -22,7 +22,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,10 +34,9 @@ from tablecloak.budget import Budget, Progress, generator
 from tablecloak.certificates.claim import Claim
 from tablecloak.errors import InputError
 from tablecloak.results import Result
-from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.claims import interval_claims
+from tablecloak.suppression.claims import interval_claims, proved_widths_bound
 from tablecloak.suppression.external_bounds import with_finite_bounds, with_intervals
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.needs import asked_of, needs_of
@@ -60,7 +59,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class IntervalBound:
-    """Proof that no protected intervals lose less than a bound.
+    """What a search keeps of its proof that no protected intervals lose less than a bound.
 
     Parameters
     ----------
@@ -75,14 +74,6 @@ class IntervalBound:
     requirement: Requirement
     rows: list[CapacityRow]
     duals: Floats
-
-    def verify(self) -> float:
-        """Return the bound that the proof supports, by sparse products alone."""
-        finite = with_finite_bounds(self.problem)
-        system = System.of(finite, needs_of(finite, self.requirement), ~finite.frozen)
-        master = IntervalMaster(system, _costs(finite)[system.cells])
-        # No width is negative, so 0 is always a bound.
-        return max(master.loss_of(dual_bound(master.with_rows(self.rows), self.duals)), 0.0)
 
     def loss_multipliers(self) -> Floats:
         """Return what each row adds to the bound for each unit of the need that it asks for."""
@@ -135,6 +126,14 @@ class IntervalPattern(Result):
         return interval_claims(
             proof, (self.lower, self.upper), self.problem, self.loss, self.bound,
             proved.rows, proved.loss_multipliers(),
+        )  # fmt: skip
+
+    def proved_bound(self) -> float:
+        """Return the bound on the loss that the claim of it proves; no solver is called."""
+        proof = self.bound_certificate
+        return proved_widths_bound(
+            (self.lower, self.upper), self.problem, self.requirement, self.loss,
+            proof.rows, proof.loss_multipliers(),
         )  # fmt: skip
 
     @property
@@ -248,18 +247,19 @@ def publish_intervals(
     up, down = envelope(search.pool)
     widening = None if blur == 0 else (blur, random)
     lower, upper, proof = _published(problem, finite, search, requirement, widening)
-    bound = IntervalBound(problem, requirement, search.rows, search.duals)
-    return IntervalPattern(
+    result = IntervalPattern(
         problem=problem,
         lower=lower,
         upper=upper,
         requirement=requirement,
         certificate=proof,
-        bound_certificate=bound,
-        bound=bound.verify(),
+        bound_certificate=IntervalBound(problem, requirement, search.rows, search.duals),
+        bound=0.0,
         narrowest=float(_costs(finite)[system.cells] @ (up + down)),
-        seconds=budget.elapsed,
+        seconds=0.0,
     )
+    bound = result.proved_bound()
+    return replace(result, bound=bound, seconds=budget.elapsed)
 
 
 def _costs(problem: ProtectionProblem) -> Floats:

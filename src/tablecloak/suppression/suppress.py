@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -180,19 +181,18 @@ def _pattern(
     """Build the result, and verify it before anybody sees it."""
     assert state.best is not None
     suppressed, proof = proved_pattern(problem, state.requirement, state.best, audit)
-    floor = float(problem.weights[problem.sensitive | problem.forced].sum())
-    certificate = state.bound_certificate
-    bound = certificate.verify() if certificate else floor
-    return SuppressionPattern(
+    result = SuppressionPattern(
         problem=problem,
         suppressed=suppressed,
         requirement=state.requirement,
         certificate=proof,
-        bound_certificate=certificate,
-        bound=bound,
+        bound_certificate=state.bound_certificate,
+        bound=0.0,
         method=state.method,
-        seconds=budget.elapsed,
+        seconds=0.0,
         notes=state.notes,
         time_limit=time_limit,
         first_seconds=state.first_seconds,
     )
+    bound = result.proved_bound()
+    return replace(result, bound=bound, seconds=budget.elapsed)

@@ -8,13 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.certificates.claim import Claim, Released, loss_claim
-from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Node, bound_claim, tree_of
+from tablecloak.certificates.tree import (
+    ROOT,
+    Forest,
+    Multipliers,
+    Tree,
+    bound_claim,
+    proved,
+    tree_of,
+)
 from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.claims import bound_arrays
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["rounding_claims", "small_count_claims"]
+__all__ = ["proved_bound", "rounding_claims", "small_count_claims"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -87,7 +95,20 @@ def rounding_claims(rounded: Rounded) -> tuple[Claim, ...]:
     ----------
     rounded : Rounded
     """
-    released = Released(
+    released = _released(rounded)
+    loss = loss_claim(released, "L1", rounded.weights, rounded.loss)
+    bound = bound_claim(loss, rounded.problem, rounded.bound, _tree(rounded).arrays())
+    return Claim("additivity", released), loss, bound
+
+
+def proved_bound(rounded: Rounded) -> float:
+    """Return the loss below which no rounding is, as the claim of it proves."""
+    loss = loss_claim(_released(rounded), "L1", rounded.weights, rounded.loss)
+    return proved(loss, rounded.problem, _tree(rounded).arrays())
+
+
+def _released(rounded: Rounded) -> Released:
+    return Released(
         "rounding",
         {
             "published": rounded.values.astype(np.float64),
@@ -95,9 +116,6 @@ def rounding_claims(rounded: Rounded) -> tuple[Claim, ...]:
             "steps": np.array(rounded.steps, dtype=np.int64),
         },
     )
-    loss = loss_claim(released, "L1", rounded.weights, rounded.loss)
-    bound = bound_claim(loss, rounded.problem, rounded.bound, _tree(rounded).arrays())
-    return Claim("additivity", released), loss, bound
 
 
 def small_count_claims(rounded: SmallCounts) -> tuple[Claim, ...]:
@@ -148,7 +166,7 @@ def _tree(rounded: Rounded) -> Forest:
     def multipliers(duals: Floats) -> Multipliers:
         return Multipliers.of([(0, np.arange(len(duals)), -1, duals * unit)])
 
-    tree: tuple[list[Node], dict[int, Multipliers]]
+    tree: Tree
     if certificate.tree is None:
         tree = [ROOT], {0: multipliers(certificate.duals)}
     else:

@@ -141,11 +141,11 @@ def _verified(
         steps=steps,
         weights=model.weights,
         bound_certificate=rounding.proof,
-        bound=rounding.bound,
+        bound=0.0,
         seconds=0.0,
         notes=notes,
     )
-    result = replace(result, bound=min(max(rounding.bound, 0.0), result.loss))
+    result = replace(result, bound=min(result.proved_bound(), result.loss))
     result.verify()
     return result
 

@@ -14,9 +14,6 @@ __all__ = ["RoundingModel"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-ROUNDING = float(np.finfo(np.float64).eps)
-"""Relative error of one sum or product."""
-
 
 class RoundingModel:
     """min w.|x - a| as a program in steps t = up + further - back.
@@ -65,12 +62,6 @@ class RoundingModel:
     def loss(self, objective: float) -> float:
         """Return sum w |x - a| from an objective of the program."""
         return objective * self.unit + self.offset
-
-    def proved(self, objective: float) -> float:
-        """Return the loss that a bound proves, less what rounding of the costs may have added."""
-        program = self.program
-        size = float(np.dot(np.abs(program.cost), program.upper)) * self.unit + self.offset
-        return self.loss(objective) - (8 + len(self.floor)) * ROUNDING * size
 
     def values(self, x: Floats) -> Integers:
         """Return the rounded table of a point."""

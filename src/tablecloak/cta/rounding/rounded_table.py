@@ -12,11 +12,9 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.precision import exact_products
-from tablecloak.cta.rounding.claims import rounding_claims
-from tablecloak.cta.rounding.model import RoundingModel
+from tablecloak.cta.rounding.claims import proved_bound, rounding_claims
 from tablecloak.errors import VerificationError, listed
 from tablecloak.results import Result
-from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
@@ -32,29 +30,18 @@ CLAIMED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class RoundingBound:
-    """Proof that no rounding with the same base and steps is nearer to the truth.
+    """What a search keeps of its proof that no rounding is nearer to the truth.
 
     Parameters
     ----------
     tree : BranchTree or None
         None if multipliers of the relaxation suffice.
     duals : numpy.ndarray of float
+        Multipliers of the relations.
     """
 
     tree: BranchTree | None
     duals: Floats
-
-    def verify(self, model: RoundingModel) -> float:
-        """Return the bound on sum w |x - a| that the proof supports, by sparse products alone.
-
-        Parameters
-        ----------
-        model : RoundingModel
-            Laid out from the problem.
-        """
-        program = model.program
-        bound = self.tree.verify(program) if self.tree else dual_bound(program, self.duals)
-        return model.proved(bound)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,9 +120,7 @@ class RoundedTable(Result):
             raise VerificationError(
                 f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}."
             )
-        # No weight is negative, so that no table loses less than nothing.
-        model = RoundingModel(self.problem, self.base, self.steps, self.weights)
-        proved = max(self.bound_certificate.verify(model), 0.0)
+        proved = self.proved_bound()
         if not self.bound <= proved + CLAIMED * self.loss:
             raise VerificationError(
                 f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
@@ -144,6 +129,10 @@ class RoundedTable(Result):
             raise VerificationError(
                 f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists."
             )
+
+    def proved_bound(self) -> float:
+        """Return the bound on the loss that the claim of it proves; no solver is called."""
+        return proved_bound(self)
 
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true value that the rounded value alone leaves possible.

@@ -11,6 +11,7 @@ from tablecloak.budget import Budget
 from tablecloak.cta.rounding.model import RoundingModel
 from tablecloak.cta.rounding.rounded_table import RoundingBound
 from tablecloak.errors import SolverError
+from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
@@ -45,12 +46,10 @@ class Rounding:
     ----------
     values : numpy.ndarray of int, shape (n_cells,)
     proof : RoundingBound
-    bound : float
     """
 
     values: Integers
     proof: RoundingBound
-    bound: float
 
 
 def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rounding | bool:
@@ -67,8 +66,7 @@ def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rou
     # Where every value is a multiple nothing is free, and the only point has no entries.
     is_point = len(relaxed.x) or (not program.n_columns and _holds_at_zero(program))
     if is_point and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
-        proof = RoundingBound(None, relaxed.duals)
-        return Rounding(model.values(relaxed.x), proof, proof.verify(model))
+        return Rounding(model.values(relaxed.x), RoundingBound(None, relaxed.duals))
     if relaxed.status is SolveStatus.INFEASIBLE and _is_empty(program, _left(first)):
         return True
     start = _first_point(program, first)
@@ -107,14 +105,14 @@ def _branched(
         progress=report,
     )
     best = result.x if len(result.x) else start
-    tree = RoundingBound(result.tree, np.empty(0))
+    proved = result.tree.verify(program)
     if not len(best):
         # A leaf may have been closed without a proof that it is empty.
-        return tree.verify(model) == np.inf
-    root = RoundingBound(None, relaxed.duals)
-    bounds = [(proof.verify(model), proof) for proof in (tree, root)]
-    bound, proof = max(bounds, key=lambda pair: pair[0])
-    return Rounding(model.values(best), proof, bound)
+        return proved == np.inf
+    # The leaves of an interrupted search can prove less than the root does.
+    is_better = proved >= dual_bound(program, relaxed.duals)
+    tree, duals = (result.tree, np.empty(0)) if is_better else (None, relaxed.duals)
+    return Rounding(model.values(best), RoundingBound(tree, duals))
 
 
 def _is_empty(program: Program, time_limit: float) -> bool:

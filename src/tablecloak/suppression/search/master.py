@@ -31,7 +31,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.errors import VerificationError
 from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.program import Program
 from tablecloak.suppression.needs import Needs, needs_of
@@ -68,7 +67,7 @@ Row = CapacityRow | BridgeRow
 
 @dataclass(frozen=True, eq=False)
 class BoundCertificate:
-    """Proof that no protected pattern loses less than a bound.
+    """What a search keeps of its proof that no protected pattern loses less than a bound.
 
     Parameters
     ----------
@@ -85,30 +84,6 @@ class BoundCertificate:
     rows: list[Row]
     tree: BranchTree
     step: float
-
-    def verify(self) -> float:
-        """Return the bound that the proof supports, by sparse products alone.
-
-        Guarantee: for every pattern that suppresses all sensitive and forced cells, no frozen
-        cell, and protects every sensitive cell as required, the sum of weights of its cells is
-        at least the returned number. Proof: docs/guarantees.md, section 2.
-
-        Raises
-        ------
-        VerificationError
-            If the search tree does not cover all patterns.
-        """
-        master = Master(self.problem, self.requirement)
-        needs = master.needs
-        built = [master.row(needs, row) for row in self.rows]
-        program = master.program
-        if built:
-            program = program.with_rows(*joined(built, self.rows))
-        bound = self.tree.verify(program)
-        if np.isnan(bound):
-            raise VerificationError("The bound is not a number.")
-        # No weight is negative: suppressing what must be suppressed is always a bound.
-        return master.total_loss(max(bound, 0.0), self.step)
 
     def free_cells(self) -> tuple[npt.NDArray[np.int64], float]:
         """Return the cell of each column of the master, and the unit of its objective."""

@@ -11,17 +11,14 @@ import numpy.typing as npt
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
-from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
-from tablecloak.suppression.external_bounds import with_finite_bounds
+from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.closing import proved_pattern
-from tablecloak.suppression.search.insiders import hold_against
+from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.method import SearchMethod
-from tablecloak.suppression.search.schedule import INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
-from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.phase import run_phases
+from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -119,80 +116,37 @@ def suppress(
     >>> pattern.loss, int(pattern.suppressed.sum()), pattern.is_optimal
     (3076.0, 12, True)
     """
-    chosen, requirement = SearchMethod.parse(method), Requirement.parse(require)
+    chosen = SearchMethod.parse(method)
     budget = Budget.of(time_limit, threads=threads, seed=seed, progress=progress)
-    if weights is not None:
-        problem = problem.with_weights(weights)
-    if previous is not None:
-        problem = _prefer(problem, previous, discount)
-    asked = parse_intruders(protect_against)
-    kinds = with_whole_numbers(asked, problem)
-    share = INSIDERS_SHARE if asked else WHOLE_NUMBERS_SHARE if kinds else 1.0
+    problem = _weighed(problem, weights, previous, discount)
+    question = Question.of(problem, require, protect_against)
+    insiders_share = INSIDERS_SHARE if question.must_hold else WHOLE_NUMBERS_SHARE
+    share = insiders_share if question.intruders else 1.0
     with budget.interruptible():
-        part = budget.share(share)
-        state = chosen.search(with_finite_bounds(problem), requirement, part)
-        audit = None
-        if kinds:
-            state, audit = _held(problem, state, kinds, budget, is_required=bool(asked))
-    return _pattern(problem, state, audit, budget, time_limit)
+        state = chosen.search(question.finite, question.requirement, budget.share(share))
+        state = run_phases(INSIDERS, replace(state, question=question), budget)
+    return closed(problem, state, budget, time_limit=time_limit)
 
 
-def _prefer(
-    problem: ProtectionProblem, previous: SuppressionPattern | npt.ArrayLike, discount: float
+def _weighed(
+    problem: ProtectionProblem,
+    rule: WeightRule | str | None,
+    previous: SuppressionPattern | npt.ArrayLike | None,
+    discount: float,
 ) -> ProtectionProblem:
-    """Return the problem with lower weights of cells that were suppressed last period."""
-    given = previous.suppressed if isinstance(previous, SuppressionPattern) else previous
-    before = np.asarray(given, dtype=bool)
-    if before.shape != problem.status.shape:
-        raise InputError(
-            f"`previous` has {before.size} entries, but the table has {problem.table.n_cells} "
-            f"cells. Match last period's cells by their codes first."
-        )
-    if not 0 <= discount <= 1:
-        raise InputError(f"`discount` must lie between 0 and 1. Got {discount!r}.")
-    return problem.with_changes(weights=problem.weights * np.where(before, 1 - discount, 1.0))
-
-
-def _held(
-    problem: ProtectionProblem,
-    state: SearchState,
-    kinds: Sequence[Intruder],
-    budget: Budget,
-    *,
-    is_required: bool,
-) -> tuple[SearchState, Audit | None]:
-    """Extend the best candidate until it holds against insiders; None if nobody could say."""
-    assert state.best is not None
-    left = budget.within(max(budget.left - state.closing_seconds, 0.0))
-    audit = hold_against(problem, state.requirement, state.best, kinds, left, required=is_required)
-    if audit is None or not audit.is_safe:
-        return state.noted("not proved against who knows that counts are whole"), None
-    tried = ", ".join(f"{number} {name}" for name, number in audit.intruders.items())
-    return state.noted(f"protected against {tried} as well"), audit
-
-
-def _pattern(
-    problem: ProtectionProblem,
-    state: SearchState,
-    audit: Audit | None,
-    budget: Budget,
-    time_limit: float,
-) -> SuppressionPattern:
-    """Build the result, and verify it before anybody sees it."""
-    assert state.best is not None
-    suppressed, proof = proved_pattern(problem, state.requirement, state.best, audit)
-    result = SuppressionPattern(
-        problem=problem,
-        suppressed=suppressed,
-        requirement=state.requirement,
-        certificate=proof,
-        bound_certificate=state.bound_certificate,
-        bound=0.0,
-        method=state.method,
-        seconds=0.0,
-        notes=state.notes,
-        time_limit=time_limit,
-        first_seconds=state.first_seconds,
-    )
-    bound = result.proved_bound()
-    return replace(result, bound=bound, seconds=budget.elapsed)
+    """Return the problem with weights by a rule, lower for what was suppressed last period."""
+    if rule is None and previous is None:
+        return problem
+    weights = problem.weights if rule is None else WeightRule(rule).of(problem)
+    if previous is not None:
+        given = previous.suppressed if isinstance(previous, SuppressionPattern) else previous
+        before = np.asarray(given, dtype=bool)
+        if before.shape != problem.status.shape:
+            raise InputError(
+                f"`previous` has {before.size} entries, but the table has "
+                f"{problem.table.n_cells} cells. Match last period's cells by their codes first."
+            )
+        if not 0 <= discount <= 1:
+            raise InputError(f"`discount` must lie between 0 and 1. Got {discount!r}.")
+        weights = weights * np.where(before, 1 - discount, 1.0)
+    return problem.with_changes(weights=weights)

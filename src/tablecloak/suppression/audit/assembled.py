@@ -8,7 +8,6 @@ import numpy.typing as npt
 from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.audit.part import Part, disclosure_proof
 from tablecloak.suppression.needs import Needs
-from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Assembled"]
 
@@ -18,9 +17,7 @@ Flags = npt.NDArray[np.bool_]
 class Assembled:
     """What all parts say of all sensitive cells."""
 
-    def __init__(
-        self, problem: ProtectionProblem, hidden: Flags, needs: Needs, parts: list[Part]
-    ) -> None:
+    def __init__(self, needs: Needs, hidden: Flags, parts: list[Part]) -> None:
         n = len(needs.cells)
         self.needs, self.parts = needs, parts
         self.published = ~hidden[needs.cells]

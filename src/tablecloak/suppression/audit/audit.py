@@ -21,19 +21,17 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.budget import Budget, Progress, Stopwatch
 from tablecloak.errors import InputError
-from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.audit.assembled import Assembled
 from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.audit.groups import SensitiveGroup, sensitive_groups
-from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
-from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
+from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.audit.members import Members
-from tablecloak.suppression.audit.part import Part, Task, attack_part, not_judged
-from tablecloak.suppression.external_bounds import with_finite_bounds, with_intervals
+from tablecloak.suppression.audit.part import Part, attack_parts
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.knowledge import Knowledge
-from tablecloak.suppression.needs import Needs, needs_of
+from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.proof import ProtectionCertificate
+from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
@@ -45,9 +43,6 @@ __all__ = ["Audit", "attacked", "audit_pattern"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-
-REPORTED_EVERY = 0.2
-"""Seconds between two reports of progress."""
 
 CHECK_SHARE = 0.05
 """Share of the time kept back for checking all witnesses at the end. docs/decisions.md, "Time
@@ -301,67 +296,44 @@ def audit_pattern(
             f"`suppressed` has {hidden.size} entries, but the table has {problem.table.n_cells} "
             f"cells. Give one entry for each cell."
         )
-    requirement = Requirement.parse(require)
+    question = Question.of(problem, require, intruders)
+    if intervals is not None:
+        question = question.knowing(*intervals)
     budget = Budget.of(time_limit, threads=threads, seed=seed, progress=progress)
     with budget.interruptible():
-        return attacked(
-            problem,
-            hidden,
-            requirement,
-            parse_intruders(intruders),
-            budget,
-            groups=groups,
-            intervals=intervals,
-            is_exact=detail == "intervals",
-        )
+        return attacked(question, hidden, budget, groups=groups, is_exact=detail == "intervals")
 
 
 def attacked(
-    problem: ProtectionProblem,
+    question: Question,
     hidden: Flags,
-    requirement: Requirement,
-    intruders: Sequence[Intruder],
     budget: Budget,
     *,
     groups: Sequence[Rule] = (),
-    intervals: tuple[Floats, Floats] | None = None,
     is_exact: bool = False,
 ) -> Audit:
     """Attack a pattern within a budget.
 
-    Parameters and what is returned as for `audit_pattern`; `is_exact` says whether exact intervals
-    are asked for.
+    Parameters
+    ----------
+    question : Question
+    hidden : numpy.ndarray of bool, shape (n_cells,)
+    budget : Budget
+    groups : sequence of Rule, default=()
+    is_exact : bool, default=False
+        Whether exact intervals are asked for.
     """
     watch = Stopwatch()
-    finite = with_finite_bounds(problem)
-    needs = needs_of(finite, requirement)
-    if intervals is not None:
-        problem = finite = with_intervals(finite, *intervals)
-    kinds = with_whole_numbers(list(intruders), problem)
-    known = [
-        (kind.name_of_kind, knowledge)
-        for kind in kinds
-        for knowledge in kind.members(finite, hidden)
-    ]
-    members = Members(known, problem)
-    bundles = System.of(finite, needs, hidden).bundles()
+    members = Members(question, hidden)
+    bundles = System.of(question.finite, question.needs, hidden).bundles()
     parts = [Part(system, WitnessPool(system)) for system in bundles]
-    whole = any(kind.knows_whole_numbers for kind in kinds)
-    _attack_all(parts, budget.share(1 - CHECK_SHARE), is_exact, members, whole, len(needs.cells))
-    for part in parts:
-        part.findings.extend(not_judged(part, members))
-    assembled = Assembled(problem, hidden, needs, parts)
-    counts = {
-        kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in known)
-        + kind.knows_whole_numbers
-        for kind in kinds
-        if not kind.is_everybody
-    }
+    attack_parts(parts, members, budget.share(1 - CHECK_SHARE), is_exact=is_exact)
+    assembled = Assembled(question.needs, hidden, parts)
     audit = Audit(
-        problem=problem,
+        problem=question.problem,
         suppressed=hidden,
-        requirement=requirement,
-        needs=needs,
+        requirement=question.requirement,
+        needs=question.needs,
         verdicts=assembled.verdicts(),
         above=assembled.above,
         below=assembled.below,
@@ -369,9 +341,9 @@ def attacked(
         limit_below=assembled.limit_below,
         exact=is_exact,
         proofs=assembled.proofs(),
-        intruders=counts,
+        intruders=members.counts,
         findings=assembled.findings(),
-        groups=sensitive_groups(problem, hidden, groups),
+        groups=sensitive_groups(question.problem, hidden, groups),
         programs=sum(part.programs for part in parts),
         seconds=watch.seconds,
         interrupted=not all(part.is_done for part in parts),
@@ -383,34 +355,3 @@ def attacked(
     else:
         audit.certificate().check_witnesses()
     return audit
-
-
-def _attack_all(
-    parts: list[Part],
-    budget: Budget,
-    is_exact: bool,
-    members: Members,
-    whole: bool,
-    n_sensitive: int,
-) -> None:
-    """Attack all parts, several at once; those not reached in time stay unproved."""
-    watch, shown = Stopwatch(), -REPORTED_EVERY
-
-    def report() -> None:
-        nonlocal shown
-        if budget.progress is None or watch.seconds < shown + REPORTED_EVERY:
-            return
-        shown = watch.seconds
-        proved = sum(int(np.sum(~part.pool.open)) for part in parts)
-        left = sum(not part.is_done for part in parts)
-        budget.report("audit: cells proved", proved, n_sensitive, left)
-
-    task = Task(budget, is_exact, members, whole, report)
-
-    def attack(part: Part) -> None:
-        attack_part(part, task)
-
-    workers = min(budget.threads, len(parts))
-    executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
-    for _ in executor.run(attack, parts):
-        report()

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.question import Question
 from tablecloak.suppression.system import System
-from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Members"]
 
@@ -18,17 +17,47 @@ Integers = npt.NDArray[np.int64]
 
 
 class Members:
-    """Members of all further intruders, found by the cells they know more of."""
+    """Members of all further intruders, found by the cells they know more of.
 
-    def __init__(self, members: list[tuple[str, Knowledge]], problem: ProtectionProblem) -> None:
+    Parameters
+    ----------
+    question : Question
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+        What each knows may depend on what is suppressed.
+
+    Attributes
+    ----------
+    counts : dict of str to int
+        For each kind of intruder that knows more than everybody, how many there are.
+    know_whole_numbers : bool
+        Whether somebody knows that values are whole numbers.
+    named : list of Knowledge
+        Of each member, by whose number all else refers to it.
+    """
+
+    def __init__(self, question: Question, suppressed: npt.NDArray[np.bool_]) -> None:
+        kinds = question.intruders
+        found = [
+            (kind.name_of_kind, knowledge)
+            for kind in kinds
+            for knowledge in kind.members(question.finite, suppressed)
+        ]
+        self.know_whole_numbers = any(kind.knows_whole_numbers for kind in kinds)
+        self.counts = {
+            kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in found)
+            + kind.knows_whole_numbers
+            for kind in kinds
+            if not kind.is_everybody
+        }
+        self.n_sensitive = len(question.needs.cells)
         self.named = [
-            replace(knowledge, name=f"{kind}: {knowledge.name}") for kind, knowledge in members
+            replace(knowledge, name=f"{name}: {knowledge.name}") for name, knowledge in found
         ]
         count = [len(knowledge.cells) for knowledge in self.named]
         self.owner = np.repeat(np.arange(len(self.named)), count)
         cells = [knowledge.cells for knowledge in self.named]
         self.cell = np.concatenate([np.zeros(0, dtype=np.int64), *cells])
-        values = problem.table.values[self.cell]
+        values = question.problem.table.values[self.cell]
         lower = [knowledge.lower for knowledge in self.named]
         upper = [knowledge.upper for knowledge in self.named]
         self.low = np.concatenate([np.zeros(0), *lower]) - values

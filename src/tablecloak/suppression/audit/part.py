@@ -1,4 +1,4 @@
-"""One part of an audit: components attacked by strangers first, then by who knows more."""
+"""The parts of an audit: components attacked by strangers first, then by who knows more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.budget import Budget
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.audit.attack import Attack, Extreme
 from tablecloak.suppression.audit.disclosures import disclosures
 from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
@@ -20,15 +21,18 @@ from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
-__all__ = ["Part", "Task", "attack_part", "disclosure_proof", "not_judged"]
+__all__ = ["Part", "attack_parts", "disclosure_proof"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
+REPORTED_EVERY = 0.2
+"""Seconds between two reports of progress."""
+
 
 @dataclass(frozen=True)
-class Task:
+class _Task:
     """What to do with each part.
 
     Parameters
@@ -37,8 +41,6 @@ class Task:
     intervals : bool
         Whether to compute exact intervals.
     members : Members
-    whole : bool
-        Whether somebody knows that values are whole numbers.
     report : callable
         Called after each program.
     """
@@ -46,7 +48,6 @@ class Task:
     budget: Budget
     intervals: bool
     members: Members
-    whole: bool
     report: Callable[[], None]
 
 
@@ -82,7 +83,43 @@ class Part:
     is_done: bool = False
 
 
-def attack_part(part: Part, task: Task) -> None:
+def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exact: bool) -> None:
+    """Attack all parts, several at once; those not reached in time stay unproved.
+
+    Parameters
+    ----------
+    parts : list of Part
+    members : Members
+        Of all insiders.
+    budget : Budget
+    is_exact : bool
+        Whether to compute exact intervals.
+    """
+    watch, shown = Stopwatch(), -REPORTED_EVERY
+
+    def report() -> None:
+        nonlocal shown
+        if budget.progress is None or watch.seconds < shown + REPORTED_EVERY:
+            return
+        shown = watch.seconds
+        proved = sum(int(np.sum(~part.pool.open)) for part in parts)
+        left = sum(not part.is_done for part in parts)
+        budget.report("audit: cells proved", proved, members.n_sensitive, left)
+
+    task = _Task(budget, is_exact, members, report)
+
+    def attack(part: Part) -> None:
+        _attack_part(part, task)
+
+    workers = min(budget.threads, len(parts))
+    executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
+    for _ in executor.run(attack, parts):
+        report()
+    for part in parts:
+        part.findings.extend(_not_judged(part, members))
+
+
+def _attack_part(part: Part, task: _Task) -> None:
     """Attack one part: the external intruder, then everybody who knows more."""
     members, budget = task.members.within(part.system), task.budget
     part.not_judged = [number for number, *_ in members]
@@ -94,7 +131,7 @@ def attack_part(part: Part, task: Task) -> None:
         part.ends.update(disclosed)
         _measure_intervals(attack, part, task)
     # Before the insiders: their proof refers to witnesses that this one may replace.
-    if task.whole:
+    if task.members.know_whole_numbers:
         _attack_in_whole_numbers(part, task)
     judged = 0
     for number, positions, low, high in members:
@@ -108,7 +145,7 @@ def attack_part(part: Part, task: Task) -> None:
     part.is_done = not budget.is_over
 
 
-def _measure_intervals(attack: Attack, part: Part, task: Task) -> None:
+def _measure_intervals(attack: Attack, part: Part, task: _Task) -> None:
     for sign in (1, -1):
         for index, cell in enumerate(part.system.needs.cells.tolist()):
             if task.budget.is_over:
@@ -125,7 +162,7 @@ def _measure_intervals(attack: Attack, part: Part, task: Task) -> None:
 def _attack_as(
     attack: Attack,
     part: Part,
-    task: Task,
+    task: _Task,
     number: int,
     knows: tuple[Integers, Floats, Floats],
 ) -> None:
@@ -175,7 +212,7 @@ def _findings(
     return found
 
 
-def not_judged(part: Part, members: Members) -> list[Finding]:
+def _not_judged(part: Part, members: Members) -> list[Finding]:
     """One finding for each cell and kind of insider of whom somebody never came to attack it."""
     kinds = [members.named[number].name.partition(": ")[0] for number in part.not_judged]
     cells = part.system.cells[part.system.needs.cells[~part.pool.open]]
@@ -199,7 +236,7 @@ def disclosure_proof(system: System, index: int, sign: int, extreme: Extreme) ->
     return DisclosureProof(cell, sign, extreme.limit, system.rows[used], extreme.duals[used])
 
 
-def _attack_in_whole_numbers(part: Part, task: Task) -> None:
+def _attack_in_whole_numbers(part: Part, task: _Task) -> None:
     where = ~part.pool.open
     results, programs = prove_in_whole_numbers(part.system, part.pool, where, task.budget)
     part.programs += programs

@@ -1,4 +1,4 @@
-"""The last step: a candidate as a pattern of the whole table, with its verified proof."""
+"""The last step: a candidate as a pattern of the whole table, with its verified proofs."""
 
 from __future__ import annotations
 
@@ -7,16 +7,62 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.joining import certificate_of
+from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.search.state import SearchState
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["proved_pattern"]
+__all__ = ["closed", "proved_pattern"]
 
 Flags = npt.NDArray[np.bool_]
+
+
+def closed(
+    problem: ProtectionProblem,
+    state: SearchState,
+    budget: Budget,
+    *,
+    time_limit: float,
+) -> SuppressionPattern:
+    """Return the result of a search, verified before anybody sees it.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    state : SearchState
+        Its best candidate is proved.
+    budget : Budget
+        Of the whole search: tells how long it took.
+    time_limit : float
+        Seconds that were allowed.
+
+    Raises
+    ------
+    VerificationError
+        If a proof does not pass its check.
+    """
+    assert state.best is not None
+    suppressed, proof = proved_pattern(problem, state.requirement, state.best, state.audit)
+    result = SuppressionPattern(
+        problem=problem,
+        suppressed=suppressed,
+        requirement=state.requirement,
+        certificate=proof,
+        bound_certificate=state.bound_certificate,
+        bound=0.0,
+        method=state.method,
+        seconds=0.0,
+        notes=state.notes,
+        time_limit=time_limit,
+        first_seconds=state.first_seconds,
+    )
+    bound = result.proved_bound()
+    return replace(result, bound=bound, seconds=budget.elapsed)
 
 
 def proved_pattern(

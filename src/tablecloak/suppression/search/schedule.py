@@ -16,6 +16,7 @@ from tablecloak.suppression.search.exact import (
     search_near_best,
     search_whole_tree,
 )
+from tablecloak.suppression.search.insiders import hold_against_insiders
 from tablecloak.suppression.search.phase import Phase, either, group, tell_time_left
 from tablecloak.suppression.search.portfolio import try_strategies
 from tablecloak.suppression.search.state import SearchState
@@ -26,6 +27,7 @@ __all__ = [
     "EXACT",
     "EXACT_CELLS",
     "EXACT_SMALL",
+    "INSIDERS",
     "INSIDERS_SHARE",
     "SEARCHED_CELLS",
     "SEQUENTIAL",
@@ -93,6 +95,12 @@ def is_not_stopped(state: SearchState, budget: Budget) -> bool:
     return not budget.is_stopped
 
 
+def are_insiders(state: SearchState, budget: Budget) -> bool:
+    """Whether anybody who knows more than everybody attacks."""
+    del budget
+    return state.question is not None and bool(state.question.intruders)
+
+
 def is_hurried(state: SearchState, budget: Budget) -> bool:
     """Whether the table is large, and too little time is left to search better patterns."""
     whole = budget.deadline - budget.started
@@ -141,3 +149,6 @@ BOUNDED = (
         when=is_not_stopped,
     ),
 )
+
+INSIDERS = (Phase(hold_against_insiders, when=are_insiders),)
+"""What follows the search of any method."""

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
+from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.needs import needs_of
+from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.exploration import Exploration
@@ -44,6 +46,10 @@ class SearchState:
     horizon : Budget or None
         Of the group of phases that the present one belongs to.
     exploration : Exploration or None
+    question : Question or None
+        What is asked beyond what the search method knows: who attacks. Set after the search.
+    audit : Audit or None
+        Of the best pattern, extended until it is proved against insiders.
     notes : tuple of str
     """
 
@@ -58,6 +64,8 @@ class SearchState:
     closing_seconds: float = 0.0
     horizon: Budget | None = None
     exploration: Exploration | None = None
+    question: Question | None = None
+    audit: Audit | None = None
     notes: tuple[str, ...] = ()
 
     @classmethod

@@ -1,0 +1,186 @@
+"""A pattern on the way to hold against insiders: what each can attack is protected anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.errors import ModelError, listed
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.finding import Finding
+from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.search.candidate import Candidate, costliest_first
+from tablecloak.suppression.search.cover import HIDDEN_COST, Builder
+from tablecloak.suppression.search.protect import protect_need
+from tablecloak.suppression.search.strategy import Strategy
+from tablecloak.suppression.system import System
+from tablecloak.suppression.witness import WitnessPool
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Defence"]
+
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+class Defence:
+    """A pattern that is extended where insiders can attack it.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    candidate : Candidate
+        Proved against the external intruder.
+    budget : Budget
+
+    Attributes
+    ----------
+    hidden : numpy.ndarray of bool, shape (n_unknown,)
+        What is suppressed now, over the cells of the candidate's system.
+    """
+
+    def __init__(self, problem: ProtectionProblem, candidate: Candidate, budget: Budget) -> None:
+        self.problem = problem
+        self.candidate = candidate
+        self.budget = budget
+        self.system = candidate.pool.system
+        self.hidden = candidate.hidden.copy()
+
+    # Programs over the whole table are laid out only if somebody can attack.
+
+    @cached_property
+    def builder(self) -> Builder:
+        """What makes the programs that protect a cell."""
+        return Builder(self.system, self.candidate.weights, None, self.budget)
+
+    @cached_property
+    def attack(self) -> Attack:
+        """The program of one insider after another."""
+        return Attack(self.system)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether more or less than the candidate is suppressed."""
+        return not np.array_equal(self.hidden, self.candidate.hidden)
+
+    @property
+    def suppressed(self) -> Flags:
+        """The pattern, shape (n_cells,)."""
+        return self._in_table(self.hidden)
+
+    def _in_table(self, hidden: Flags) -> Flags:
+        suppressed = np.zeros(self.problem.table.n_cells, dtype=bool)
+        suppressed[self.system.cells[hidden]] = True
+        return suppressed
+
+    def costliest_first(self) -> Integers:
+        """Return the cells that were suppressed for others, the dearest first."""
+        must = (self.problem.sensitive | self.problem.forced)[self.system.cells]
+        return costliest_first(self.hidden & ~must, self.candidate.weights)
+
+    def without(self, cell: int) -> Flags:
+        """Return the pattern with one cell published, shape (n_cells,)."""
+        hidden = self.hidden.copy()
+        hidden[cell] = False
+        return self._in_table(hidden)
+
+    def publish(self, cell: int) -> None:
+        """Publish a cell."""
+        self.hidden[cell] = False
+
+    def report(self, left: int) -> None:
+        """Report progress."""
+        loss = float(self.candidate.weights[self.hidden].sum())
+        self.budget.report("protecting against insiders", loss, open_=left)
+
+    def answer(self, findings: Sequence[Finding]) -> bool:
+        """Protect what insiders can attack; say whether more is suppressed for it.
+
+        Raises
+        ------
+        ModelError
+            If a cell cannot be protected against somebody even with everything suppressed.
+        """
+        before = self.hidden.copy()
+        attackers = _attackers(findings)
+        for knowledge, cells in attackers:
+            if knowledge is None:
+                self._protect_in_whole_numbers(cells)
+            else:
+                self._protect_against(knowledge, cells)
+            self.report(len(attackers))
+        return not np.array_equal(before, self.hidden)
+
+    def _protect_against(self, knowledge: Knowledge, cells: list[int]) -> None:
+        """Protect some cells against one insider, until time ends."""
+        hidden, attack = self.hidden, self.attack
+        own = self._seen_by(knowledge, cells)
+        pool = WitnessPool(own)
+        attack.know(own)
+        attack.hide(hidden)
+        # Cells suppressed because of others may have settled it.
+        prove(attack, pool, self.budget)
+        builder = self.builder.seen_by(own)
+        for index in np.flatnonzero(pool.open).tolist():
+            if self.budget.is_over:
+                break
+            if not protect_need(builder, pool, hidden, index, Strategy()):
+                attack.hide(np.ones(own.n_unknown))
+                prove(attack, pool, self.budget)
+                if pool.is_open(index):
+                    if builder.budget.is_over:
+                        break
+                    cell = int(own.cells[own.needs.cells[index]])
+                    raise self._cannot_hold(cell, knowledge)
+                hidden |= pool.moved()
+        attack.know(self.system)
+
+    def _cannot_hold(self, cell: int, knowledge: Knowledge) -> ModelError:
+        return ModelError(
+            f"Cell {listed(self.problem.table.labels([cell]))} cannot be protected against "
+            f"{knowledge.name} even if every cell that may be suppressed is. Lower its "
+            f"level, unfreeze cells in its relations, or leave out this kind of intruder.",
+            cells=[cell],
+        )
+
+    def _protect_in_whole_numbers(self, cells: list[int]) -> None:
+        """Protect some cells by moves in whole numbers."""
+        for cell in cells:
+            cost = np.where(self.hidden, HIDDEN_COST, self.builder.cost)
+            at = int(np.searchsorted(self.system.cells, cell))
+            moved, possible = cheapest_in_whole_numbers(self.system, at, cost, self.budget)
+            if not possible:
+                raise ModelError(
+                    f"Cell {listed(self.problem.table.labels([cell]))} cannot be protected against "
+                    f"who knows that values are whole even if every cell that may be suppressed "
+                    f"is. Lower its level, or unfreeze cells in its relations.",
+                    cells=[cell],
+                )
+            self.hidden |= moved
+
+    def _seen_by(self, knowledge: Knowledge, cells: list[int]) -> System:
+        """Return the system of one insider, with the needs of some cells only."""
+        system = self.system
+        at = np.searchsorted(system.cells, knowledge.cells)
+        values = self.problem.table.values[knowledge.cells]
+        low, high = system.low.copy(), system.high.copy()
+        low[at] = np.maximum(low[at], knowledge.lower - values)
+        high[at] = np.minimum(high[at], knowledge.upper - values)
+        needed = system.need_of[np.searchsorted(system.cells, cells)]
+        needs = system.needs.chosen(needed, system.needs.cells[needed])
+        return replace(system, low=low, high=high, needs=needs.cut(low, high))
+
+
+def _attackers(findings: Sequence[Finding]) -> list[tuple[Knowledge | None, list[int]]]:
+    """Group successes by who has them; None knows that values are whole."""
+    by_name: dict[str, tuple[Knowledge | None, list[int]]] = {}
+    for finding in findings:
+        by_name.setdefault(finding.intruder, (finding.knowledge, []))[1].append(finding.cell)
+    return list(by_name.values())

@@ -53,7 +53,9 @@ TREES = {
 
 @cache
 def table(name: str) -> tc.ProtectionProblem:
-    """One in twelve leaves is sensitive."""
+    """Return a table in which one leaf in twelve is sensitive."""
+    if name == "cox":
+        return tc.examples.cox_rounded()
     return leaf_table(TREES[name], zeros=0.05, sensitive=0.08, seed=4)
 
 
@@ -130,6 +132,8 @@ class Case:
         """Call it and say in one line of a table what came of it."""
         if not self.wall:
             use_processor_clock()
+        # Modules that are imported when they are first needed are no part of a search.
+        METHODS[self.method]("cox", time_limit=5.0)
         table(self.table)
         if self.method.startswith("audit"):
             _pattern(self.table)

@@ -126,7 +126,11 @@ class AdjustmentModel:
 
     def within(self, room: Room) -> AdjustmentModel:
         """Return the model of the same problem with other rooms."""
-        return AdjustmentModel.of(self.problem, self.weights, room, self.preserved)
+        model = AdjustmentModel.of(self.problem, self.weights, room, self.preserved)
+        # Among the same columns the same relations follow from the others.
+        if np.array_equal(model.coupled.group, self.coupled.group):
+            model = replace(model, selected=self.independent)
+        return model
 
     # -- columns --------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ from tablecloak.cta.refinement import additive_changes
 from tablecloak.cta.search.directed import given
 from tablecloak.cta.search.directions import improve
 from tablecloak.cta.search.proof import search_bound
-from tablecloak.cta.search.schedule import MAXIMUM_SHARE, MAXIMUM_SLACK
+from tablecloak.cta.search.schedule import MAXIMUM_SHARE, MAXIMUM_SLACK, SPARE_SECONDS
 from tablecloak.cta.search.start import start
 from tablecloak.cta.search.state import SearchState
 from tablecloak.cta.tight import TightForm
@@ -25,10 +26,6 @@ from tablecloak.errors import ModelError, SolverError
 __all__ = ["Linf"]
 
 Floats = npt.NDArray[np.float64]
-
-LEAST_SECONDS = 1.0
-"""Time limit in seconds for a small sum, past the time limit if need be. Chosen by trial; not
-measured."""
 
 
 @DISTANCES.register
@@ -49,12 +46,13 @@ class Linf(Distance):
         model, fixed = searched.state.form.model, searched.fixed
         largest = self.loss(model.weights, searched.changes)
         changes = None
-        try:
-            near = _within(model, (1 + MAXIMUM_SLACK) * largest)
-            changes = _least_sum(near, searched.changes, fixed, searched.budget)
-        except (ModelError, SolverError):
-            # At the maximum itself there is no room for rounding.
-            pass
+        # A small sum needs a program of its own: laid out, and solved once at least.
+        reserve = searched.state.reserve
+        if reserve.layout + reserve.program <= max(searched.budget.left, SPARE_SECONDS):
+            # At the maximum itself there may be no room for rounding.
+            with suppress(ModelError, SolverError):
+                near = _within(model, (1 + MAXIMUM_SLACK) * largest)
+                changes = _least_sum(near, searched.changes, fixed, searched.budget)
         if changes is None:
             changes = additive_changes(model, searched.changes, searched.budget)
         return Answer(changes, False, search_bound(searched.state, fixed))
@@ -75,7 +73,7 @@ def _least_sum(
 ) -> npt.NDArray[np.longdouble] | None:
     """Return an adjustment with a small sum, if one was found."""
     form = TightForm.of(model, free=fixed is None)
-    state = SearchState(form, budget.at_least(LEAST_SECONDS).quiet())
+    state = SearchState(form, budget.at_least(SPARE_SECONDS).quiet())
     given(state, model.directions_of(changes))
     if fixed is None:
         improve(start(state), for_proof=False)

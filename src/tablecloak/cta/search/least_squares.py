@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.budget import Budget
-from tablecloak.cta.search.schedule import ENUMERATED, TURNED_SHARE
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.cta.search.schedule import ENUMERATED, SPARE_SECONDS, TURNED_SHARE
 from tablecloak.cta.search.turning import turn_around
 from tablecloak.cta.squares import SquaresForm, SquaresPoint
 
@@ -54,30 +54,33 @@ def minimise_squares(
     starts = [*starts, *_all_directions(allowed)] if free else starts
     values = []
     for start in starts:
-        if search.best is not None and budget.is_over:
+        if values and budget.is_over:
             break
-        values.append(search.priced(start, max(budget.left, 1.0))[0])
+        values.append(search.priced(start, max(budget.left, SPARE_SECONDS))[0])
     if search.best is None:
         return None
     if not free:
         return LeastSquares(search.best.changes, search.best.duals, "least squares")
     start = starts[int(np.argmin(values))]
     programs = turn_around(search.priced, start, allowed, budget.share(TURNED_SHARE))
-    proof = _proof(form, search.best.duals, budget)
+    proof = _proof(search, budget)
     note = f"directions of {len(start)} cells turned around {programs} times"
     return LeastSquares(search.best.changes, proof, note)
 
 
 class _Search:
-    """Prices directions, and keeps the best point."""
+    """Prices directions, and keeps the best point and the seconds of the longest program."""
 
     def __init__(self, form: SquaresForm) -> None:
         self.form = form
         self.best: SquaresPoint | None = None
+        self.longest = 0.0
 
     def priced(self, directions: Floats, time_limit: float) -> tuple[float, Floats]:
         """Value of given directions, and what turning each changes at least."""
+        watch = Stopwatch()
         point = self.form.solve(directions, time_limit)
+        self.longest = max(self.longest, watch.seconds)
         if point is None:
             return np.inf, np.zeros(len(directions))
         if self.best is None or point.value < self.best.value:
@@ -85,15 +88,20 @@ class _Search:
         return point.value, self.form.promise(point.duals, directions)
 
 
-def _proof(form: SquaresForm, duals: Floats, budget: Budget) -> Floats:
+def _proof(search: _Search, budget: Budget) -> Floats:
     """Return multipliers that prove most: of a point, of the relaxation, or better ones."""
+    assert search.best is not None
+    form, multipliers = search.form, [search.best.duals]
 
-    def proved(multipliers: Floats) -> float:
-        return form.bound(multipliers, None)
+    def proved(duals: Floats) -> float:
+        return form.bound(duals, None)
 
-    relaxed = form.relaxed(max(TURNED_SHARE * budget.left, 1.0))
-    proof = max([duals, relaxed], key=proved)
-    return max((proof, form.climb(proof, budget)), key=proved)
+    seconds = TURNED_SHARE * budget.left
+    # The relaxation is larger than the programs before it, and proves nothing when it is cut short.
+    if seconds > search.longest:
+        multipliers.append(form.relaxed(seconds))
+    best = max(multipliers, key=proved)
+    return max((best, form.climb(best, budget)), key=proved)
 
 
 def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:

@@ -103,7 +103,9 @@ def ask(state: SearchState, share: float) -> SearchState:
     if seconds <= 0 and state.best is not None:
         return state
     start = state.best.x if state.best else None
-    solution = solve(state.form.program, start=start, time_limit=max(seconds, 1.0))
+    if start is None:
+        seconds = max(seconds, 1.0)
+    solution = solve(state.form.program, start=start, time_limit=seconds)
     if len(solution.x):
         # The directions are kept, the point is solved again with them exactly 0 or 1.
         with_directions(state, state.form.directions(solution.x))

@@ -163,6 +163,10 @@ MISSED_AT_MOST = 1e-9
 LEAST_SECONDS = 2.0
 """Time limit in seconds for a program with given directions, past the time limit if need be."""
 
+SPARE_SECONDS = 0.25
+"""Time limit in seconds for a program that may make a known table better, past the time limit if
+need be. See docs/decisions.md, "Time kept back"."""
+
 FIRST_SECONDS = 20.0
 """Time limit in seconds for a program with given directions as long as there is no table at all: a
 late answer, which says so, is worth more than none. Chosen by trial; not measured."""

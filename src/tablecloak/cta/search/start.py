@@ -16,6 +16,7 @@ from tablecloak.cta.search.schedule import (
     INTERIOR_ROWS,
     MISSED_AT_MOST,
     RELAXATION_SHARE,
+    SPARE_SECONDS,
 )
 from tablecloak.cta.search.state import SearchState
 from tablecloak.solve.bounds import dual_bound
@@ -32,7 +33,7 @@ _NONE = np.empty(0)
 def start(state: SearchState) -> SearchState:
     """Try all up, all down, and the rounded relaxation, as far as bounds allow."""
     low, high = state.form.model.allowed()
-    if state.is_from_scratch:
+    if state.is_from_scratch and not (state.best is not None and state.budget.is_over):
         with_directions(state, high)
     relaxed = _relaxed(state)
     choices = [] if state.is_from_scratch and state.best is not None else [high, low]
@@ -50,7 +51,8 @@ def start(state: SearchState) -> SearchState:
 def _relaxed(state: SearchState) -> Solution:
     """Solve the relaxation, and keep the best proof."""
     seconds = state.left(RELAXATION_SHARE if state.is_from_scratch else 1.0)
-    relaxed = state.solver.solve(max(seconds, 1.0))
+    # Where there is a table already, the relaxation is only a proof.
+    relaxed = state.solver.solve(max(seconds, 1.0 if state.best is None else SPARE_SECONDS))
     state.relaxed = relaxed
     watch = Stopwatch()
     state.root = _best_proof(state.form.program, [relaxed, state.root])

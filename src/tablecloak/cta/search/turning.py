@@ -23,9 +23,6 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Priced = Callable[[Floats, float], tuple[float, Floats]]
 
-FIRST_SECONDS = 1.0
-"""Time limit in seconds for the first program, past the time limit if need be."""
-
 GAIN = 1e-9
 """Relative gain below which turning a direction promises nothing."""
 
@@ -81,8 +78,10 @@ def turn_around(
     most : float, default=0.3
         Share of the promising directions that is turned around at once.
     """
+    if budget.is_over:
+        return 0
     low, high = allowed
-    value, promise = priced(directions, max(budget.left, FIRST_SECONDS))
+    value, promise = priced(directions, max(budget.left, 0.01))
     choices, programs, repeated = _Choices(most), 0, 0
     tried: set[bytes] = set()
     while not budget.is_over and np.isfinite(value) and repeated < REPEATED:

@@ -52,7 +52,7 @@ def minimise_squares(
     allowed = form.model.allowed()
     search = _Search(form)
     starts = [*starts, *_all_directions(allowed)] if free else starts
-    values = []
+    values: list[float] = []
     for start in starts:
         if values and budget.is_over:
             break

@@ -309,7 +309,9 @@ def _published(
         lower, upper, known = ends(0.0)
         pool = search.pool
     # A forced cell stays hidden also where external bounds tell its value.
-    proof = certificate_of(known, (upper > lower) | finite.forced, requirement, [pool])
+    proof = certificate_of(
+        known, (upper > lower) | finite.forced, requirement, [pool.whole_proof()]
+    )
     proof.verify()
     return lower, upper, proof
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.suppression.insider_claim import InsiderClaim
+from tablecloak.suppression.kept_witnesses import PoolProof
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.proof import TRUTH, ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["certificate_of"]
@@ -26,32 +26,32 @@ def certificate_of(
     problem: ProtectionProblem,
     suppressed: Flags,
     requirement: Requirement,
-    pools: Sequence[WitnessPool],
-    insiders: Sequence[tuple[Knowledge, Sequence[tuple[WitnessPool, Flags]]]] = (),
+    proofs: Sequence[PoolProof],
+    insiders: Sequence[tuple[Knowledge, Sequence[PoolProof]]] = (),
 ) -> ProtectionCertificate:
     """Join the witnesses of separate systems into one proof.
 
     Systems share no relation, so the first witnesses of all of them add up to one witness,
     and so do the second ones: the proof is as long as that of the hardest system. With
-    insiders they stay apart, for who can rule out one summand rules out the sum.
+    insiders they stay apart, for who can rule out one summand rules out the sum; a witness that
+    several of them need is held once.
 
     Parameters
     ----------
     problem : ProtectionProblem
     suppressed : numpy.ndarray of bool, shape (n_cells,)
     requirement : Requirement
-    pools : sequence of WitnessPool
-        One for each system.
-    insiders : sequence of (Knowledge, sequence of (WitnessPool, numpy.ndarray of bool))
-        For each further intruder its own pools, and which needs they prove anew.
+    proofs : sequence of PoolProof
+        Of all needs of each system.
+    insiders : sequence of (Knowledge, sequence of PoolProof)
+        For each further intruder the needs whose common witness it can rule out, proved anew.
     """
     rows = _RowsByCell(problem.table.n_cells, apart=bool(insiders))
-    whole = np.ones(problem.n_sensitive, dtype=bool)
-    upper, lower = rows.join([(pool, whole[: len(pool.needs.cells)]) for pool in pools], problem)
+    upper, lower = rows.join(proofs, problem)
     claims = []
-    for knowledge, parts in insiders:
-        above, below = rows.join(parts, problem)
-        index = np.sort(np.concatenate([_NO_CELLS, *(p.needs.index[new] for p, new in parts)]))
+    for knowledge, own in insiders:
+        above, below = rows.join(own, problem)
+        index = np.sort(np.concatenate([_NO_CELLS, *(proof.index for proof in own)]))
         claims.append(InsiderClaim(knowledge, index, above[index], below[index]))
     return ProtectionCertificate(
         problem=problem,
@@ -72,25 +72,37 @@ class _RowsByCell:
         self.apart = apart
         self.count = 0
         self.entries = [(_NO_CELLS, _NO_CELLS, np.zeros(0))]
+        self.number_of: dict[int, int] = {}
 
     def join(
-        self, parts: Sequence[tuple[WitnessPool, Flags]], problem: ProtectionProblem
+        self, proofs: Sequence[PoolProof], problem: ProtectionProblem
     ) -> tuple[Integers, Integers]:
         """Add the witnesses of some needs; return their numbers for each sensitive cell."""
         upper = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
         lower = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
         start = self.count
-        for pool, chosen in parts:
-            start = self.count if self.apart else start
-            above, below, rows = pool.proof(chosen)
-            index = pool.needs.index[chosen]
-            upper[index] = np.where(above == TRUTH, TRUTH, above + start)
-            lower[index] = np.where(below == TRUTH, TRUTH, below + start)
-            self.count = max(self.count, start + len(rows))
-            for number, (positions, data) in enumerate(rows, start=start):
-                numbers = np.full(len(positions), number, dtype=np.int64)
-                self.entries.append((numbers, pool.system.cells[positions], data))
+        for proof in proofs:
+            numbers = [
+                self._number(proof, place, start + place) for place in range(len(proof.witnesses))
+            ]
+            # The last entry answers for TRUTH, which is -1.
+            numbered = np.array([*numbers, TRUTH])
+            upper[proof.index], lower[proof.index] = numbered[proof.upper], numbered[proof.lower]
         return upper, lower
+
+    def _number(self, proof: PoolProof, place: int, summed: int) -> int:
+        """Return the row of one witness, which is added if it is not there yet."""
+        positions, moves = proof.witnesses[place]
+        number = summed
+        if self.apart:
+            # The arrays of a witness are those of all pools that hold it.
+            number = self.number_of.setdefault(id(moves), self.count)
+            if number < self.count:
+                return number
+        self.count = max(self.count, number + 1)
+        numbers = np.full(len(positions), number, dtype=np.int64)
+        self.entries.append((numbers, proof.cells[positions], moves))
+        return number
 
     def matrix(self) -> csr_array:
         """Return one witness a row."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array
 
 from tablecloak.budget import Budget
 from tablecloak.suppression.exactness import Exactness
+from tablecloak.suppression.kept_witnesses import KeptWitnesses
 from tablecloak.suppression.proof import TRUTH, is_outside
-from tablecloak.suppression.proved_needs import ProvedNeeds
 from tablecloak.suppression.system import System
 
 __all__ = ["WitnessPool"]
@@ -33,7 +33,7 @@ LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
 """Shares by which a witness is shrunk at least, and beyond which it is given up."""
 
 
-class WitnessPool(ProvedNeeds):
+class WitnessPool(KeptWitnesses):
     """Collects witnesses and knows which needs they already prove.
 
     One solution often proves many cells at once, and so does its mirror image, stretched or
@@ -44,15 +44,6 @@ class WitnessPool(ProvedNeeds):
     system : System
         Its cells are meant by all positions here.
     """
-
-    def __init__(self, system: System) -> None:
-        super().__init__(system.needs)
-        self.system = system
-        self.rows: dict[int, tuple[Integers, Floats]] = {}
-        self.need_of = system.need_of
-        self._next = 0
-        self._cache: csc_array | None = None
-        self._whole_only = False
 
     def add(self, deviation: Floats, budget: Budget) -> None:
         """Keep a solution, and its mirror image, where they prove something new.
@@ -105,26 +96,32 @@ class WitnessPool(ProvedNeeds):
             Needs whose witness it can rule out.
         """
         news = np.flatnonzero((system.low > self.system.low) | (system.high < self.system.high))
-        matrix = self._matrix()
-        moves = matrix[:, news].toarray()
-        slack = system.slack[news] / 2
-        passed = is_outside(moves, system.low[news], system.high[news], (slack, slack))
-        refuted = np.any(passed, axis=1)
+        moves = csc_array(self._matrix()[:, news])
+        cell = np.repeat(news, np.diff(moves.indptr))
+        slack = system.slack[cell] / 2
+        passed = is_outside(moves.data, system.low[cell], system.high[cell], (slack, slack))
         pool = self._copied()
         pool.system, pool.needs = system, system.needs
-        if not np.any(refuted):
+        if not np.any(passed):
             return pool, np.zeros(len(self.needs.cells), dtype=bool)
-        pool._keep_only(np.flatnonzero(~refuted))
+        kept = np.ones(len(self.rows), dtype=bool)
+        kept[moves.indices[passed]] = False
+        pool._keep_only(kept)
         lost = (pool.upper_witness != self.upper_witness) | (
             pool.lower_witness != self.lower_witness
         )
         return pool, lost
 
+    def learn_from(self, other: WitnessPool) -> None:
+        """Keep the witnesses in use by a pool that started from this one, for the next one."""
+        new = [number for number in other._used().tolist() if number not in self.rows]
+        self.learn(other.rows[number] for number in new)
+
     def in_whole_numbers(self) -> WitnessPool:
         """Return a pool that holds, and takes, witnesses in whole numbers only."""
         whole = [bool(np.all(data == np.rint(data))) for _, data in self.rows.values()]
         pool = self._copied()
-        pool._keep_only(np.flatnonzero(whole))
+        pool._keep_only(np.array(whole, dtype=bool))
         pool._whole_only = True
         return pool
 
@@ -143,73 +140,11 @@ class WitnessPool(ProvedNeeds):
         """Return a pool with those witnesses only that leave a cell alone."""
         matrix = self._matrix()
         touching = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
+        kept = np.ones(len(self.rows), dtype=bool)
+        kept[touching] = False
         pool = self._copied()
-        pool._keep_only(np.delete(np.arange(len(self.rows)), touching))
+        pool._keep_only(kept)
         return pool
-
-    def _keep_only(self, kept: Integers) -> None:
-        """Drop all witnesses but some, given by their order, which stand in for the others."""
-        if len(kept) == len(self.rows):
-            return
-        numbers = np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
-        matrix, dropped = self._matrix(), np.delete(numbers, kept)
-        for sign in (1, -1):
-            self._replace_lost(sign, dropped, numbers[kept], matrix, kept)
-        self.rows = {number: self.rows[number] for number in numbers[kept].tolist()}
-        self._cache = None
-
-    def _copied(self) -> WitnessPool:
-        """Return a pool that can be changed without changing this one."""
-        pool = WitnessPool.__new__(WitnessPool)
-        pool.__dict__.update(self.__dict__)
-        pool.rows = dict(self.rows)
-        for name in ("above", "below", "upper_witness", "lower_witness"):
-            setattr(pool, name, getattr(self, name).copy())
-        return pool
-
-    def _replace_lost(
-        self, sign: int, dropped: Integers, numbers: Integers, matrix: csc_array, kept: Integers
-    ) -> None:
-        """Let the remaining witnesses stand in for dropped ones, as far as they reach."""
-        names = ("above", "upper_witness") if sign > 0 else ("below", "lower_witness")
-        reach, witness = (getattr(self, name).copy() for name in names)
-        lost = np.flatnonzero(np.isin(witness, dropped))
-        if len(lost):
-            moves = sign * matrix[:, self.needs.cells[lost]].toarray()[kept, :]
-            moves = np.vstack([moves, np.zeros(len(lost))])
-            best = np.argmax(moves, axis=0)
-            reach[lost] = moves[best, np.arange(len(lost))]
-            witness[lost] = np.append(numbers, TRUTH)[best]
-        setattr(self, names[0], reach)
-        setattr(self, names[1], witness)
-
-    def _matrix(self) -> csc_array:
-        """All witnesses as columns by cell, made anew when one was added."""
-        if self._cache is None:
-            self._cache = csc_array(_stacked(list(self.rows.values()), self.system.n_unknown))
-        return self._cache
-
-    def moved(self) -> Flags:
-        """Which cells any witness in use moves; all of them must be suppressed."""
-        flags = np.zeros(self.system.n_unknown, dtype=bool)
-        for number in self._used():
-            flags[self.rows[int(number)][0]] = True
-        return flags
-
-    def proof(self, chosen: Flags) -> tuple[Integers, Integers, list[tuple[Integers, Floats]]]:
-        """Return the witnesses of some needs, renumbered from 0, for each side of each."""
-        upper, lower = self.upper_witness[chosen], self.lower_witness[chosen]
-        used = np.unique(np.concatenate([upper, lower]))
-        used = used[used != TRUTH]
-        # The last entry answers for TRUTH, which is -1.
-        number_of = np.full(self._next + 1, TRUTH, dtype=np.int64)
-        number_of[used] = np.arange(len(used))
-        return number_of[upper], number_of[lower], [self.rows[int(number)] for number in used]
-
-    def _used(self) -> Integers:
-        used = np.unique(np.concatenate([self.upper_witness, self.lower_witness]))
-        kept: Integers = used[used != TRUTH]
-        return kept
 
     def _stretched(self, cells: Integers, d: Floats) -> Floats:
         """Scale a direction as far as the bounds allow, or as far as any need asks."""
@@ -262,10 +197,3 @@ class WitnessPool(ProvedNeeds):
         self._cache = None
         self.above[index[up]], self.upper_witness[index[up]] = moves[up], number
         self.below[index[down]], self.lower_witness[index[down]] = -moves[down], number
-
-
-def _stacked(rows: list[tuple[Integers, Floats]], n_cells: int) -> csr_array:
-    pointers = np.cumsum([0, *(len(cells) for cells, _ in rows)])
-    indices = np.concatenate([cells for cells, _ in rows]) if rows else np.zeros(0, dtype=np.int64)
-    data = np.concatenate([data for _, data in rows]) if rows else np.zeros(0)
-    return csr_array((data, indices, pointers), shape=(len(rows), n_cells))

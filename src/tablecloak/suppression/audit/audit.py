@@ -28,6 +28,7 @@ from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.audit.members import Members
 from tablecloak.suppression.audit.part import Part, attack_parts
 from tablecloak.suppression.joining import certificate_of
+from tablecloak.suppression.kept_witnesses import PoolProof, Witnesses
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.proof import ProtectionCertificate
@@ -42,7 +43,6 @@ __all__ = ["Audit", "attacked", "audit_pattern"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 CHECK_SHARE = 0.05
 """Share of the time kept back for checking all witnesses at the end. docs/decisions.md, "Time
@@ -125,15 +125,15 @@ class Audit:
 
     def certificate(self) -> ProtectionCertificate:
         """Return the proof that the pattern is safe; it verifies only if it is."""
-        insiders: dict[int, tuple[Knowledge, list[tuple[WitnessPool, Flags]]]] = {}
+        insiders: dict[int, tuple[Knowledge, list[PoolProof]]] = {}
         for part in self.parts:
-            for number, knowledge, pool, changed in part.insiders:
-                insiders.setdefault(number, (knowledge, []))[1].append((pool, changed))
+            for number, knowledge, proof in part.insiders:
+                insiders.setdefault(number, (knowledge, []))[1].append(proof)
         return certificate_of(
             self.problem,
             self.suppressed,
             self.requirement,
-            [part.pool for part in self.parts],
+            [part.pool.whole_proof() for part in self.parts],
             list(insiders.values()),
         )
 
@@ -311,6 +311,7 @@ def attacked(
     *,
     groups: Sequence[Rule] = (),
     is_exact: bool = False,
+    witnesses: Witnesses | None = None,
 ) -> Audit:
     """Attack a pattern within a budget.
 
@@ -322,11 +323,14 @@ def attacked(
     groups : sequence of Rule, default=()
     is_exact : bool, default=False
         Whether exact intervals are asked for.
+    witnesses : list of (numpy.ndarray of int, numpy.ndarray of float), optional
+        Of similar patterns, by cells of the table; they save programs.
     """
     watch = Stopwatch()
     members = Members(question, hidden)
     bundles = System.of(question.finite, question.needs, hidden).bundles()
     parts = [Part(system, WitnessPool(system)) for system in bundles]
+    _learn(parts, witnesses or [], question.problem.table.n_cells)
     attack_parts(parts, members, budget.share(1 - CHECK_SHARE), is_exact=is_exact)
     assembled = Assembled(question.needs, hidden, parts)
     audit = Audit(
@@ -355,3 +359,21 @@ def attacked(
     else:
         audit.certificate().check_witnesses()
     return audit
+
+
+def _learn(parts: list[Part], witnesses: Witnesses, n_cells: int) -> None:
+    """Give each part the witnesses that move none but its own cells."""
+    if not witnesses:
+        return
+    place, owner = np.zeros(n_cells, dtype=np.int64), np.full(n_cells, -1, dtype=np.int64)
+    for number, part in enumerate(parts):
+        place[part.system.cells] = np.arange(part.system.n_unknown)
+        owner[part.system.cells] = number
+    own: list[Witnesses] = [[] for _ in parts]
+    for cells, moves in witnesses:
+        number = int(owner[cells[0]]) if len(cells) else -1
+        if number >= 0 and np.all(owner[cells] == number):
+            own[number].append((place[cells], moves))
+    for part, rows in zip(parts, own, strict=True):
+        part.pool.learn(rows)
+        part.pool.use_all()

@@ -57,8 +57,7 @@ def wide_open(
 
 def envelope(pool: WitnessPool) -> tuple[Floats, Floats]:
     """How far the witnesses in use move each cell up and down."""
-    every = np.ones(len(pool.needs.cells), dtype=bool)
-    return _reach(pool.system.n_unknown, pool.proof(every)[2])
+    return _reach(pool.system.n_unknown, pool.whole_proof().witnesses)
 
 
 def _reach(
@@ -137,7 +136,7 @@ class IntervalSearch:
             self.closing_seconds = watch.seconds
             if not passed:
                 # What is still open gets the room that its witness takes.
-                used = spare.proof(pool.open)[2]
+                used = spare.proof(pool.open).witnesses
                 both = np.concatenate(_reach(self.system.n_unknown, used)) / self.system.unit
                 self._attacked(np.maximum(found, both))
         return self._inner()

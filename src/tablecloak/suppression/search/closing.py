@@ -92,7 +92,7 @@ def proved_pattern(
     else:
         suppressed = np.zeros(problem.table.n_cells, dtype=bool)
         suppressed[candidate.pool.system.cells[candidate.hidden]] = True
-        proof = certificate_of(problem, suppressed, requirement, [candidate.pool])
+        proof = certificate_of(problem, suppressed, requirement, [candidate.pool.whole_proof()])
     # What no witness moves protects nothing, and may follow from the published cells anyway.
     suppressed = suppressed & (problem.sensitive | problem.forced)
     suppressed[proof.deviations.indices[proof.deviations.data != 0]] = True

@@ -12,10 +12,12 @@ import numpy.typing as npt
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError, listed
 from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.audit import Audit, attacked
 from tablecloak.suppression.audit.finding import Finding
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
 from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.question import Question
 from tablecloak.suppression.search.candidate import Candidate, costliest_first
 from tablecloak.suppression.search.cover import HIDDEN_COST, Builder
 from tablecloak.suppression.search.protect import protect_need
@@ -27,6 +29,7 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["Defence"]
 
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
@@ -52,6 +55,9 @@ class Defence:
         self.budget = budget
         self.system = candidate.pool.system
         self.hidden = candidate.hidden.copy()
+        # What was proved of one pattern mostly holds for the next one.
+        self._witnesses: dict[int, tuple[Integers, Floats]] = {}
+        self._learn(candidate.pool)
 
     # Programs over the whole table are laid out only if somebody can attack.
 
@@ -95,6 +101,24 @@ class Defence:
         """Publish a cell."""
         self.hidden[cell] = False
 
+    def audited(self, question: Question, suppressed: Flags) -> Audit:
+        """Attack a pattern, with the witnesses of those that were attacked before.
+
+        Parameters
+        ----------
+        question : Question
+        suppressed : numpy.ndarray of bool, shape (n_cells,)
+        """
+        witnesses = list(self._witnesses.values())
+        audit = attacked(question, suppressed, self.budget.quiet(), witnesses=witnesses)
+        for part in audit.parts:
+            self._learn(part.pool)
+        return audit
+
+    def _learn(self, pool: WitnessPool) -> None:
+        # Pools that share a witness share its arrays.
+        self._witnesses.update((id(moves), (cells, moves)) for cells, moves in pool.witnesses())
+
     def report(self, left: int) -> None:
         """Report progress."""
         loss = float(self.candidate.weights[self.hidden].sum())
@@ -123,6 +147,9 @@ class Defence:
         hidden, attack = self.hidden, self.attack
         own = self._seen_by(knowledge, cells)
         pool = WitnessPool(own)
+        near = ((np.searchsorted(own.cells, c), moves) for c, moves in self._witnesses.values())
+        pool.learn((positions, moves) for positions, moves in near if np.all(hidden[positions]))
+        pool.use_all()
         attack.know(own)
         attack.hide(hidden)
         # Cells suppressed because of others may have settled it.
@@ -141,6 +168,7 @@ class Defence:
                     raise self._cannot_hold(cell, knowledge)
                 hidden |= pool.moved()
         attack.know(self.system)
+        self._learn(pool)
 
     def _cannot_hold(self, cell: int, knowledge: Knowledge) -> ModelError:
         return ModelError(

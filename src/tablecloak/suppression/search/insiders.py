@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError, listed
-from tablecloak.suppression.audit.audit import Audit, attacked
+from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.audit.finding import Finding
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.search.defence import Defence
@@ -50,11 +50,11 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     assert question is not None
     assert state.best is not None
     defence = Defence(question.problem, state.best, budget)
-    found = attacked(question, defence.suppressed, budget.quiet())
+    found = defence.audited(question, defence.suppressed)
     while not found.interrupted and (open_ := _to_answer(found, question)):
         if not defence.answer(open_):
             break
-        found = attacked(question, defence.suppressed, budget.quiet())
+        found = defence.audited(question, defence.suppressed)
     if found.interrupted or _to_answer(found, question):
         if question.must_hold or found.attacks or defence.has_changed:
             raise _not_held(found)
@@ -62,7 +62,7 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
         for cell in defence.costliest_first():
             if budget.is_over or not found.is_safe:
                 break
-            trial = attacked(question, defence.without(cell), budget.quiet())
+            trial = defence.audited(question, defence.without(cell))
             if trial.is_safe:
                 found = trial
                 defence.publish(cell)

@@ -25,9 +25,10 @@ import numpy.typing as npt
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import ModelError, listed
 from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.covering import CoverProgram
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.search.candidate import Candidate
-from tablecloak.suppression.search.cover import Builder, CoverProgram, scaled
+from tablecloak.suppression.search.cover import Builder, scaled
 from tablecloak.suppression.search.protect import cheapest, in_order, protect_need, signed_target
 from tablecloak.suppression.search.strategy import HASTY, REGIONS, Strategy
 from tablecloak.suppression.system import System

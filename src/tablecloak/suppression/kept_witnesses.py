@@ -1,0 +1,198 @@
+"""Witnesses at hand, those in use and those kept for who can rule out some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csc_array, csr_array
+
+from tablecloak.suppression.proof import TRUTH, is_outside
+from tablecloak.suppression.proved_needs import ProvedNeeds
+from tablecloak.suppression.system import System, entries_of
+
+__all__ = ["KeptWitnesses", "PoolProof", "Witnesses"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+Witnesses = list[tuple[Integers, Floats]]
+"""Witnesses as the cells that each moves, increasing, and by how much."""
+
+MOST_SPARE = 5_000
+"""Most witnesses that a pool keeps without using them, for those who can rule out what it uses."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoolProof:
+    """The witnesses of some needs of a pool.
+
+    Parameters
+    ----------
+    index : numpy.ndarray of int, shape (n_proved,)
+        Positions of the sensitive cells, among all of the table.
+    upper, lower : numpy.ndarray of int, shape (n_proved,)
+        Witness that moves each of them up, and down, as a position in `witnesses`.
+    cells : numpy.ndarray of int, shape (n_unknown,)
+        Number in the table of each cell of the pool's system.
+    witnesses : list of (numpy.ndarray of int, numpy.ndarray of float)
+        By cells of the pool's system. Pools that share a witness share its arrays.
+    """
+
+    index: Integers
+    upper: Integers
+    lower: Integers
+    cells: Integers
+    witnesses: Witnesses
+
+
+class KeptWitnesses(ProvedNeeds):
+    """Keeps witnesses that were made exact, and knows which of them prove most.
+
+    Parameters
+    ----------
+    system : System
+        Its cells are meant by all positions here.
+    """
+
+    def __init__(self, system: System) -> None:
+        super().__init__(system.needs)
+        self.system = system
+        self.rows: dict[int, tuple[Integers, Floats]] = {}
+        self.need_of = system.need_of
+        self._next = 0
+        self._cache: csc_array | None = None
+        self._whole_only = False
+
+    def learn(self, witnesses: Iterable[tuple[Integers, Floats]]) -> None:
+        """Keep witnesses that were made exact elsewhere; what is proved here stays as it is.
+
+        Parameters
+        ----------
+        witnesses : iterable of (numpy.ndarray of int, numpy.ndarray of float)
+            By cells of this system. What goes beyond its bounds is left out, and what is more
+            than `MOST_SPARE`.
+        """
+        rows = list(witnesses)[: max(MOST_SPARE + len(self._used()) - len(self.rows), 0)]
+        if not rows:
+            return
+        system, length = self.system, [len(cells) for cells, _ in rows]
+        every = np.concatenate([cells for cells, _ in rows])
+        moves, slack = np.concatenate([row for _, row in rows]), system.slack[every] / 2
+        outside = is_outside(moves, system.low[every], system.high[every], (slack, slack))
+        bad = np.zeros(len(rows), dtype=bool)
+        bad[np.repeat(np.arange(len(rows)), length)[outside]] = True
+        good = [row for row, is_bad in zip(rows, bad.tolist(), strict=True) if not is_bad]
+        self.rows.update(enumerate(good, start=self._next))
+        self._next += len(good)
+        self._cache = None
+
+    def use_all(self) -> None:
+        """Prove what the witnesses at hand can prove."""
+        self._use_best(self._matrix(), self._numbers(), np.ones(len(self.rows), dtype=bool))
+
+    def proof(self, chosen: Flags) -> PoolProof:
+        """Return the witnesses of some needs, renumbered from 0, for each side of each."""
+        upper, lower = self.upper_witness[chosen], self.lower_witness[chosen]
+        used = np.unique(np.concatenate([upper, lower]))
+        used = used[used != TRUTH]
+        # The last entry answers for TRUTH, which is -1.
+        number_of = np.full(self._next + 1, TRUTH, dtype=np.int64)
+        number_of[used] = np.arange(len(used))
+        rows = [self.rows[number] for number in used.tolist()]
+        index, cells = self.needs.index[chosen], self.system.cells
+        return PoolProof(index, number_of[upper], number_of[lower], cells, rows)
+
+    def whole_proof(self) -> PoolProof:
+        """Return the witnesses of all needs."""
+        return self.proof(np.ones(len(self.needs.cells), dtype=bool))
+
+    def witnesses(self) -> Witnesses:
+        """Return all witnesses, used or not, by cells of the table."""
+        return [(self.system.cells[cells], moves) for cells, moves in self.rows.values()]
+
+    def moved(self) -> Flags:
+        """Which cells any witness in use moves; all of them must be suppressed."""
+        flags = np.zeros(self.system.n_unknown, dtype=bool)
+        for number in self._used():
+            flags[self.rows[int(number)][0]] = True
+        return flags
+
+    def _copied(self) -> Self:
+        """Return a pool that can be changed without changing this one."""
+        pool = type(self).__new__(type(self))
+        pool.__dict__.update(self.__dict__)
+        pool.rows = dict(self.rows)
+        for name in ("above", "below", "upper_witness", "lower_witness"):
+            setattr(pool, name, getattr(self, name).copy())
+        return pool
+
+    def _keep_only(self, kept: Flags) -> None:
+        """Drop all witnesses but some, given in their order, which stand in for the others."""
+        if np.all(kept):
+            return
+        rows, matrix = list(self.rows.items()), self._matrix()
+        numbers = self._numbers()
+        # The last entry answers for TRUTH, which is -1.
+        stays = np.ones(self._next + 1, dtype=bool)
+        stays[numbers[~kept]] = False
+        for reach, witness in ((self.above, self.upper_witness), (self.below, self.lower_witness)):
+            lost = ~stays[witness]
+            reach[lost], witness[lost] = 0.0, TRUTH
+        self.rows = dict(rows[place] for place in np.flatnonzero(kept).tolist())
+        self._cache = None
+        self._use_best(matrix, numbers, kept)
+
+    def _use_best(self, matrix: csc_array, numbers: Integers, usable: Flags) -> None:
+        """Let witnesses prove what they move farther than those in use, where something lacks.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse.csc_array
+            One witness a row.
+        numbers : numpy.ndarray of int
+            Their numbers.
+        usable : numpy.ndarray of bool
+            Which of them to look at.
+        """
+        up, down = self.open_sides()
+        for sign, lacking in ((1, up), (-1, down)):
+            reach, witness = (
+                (self.above, self.upper_witness) if sign > 0 else (self.below, self.lower_witness)
+            )
+            needs = np.flatnonzero(lacking)
+            taken = entries_of(matrix, self.needs.cells[needs])
+            length = np.diff(matrix.indptr)[self.needs.cells[needs]]
+            need, row = np.repeat(needs, length), matrix.indices[taken]
+            move = sign * matrix.data[taken]
+            farther = usable[row] & (move > reach[need])
+            need, row, move = need[farther], row[farther], move[farther]
+            # The last entry of each need counts: what moves farthest, of such the first.
+            order = np.lexsort((-row, move, need))
+            need, row, move = need[order], row[order], move[order]
+            reach[need], witness[need] = move, numbers[row]
+
+    def _matrix(self) -> csc_array:
+        """All witnesses as columns by cell, made anew when one was added."""
+        if self._cache is None:
+            self._cache = csc_array(_stacked(list(self.rows.values()), self.system.n_unknown))
+        return self._cache
+
+    def _numbers(self) -> Integers:
+        return np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
+
+    def _used(self) -> Integers:
+        used = np.unique(np.concatenate([self.upper_witness, self.lower_witness]))
+        kept: Integers = used[used != TRUTH]
+        return kept
+
+
+def _stacked(rows: list[tuple[Integers, Floats]], n_cells: int) -> csr_array:
+    pointers = np.cumsum([0, *(len(cells) for cells, _ in rows)])
+    indices = np.concatenate([cells for cells, _ in rows]) if rows else np.zeros(0, dtype=np.int64)
+    data = np.concatenate([data for _, data in rows]) if rows else np.zeros(0)
+    return csr_array((data, indices, pointers), shape=(len(rows), n_cells))

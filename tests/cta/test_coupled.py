@@ -19,9 +19,9 @@ from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.room import Room
 from tablecloak.cta.search.balance import BalanceRows
+from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.phases import branching_of, prove, tighten
 from tablecloak.cta.search.reserve import Reserve
-from tablecloak.cta.search.start import start
 from tablecloak.cta.search.state import SearchState
 from tablecloak.cta.tight import TightForm
 from test_brute_force import random_problem
@@ -220,7 +220,7 @@ def test_a_proof_that_is_taken_up_node_by_node_fits_its_program_at_every_stop(se
     start(search)
     branching = search.branching = branching_of(search)
     run = branching.run
-    branching.run = lambda budget: run(60, node_limit=branching.processed + 1)
+    branching.run = lambda budget: run(Budget.of(60), node_limit=branching.processed + 1)
     while branching.open:
         prove(search, 1.0)
         if search.tree is not None:

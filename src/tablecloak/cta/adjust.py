@@ -10,14 +10,11 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.answer import Answer
 from tablecloak.cta.answering import answered
-from tablecloak.cta.asked import Asked, Directions
+from tablecloak.cta.asked import Asked
 from tablecloak.cta.infeasibility import NAMING_SECONDS
-from tablecloak.cta.precision import from_units, in_last_digits, last_unit
-from tablecloak.cta.refinement import published_values
-from tablecloak.cta.repair import Repair, find_repair
-from tablecloak.cta.room import finite_room, room_of
+from tablecloak.cta.model import Directions
+from tablecloak.cta.refinement import adjusted_values
 from tablecloak.cta.statistics.statistic import Statistic
 from tablecloak.errors import InputError, ModelError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
@@ -138,15 +135,13 @@ def adjust(
         raise InputError("`repair` chooses directions itself: leave out `directions`.")
     with budget.interruptible():
         try:
-            result = _adjusted_in_digits(problem, asked, budget)
+            result = _adjusted_in_digits(asked, budget)
         except ModelError as error:
-            result = _repaired(problem, asked, budget, error, repair=repair)
+            result = _repaired(asked, budget, error, repair=repair)
     return replace(result, seconds=budget.elapsed)
 
 
-def _repaired(
-    problem: ProtectionProblem, asked: Asked, budget: Budget, error: ModelError, *, repair: bool
-) -> Adjustment:
+def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) -> Adjustment:
     """Adjust what an impossible problem becomes if as little as possible gives way.
 
     Raises
@@ -154,13 +149,13 @@ def _repaired(
     ModelError
         If that is not asked for; with what would have to give way where that is found quickly.
     """
-    small = problem.table.n_cells <= NAMED_CELLS
+    small = asked.problem.table.n_cells <= NAMED_CELLS
     if not repair and not (small and asked.is_free):
         raise error
     left = max(budget.left, 1.0)
     try:
         seconds = left / 2 if repair else min(left, NAMING_SECONDS)
-        way_out = _way_out(problem, asked, budget.at_least(seconds).within(seconds))
+        eased, way_out = asked.eased(budget.at_least(seconds).within(seconds))
     except TablecloakError as other:
         raise (other if repair else error) from None
     if not repair:
@@ -169,66 +164,40 @@ def _repaired(
             f"is done.",
             cells=error.cells,
         ) from None
-    result = _adjusted_in_digits(way_out.repaired(), asked, budget.at_least(1.0))
+    result = _adjusted_in_digits(eased, budget.at_least(1.0))
     return replace(result, notes=(*result.notes, way_out.summary()))
 
 
-def _way_out(problem: ProtectionProblem, asked: Asked, budget: Budget) -> Repair:
-    whole = asked.integer is not False and bool(problem.table.integer)
-    room = room_of(problem, limit=asked.sensitive_limit, strict=False)
-    rows = asked.rows(problem, whole=whole)
-    return find_repair(problem, finite_room(problem, room), rows, budget)
-
-
-def _adjusted_in_digits(problem: ProtectionProblem, asked: Asked, budget: Budget) -> Adjustment:
+def _adjusted_in_digits(asked: Asked, budget: Budget) -> Adjustment:
     """Adjust in multiples of the last digit, or else in real numbers."""
-    decimals = asked.decimals(problem)
-    if decimals is not None:
+    while True:
         try:
-            return _adjusted(problem, asked, decimals, budget)
+            return _adjusted(asked, budget)
         except ModelError:
-            rounding_mattered = not asked.is_in_last_digits(problem, decimals)
-            if asked.integer or not rounding_mattered:
+            if asked.decimals is None or asked.integer or asked.is_in_last_digits:
                 raise
-    return _adjusted(problem, asked, None, budget)
+        asked = asked.in_real_numbers()
 
 
-def _adjusted(
-    problem: ProtectionProblem, asked: Asked, decimals: int | None, budget: Budget
-) -> Adjustment:
+def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
     """Ask, answer, and verify."""
-    question = asked.question(problem, decimals)
+    question = asked.question()
     answer = answered(question, asked, budget)
-    is_whole = decimals is not None if answer is None else answer.is_whole
     result = Adjustment(
-        problem=problem,
-        values=_values(problem, answer, decimals, is_whole=is_whole),
+        problem=asked.problem,
+        values=adjusted_values(asked.problem, question, answer, asked.decimals),
         weights=asked.weights,
         sensitive_limit=asked.sensitive_limit,
-        preserved=(*question.preserved, *asked.conditions(problem)),
-        bound_certificate=None if answer is None else answer.certificate,
+        preserved=(*question.preserved, *asked.conditions),
+        bound_certificate=answer.certificate,
         bound=0.0,
         seconds=0.0,
-        decimals=decimals,
-        integer=is_whole,
-        notes=() if answer is None else answer.notes,
+        decimals=asked.decimals,
+        integer=answer.is_whole,
+        notes=answer.notes,
         distance=asked.distance.name,
     )
     proved = result.proved_bound()
     result = replace(result, bound=proved)
     result.check(proved)
     return result
-
-
-def _values(
-    problem: ProtectionProblem, answer: Answer | None, decimals: int | None, *, is_whole: bool
-) -> Floats:
-    """Return adjusted values from changes in units of the last digit."""
-    none = np.zeros(problem.table.n_cells, dtype=np.longdouble)
-    changes = none if answer is None else answer.changes
-    if is_whole and decimals is not None:
-        true = in_last_digits(problem, decimals).table.values
-        multiples = (true.astype(np.longdouble) + changes).astype(np.float64)
-        return from_units(multiples, decimals)
-    unit = 1.0 if decimals is None else last_unit(decimals)
-    return published_values(problem, changes * unit)

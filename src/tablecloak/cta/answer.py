@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -76,11 +77,36 @@ class Answer:
         In the unit of the question.
     is_whole : bool
         Whether they are whole numbers.
-    certificate : LossBound
+    certificate : LossBound or None
+        None if nothing has to change.
     notes : tuple of str, default=()
     """
 
     changes: npt.NDArray[np.longdouble]
     is_whole: bool
-    certificate: LossBound
+    certificate: LossBound | None
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def joined(
+        cls, answers: Mapping[int, Answer], part: npt.NDArray[np.int64], certificate: LossBound
+    ) -> Answer:
+        """Put the answers for parts together.
+
+        Parameters
+        ----------
+        answers : mapping of int to Answer
+            By the number of the part.
+        part : numpy.ndarray of int, shape (n_cells,)
+            Number of the part of each cell.
+        certificate : LossBound
+            Of all of them.
+        """
+        changes = np.zeros(len(part), dtype=np.longdouble)
+        for number, one in answers.items():
+            changes[part == number] = one.changes[part == number]
+        told = {note for one in answers.values() for note in one.notes}
+        notes = [f"{len(answers)} parts that no relation connects were adjusted apart"]
+        notes += [note for note in (INTERRUPTED, LATE) if note in told]
+        is_whole = all(one.is_whole for one in answers.values())
+        return cls(changes, is_whole, certificate, tuple(notes))

@@ -1,52 +1,58 @@
-"""What a caller of `adjust` asks for, checked once."""
+"""What a caller of `adjust` asks for: checked once, and prepared as questions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
 from tablecloak.cta.distances.distance import DISTANCES, Distance, names_with
-from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.model import AdjustmentModel, Directions
 from tablecloak.cta.precision import check_required, in_last_digits, last_digit, last_unit
 from tablecloak.cta.preserve import parse
 from tablecloak.cta.question import Question
-from tablecloak.cta.room import Room, room_of
+from tablecloak.cta.repair import Repair, find_repair
+from tablecloak.cta.room import Room, finite_room, room_of
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow, Statistic
-from tablecloak.errors import InputError, ModelError, listed
+from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["Asked", "Directions", "cost_of", "fixed_directions"]
+__all__ = ["Asked", "cost_of"]
 
 Floats = npt.NDArray[np.float64]
-Directions = Literal["search", "up", "down"] | npt.ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is asked for besides the problem.
+    """What is asked for.
 
     Parameters
     ----------
+    problem : ProtectionProblem
     weights : numpy.ndarray of float, shape (n_cells,)
     distance : Distance
     statistics : tuple of Statistic
     sensitive_limit : float or None
     directions : {"search", "up", "down"} or array
     integer : bool or None
+    decimals : int or None
+        Last digit of the adjusted values; None for real numbers.
     """
 
+    problem: ProtectionProblem
     weights: Floats
     distance: Distance
     statistics: tuple[Statistic, ...]
     sensitive_limit: float | None
     directions: Directions
     integer: bool | None
+    decimals: int | None = None
 
     @classmethod
     def of(
@@ -72,6 +78,7 @@ class Asked:
         check_required(problem)
         kind = DISTANCES[distance]
         asked = cls(
+            problem,
             cost_of(problem, weights),
             kind(),
             tuple(parse(preserve, problem)),
@@ -79,7 +86,9 @@ class Asked:
             directions,
             integer,
         )
-        _check(problem, asked)
+        _check(asked)
+        if asked.may_be_whole:
+            asked = replace(asked, decimals=0 if integer else last_digit(problem.table))
         return asked
 
     @property
@@ -92,49 +101,73 @@ class Asked:
         """Statistics that rows do not express."""
         return [each for each in self.statistics if isinstance(each, SearchedStatistic)]
 
-    def decimals(self, problem: ProtectionProblem) -> int | None:
-        """Last digit of the adjusted values; None for real numbers."""
-        if self.integer:
-            return 0
-        if self.integer is False or self.searched or not self.distance.has_whole_numbers:
-            return None
-        return last_digit(problem.table)
+    @property
+    def may_be_whole(self) -> bool:
+        """Whether multiples of a last digit may be sought."""
+        return self.integer is not False and not self.searched and self.distance.has_whole_numbers
 
-    def wants_whole(self, problem: ProtectionProblem) -> bool:
-        """Whether whole multiples of the unit of a problem are sought."""
-        if self.integer is False or self.searched or not self.distance.has_whole_numbers:
-            return False
-        return bool(problem.table.integer)
+    @property
+    def conditions(self) -> list[Condition]:
+        """What rows do not express."""
+        return [one for each in self.statistics for one in each.conditions(self.problem)]
+
+    @cached_property
+    def in_digits(self) -> ProtectionProblem:
+        """The problem in units of the last digit, where there is one; else as it is."""
+        if self.decimals is None:
+            return self.problem
+        return in_last_digits(self.problem, self.decimals)
 
     def rows(self, problem: ProtectionProblem, *, whole: bool) -> list[PreservedRow]:
         """Return the rows that preserve all statistics, in the unit of a problem."""
         return [row for each in self.statistics for row in each.rows(problem, integer=whole)]
 
-    def conditions(self, problem: ProtectionProblem) -> list[Condition]:
-        """Return what rows do not express."""
-        return [one for each in self.statistics for one in each.conditions(problem)]
+    def in_real_numbers(self) -> Asked:
+        """Ask the same without a last digit."""
+        return replace(self, decimals=None)
 
-    def question(self, problem: ProtectionProblem, decimals: int | None) -> Question:
+    def question(self) -> Question:
         """Ask in units of the last digit, or as it is if there is none."""
-        work = problem if decimals is None else in_last_digits(problem, decimals)
-        return Question.of(
-            problem,
-            decimals=decimals,
+        whole = self.decimals is not None
+        preserved = self.rows(self.in_digits, whole=whole)
+        return Question.in_its_unit(
+            self.in_digits,
+            whole=whole,
             weights=self.weights,
             limit=self.sensitive_limit,
-            preserved=self.rows(work, whole=decimals is not None),
+            preserved=preserved,
             distance=self.distance.name,
         )
 
-    def is_in_last_digits(self, problem: ProtectionProblem, decimals: int) -> bool:
+    def eased(self, budget: Budget) -> tuple[Asked, Repair]:
+        """Ask the same of a problem that has an answer, and say what gave way for it.
+
+        Raises
+        ------
+        ModelError
+            If nothing helps.
+        SolverError
+            If nothing was found in time.
+        """
+        problem = self.problem
+        whole = self.integer is not False and bool(problem.table.integer)
+        rows = self.rows(problem, whole=whole)
+        room = room_of(problem, limit=self.sensitive_limit, strict=False)
+        room = finite_room(problem, room)
+        model = AdjustmentModel.apart(problem, room, rows)
+        repair = find_repair(model, budget)
+        return replace(self, problem=repair.repaired()), repair
+
+    @property
+    def is_in_last_digits(self) -> bool:
         """Whether levels and rooms are multiples of the last digit as they are."""
-        limit, work = self.sensitive_limit, in_last_digits(problem, decimals)
+        limit = self.sensitive_limit
         try:
-            fine = room_of(problem, limit=limit, strict=False)
-            coarse = room_of(work, limit=limit, whole=True, strict=False)
+            fine = room_of(self.problem, limit=limit, strict=False)
+            coarse = room_of(self.in_digits, limit=limit, whole=True, strict=False)
         except ModelError:
             return False
-        unit = last_unit(decimals)
+        unit = 1.0 if self.decimals is None else last_unit(self.decimals)
         pairs = zip(_lengths(fine), _lengths(coarse), strict=True)
         return all(
             np.allclose(one, other * unit, rtol=1e-12, atol=1e-9 * unit) for one, other in pairs
@@ -145,14 +178,14 @@ def _lengths(room: Room) -> tuple[Floats, Floats, Floats, Floats]:
     return room.up, room.down, room.up_level, room.down_level
 
 
-def _check(problem: ProtectionProblem, asked: Asked) -> None:
+def _check(asked: Asked) -> None:
     """Refuse what does not go together."""
     distance, limit, searched = asked.distance, asked.sensitive_limit, asked.searched
     if asked.integer and not distance.has_whole_numbers:
         raise InputError(
             f"Whole numbers are offered for the {names_with('has_whole_numbers')} only."
         )
-    if asked.integer and not problem.table.integer:
+    if asked.integer and not asked.problem.table.integer:
         raise InputError("`integer` asks for whole numbers, but the true values are not whole.")
     if limit is not None and not limit >= 1:
         raise InputError(f"`sensitive_limit` must be at least 1. Got {limit!r}.")
@@ -187,43 +220,3 @@ def cost_of(problem: ProtectionProblem, weights: WeightRule | str | npt.ArrayLik
     if cost.shape != problem.table.values.shape or not np.all(np.isfinite(cost) & (cost >= 0)):
         raise InputError("`weights` must be a rule, or one finite number >= 0 for each cell.")
     return cost
-
-
-def fixed_directions(model: AdjustmentModel, given: Directions) -> Floats | None:
-    """Return the direction of each sensitive group, None if they are to be searched.
-
-    Raises
-    ------
-    InputError
-        If `directions` is not understood.
-    ModelError
-        If a cell cannot move in its direction; names the cells.
-    """
-    low, high = model.allowed()
-    if isinstance(given, str):
-        if given not in ("search", "up", "down"):
-            raise InputError(
-                f"`directions` must be 'search', 'up', 'down' or an array. Got {given!r}."
-            )
-        return {"search": None, "up": high, "down": low}[given]
-    signs = np.asarray(given, dtype=np.float64)
-    sensitive = np.flatnonzero(model.problem.sensitive)
-    if signs.shape != sensitive.shape or not np.all(np.abs(signs) == 1):
-        raise InputError(
-            f"`directions` must hold +1 or -1 for each of the {len(sensitive)} sensitive cells."
-        )
-    each = np.zeros(model.problem.table.n_cells)
-    each[sensitive] = signs
-    y = model.directions_of(each)
-    together = np.zeros(model.n_groups)
-    together[model.sensitive] = np.where((y < low) | (y > high), 0.0, 2 * y - 1)
-    moved = model.coupled.spread @ together
-    wrong = sensitive[(moved != each)[sensitive] & (model.coupled.group[sensitive] >= 0)]
-    if len(wrong):
-        raise ModelError(
-            f"{len(wrong)} sensitive cells cannot move in the given direction as far as their "
-            f"levels ask, or not together with cells that relations couple them with: "
-            f"{listed(model.problem.table.labels(wrong[:5]))}.",
-            cells=wrong,
-        )
-    return y

@@ -19,7 +19,6 @@ from tablecloak.certificates.tree import Multipliers, Tree, tree_of
 from tablecloak.cta.answer import Collected, LossBound
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.parts import parts_of
 from tablecloak.cta.question import Question
 from tablecloak.cta.search.balance import with_balance
 from tablecloak.cta.squares import SquaresForm
@@ -150,7 +149,7 @@ class PartsBound:
         VerificationError
             If a part was proved twice, or there is none of that number.
         """
-        own = parts_of(question.problem, question.room)
+        own = question.parts
         known = len(set(self.numbers)) == len(self.numbers) == len(self.certificates)
         if not known or not set(self.numbers) <= set(own[own >= 0].tolist()):
             raise VerificationError("The parts of the table are not those that were proved.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,15 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.room import Room, coupled_room, sensitive_groups
 from tablecloak.cta.statistics.statistic import PreservedRow
+from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.solve.independent import independent_rows
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustmentModel", "Rows"]
+__all__ = ["AdjustmentModel", "Directions", "Rows"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Directions = Literal["search", "up", "down"] | npt.ArrayLike
 F = TypeVar("F", np.float64, np.longdouble)
 
 
@@ -174,10 +176,11 @@ class AdjustmentModel:
         up_possible = self.moves.may_rise[at] & (self.moves.up[at] >= self.up_level)
         return np.where(down_possible, 0.0, 1.0), np.where(up_possible, 1.0, 0.0)
 
-    def box(self, is_up: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Smallest and largest change of each group, for given directions."""
+    def box(self, g: npt.NDArray[np.floating]) -> tuple[Floats, Floats]:
+        """Smallest and largest change of each group, on the side on which given changes lie."""
         low, high = -self.moves.down, self.moves.up.copy()
         at = self.sensitive
+        is_up = g[at] > 0
         low[at] = np.where(is_up, self.up_level, -self.moves.down[at])
         high[at] = np.where(is_up, self.moves.up[at], -self.down_level)
         return low, high
@@ -235,3 +238,42 @@ class AdjustmentModel:
         _, first = np.unique(self.coupled.group[cells], return_index=True)
         # The first sensitive cell of a group moves as the group does.
         return (changes[cells[first]] > 0).astype(np.float64)
+
+    def fixed_directions(self, given: Directions) -> Floats | None:
+        """Return the direction of each sensitive group, None if they are to be searched.
+
+        Raises
+        ------
+        InputError
+            If `directions` is not understood.
+        ModelError
+            If a cell cannot move in its direction; names the cells.
+        """
+        low, high = self.allowed()
+        if isinstance(given, str):
+            if given not in ("search", "up", "down"):
+                raise InputError(
+                    f"`directions` must be 'search', 'up', 'down' or an array. Got {given!r}."
+                )
+            return {"search": None, "up": high, "down": low}[given]
+        signs = np.asarray(given, dtype=np.float64)
+        sensitive = np.flatnonzero(self.problem.sensitive)
+        if signs.shape != sensitive.shape or not np.all(np.abs(signs) == 1):
+            raise InputError(
+                f"`directions` must hold +1 or -1 for each of the {len(sensitive)} sensitive cells."
+            )
+        each = np.zeros(self.problem.table.n_cells)
+        each[sensitive] = signs
+        y = self.directions_of(each)
+        together = np.zeros(self.n_groups)
+        together[self.sensitive] = np.where((y < low) | (y > high), 0.0, 2 * y - 1)
+        moved = self.coupled.spread @ together
+        wrong = sensitive[(moved != each)[sensitive] & (self.coupled.group[sensitive] >= 0)]
+        if len(wrong):
+            raise ModelError(
+                f"{len(wrong)} sensitive cells cannot move in the given direction as far as their "
+                f"levels ask, or not together with cells that relations couple them with: "
+                f"{listed(self.problem.table.labels(wrong[:5]))}.",
+                cells=wrong,
+            )
+        return y

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.parts import parts_of
 from tablecloak.cta.precision import in_last_digits
 from tablecloak.cta.room import Room, finite_room, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
@@ -68,16 +70,39 @@ class Question:
         preserved : sequence of PreservedRow
             In units of the last digit.
         distance : str
-        Name of a distance.
+            Name of a distance.
 
         Raises
         ------
         ModelError
             If a sensitive cell can move neither up nor down far enough.
         """
-        if decimals is not None:
-            problem = in_last_digits(problem, decimals)
-        room = finite_room(problem, room_of(problem, limit=limit, whole=decimals is not None))
+        return cls.in_its_unit(
+            problem if decimals is None else in_last_digits(problem, decimals),
+            whole=decimals is not None,
+            weights=weights,
+            limit=limit,
+            preserved=preserved,
+            distance=distance,
+        )
+
+    @classmethod
+    def in_its_unit(
+        cls,
+        problem: ProtectionProblem,
+        *,
+        whole: bool,
+        weights: Floats,
+        limit: float | None,
+        preserved: Sequence[PreservedRow],
+        distance: str,
+    ) -> Question:
+        """Ask of a problem that is in the unit in which it is solved; `whole` if in its digits.
+
+        All else as for `of`.
+        """
+        room = room_of(problem, limit=limit, whole=whole)
+        room = finite_room(problem, room)
         return cls(problem, weights, room, tuple(preserved), distance)
 
     def model(self, independent: Integers | None = None) -> AdjustmentModel:
@@ -91,6 +116,11 @@ class Question:
         return AdjustmentModel.of(
             self.problem, self.weights, self.room, self.preserved, independent
         )
+
+    @cached_property
+    def parts(self) -> Integers:
+        """Number of the part of each cell; no relation connects parts. -1 for what cannot move."""
+        return parts_of(self.problem, self.room)
 
     def part(self, own: Flags) -> Question:
         """Return the question of one part: all other cells are frozen."""

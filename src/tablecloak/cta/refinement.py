@@ -17,15 +17,17 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.budget import Budget
+from tablecloak.cta.answer import Answer
 from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.precision import LEVEL_SHARE, RELATION_ULPS
+from tablecloak.cta.precision import LEVEL_SHARE, RELATION_ULPS, from_units, last_unit
+from tablecloak.cta.question import Question
 from tablecloak.cta.tight_rows import units_of
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program, power_of_two
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["additive_changes", "group_changes", "published_values", "refined"]
+__all__ = ["additive_changes", "adjusted_values", "group_changes", "published_values", "refined"]
 
 Floats = npt.NDArray[np.float64]
 Extended = npt.NDArray[np.longdouble]
@@ -71,9 +73,32 @@ def additive_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -
     SolverError
         If no correction was found.
     """
-    g = refined(model, group_changes(model, z), budget)
-    changes: Extended = model.cells(_settled(model, g, budget)).astype(_LONG)
+    g = group_changes(model, z)
+    g = refined(model, g, budget)
+    g = _settled(model, g, budget)
+    changes: Extended = model.cells(g).astype(_LONG)
     return changes
+
+
+def adjusted_values(
+    problem: ProtectionProblem, question: Question, answer: Answer, decimals: int | None
+) -> Floats:
+    """Return adjusted values of a problem, from changes in the unit of its question.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        As given.
+    question : Question
+    answer : Answer
+    decimals : int or None
+        The unit of the question is 10^-decimals; None for that of the problem.
+    """
+    if answer.is_whole and decimals is not None:
+        multiples = question.problem.table.values.astype(_LONG) + answer.changes
+        return from_units(multiples.astype(np.float64), decimals)
+    unit = 1.0 if decimals is None else last_unit(decimals)
+    return published_values(problem, answer.changes * unit)
 
 
 def published_values(problem: ProtectionProblem, changes: Extended) -> Floats:
@@ -92,7 +117,7 @@ def published_values(problem: ProtectionProblem, changes: Extended) -> Floats:
 def group_changes(model: AdjustmentModel, z: npt.ArrayLike) -> Extended:
     """Changes of groups: within their bounds, and at a bound or 0 where they are next to it."""
     g = model.groups(np.asarray(z, dtype=_LONG))
-    low, high = _box(model, g)
+    low, high = model.box(g)
     noise = SOLVER_NOISE * power_of_two(units_of(model))
     level = np.full(model.n_groups, np.inf)
     level[model.sensitive] = np.where(g[model.sensitive] > 0, model.up_level, model.down_level)
@@ -103,11 +128,6 @@ def group_changes(model: AdjustmentModel, z: npt.ArrayLike) -> Extended:
     return within
 
 
-def _box(model: AdjustmentModel, g: npt.NDArray[np.floating]) -> tuple[Floats, Floats]:
-    """What each group may change by, on the side on which it lies."""
-    return model.box(g[model.sensitive] > 0)
-
-
 def refined(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
     """Correct changes of groups until rows are off by no more than extended precision shows.
 
@@ -116,7 +136,7 @@ def refined(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
     SolverError
         If no correction was found.
     """
-    rows, (low, high) = model.rows, _box(model, g)
+    rows, (low, high) = model.rows, model.box(g)
     matrix, size = rows.matrix.astype(_LONG), abs(rows.matrix)
     binary, cost = _binary(model), _clipped_cost(model)
     for number in range(REFINEMENTS):
@@ -193,7 +213,7 @@ def _settled(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
     """
     relations, true = model.problem.table.relations, model.problem.table.values
     spread = model.coupled.spread.astype(_LONG)
-    box = _box(model, g)
+    box = model.box(g)
     rows = np.flatnonzero(np.diff(model.relations.indptr))
     matrix, cells = csr_array(model.relations[rows, :]), csr_array(relations[rows, :])
     exact, size = cells.astype(_LONG), abs(cells)

@@ -12,7 +12,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,8 +20,6 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.room import Room
-from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.mixed import solve
@@ -122,20 +119,14 @@ class Repair:
         return f"relaxed {n}: {' and '.join(parts) or 'nothing'}; {fewer}"
 
 
-def find_repair(
-    problem: ProtectionProblem,
-    room: Room,
-    rows: Sequence[PreservedRow],
-    budget: Budget,
-) -> Repair:
+def find_repair(model: AdjustmentModel, budget: Budget) -> Repair:
     """Find the fewest levels and capacities that must give way.
 
     Parameters
     ----------
-    problem : ProtectionProblem
-    room : Room
-        Finite; its `up` and `down` of sensitive cells may be too small for both levels.
-    rows : sequence of PreservedRow
+    model : AdjustmentModel
+        With all cells apart. Its room is finite; `up` and `down` of sensitive cells may be too
+        small for both levels.
     budget : Budget
 
     Raises
@@ -145,7 +136,7 @@ def find_repair(
     SolverError
         If nothing was found in time.
     """
-    form = _RepairForm(AdjustmentModel.apart(problem, room, rows))
+    problem, form = model.problem, _RepairForm(model)
     fewest = solve(form.program, time_limit=max(0.5 * budget.left, LEAST_SECONDS))
     if not len(fewest.x):
         raise _impossible(form, max(budget.left, LEAST_SECONDS))

@@ -74,7 +74,7 @@ def _whole(model: AdjustmentModel, g: npt.NDArray[np.floating]) -> Integers | No
     rounded = np.rint(g)
     if np.any(np.abs(rounded) > MOST_WHOLE):
         return None
-    low, high = model.box(g[model.sensitive] > 0)
+    low, high = model.box(g)
     if np.any((rounded < low) | (rounded > high)):
         return None
     groups = rounded.astype(np.int64)
@@ -91,7 +91,7 @@ def _search(
     model: AdjustmentModel, g: Extended, reach: float, time_limit: float
 ) -> Integers | None:
     """Whole numbers within some steps of the fractional point."""
-    low, high = model.box(g[model.sensitive] > 0)
+    low, high = model.box(g)
     first = np.maximum(np.ceil(low), np.floor(g) - reach)
     last = np.minimum(np.floor(high), np.ceil(g) + reach)
     if np.any(first > last):

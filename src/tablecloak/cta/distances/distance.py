@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import Answer
+from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.schedule import SUM_SHARE
 from tablecloak.cta.search.state import SearchState
 from tablecloak.registry import Registry
@@ -40,8 +41,8 @@ class Searched:
         Whether whole numbers are sought.
     must_be_whole : bool
         Whether there is no answer without.
-    breaks_ties : bool
-        Whether equally good tables are to be told apart: not if a statistic follows.
+    conditions : tuple of SearchedStatistic
+        Statistics that rows do not express; only for a distance that `keeps_conditions`.
     """
 
     state: SearchState
@@ -49,7 +50,7 @@ class Searched:
     budget: Budget
     wants_whole: bool = False
     must_be_whole: bool = False
-    breaks_ties: bool = True
+    conditions: tuple[SearchedStatistic, ...] = ()
 
     @property
     def changes(self) -> Floats:
@@ -82,7 +83,8 @@ class Distance(ABC):
     """Whether adjusted values in multiples of the last digit are offered."""
 
     keeps_conditions: ClassVar[bool] = False
-    """Whether statistics that are no rows of a program, such as variances, can be preserved."""
+    """Whether statistics that are no rows of a program, such as variances, can be preserved: then
+    `settle` meets the conditions of the search."""
 
     @abstractmethod
     def loss(self, weights: Floats, changes: Floats) -> float:

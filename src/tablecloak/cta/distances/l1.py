@@ -46,7 +46,8 @@ class L1(Distance):
     def settle(self, searched: Searched) -> Answer:
         """Return the point of the search in whole numbers, or made additive."""
         state, model = searched.state, searched.state.form.model
-        if searched.breaks_ties:
+        # What a statistic makes of the point counts, not which of several points it starts from.
+        if not searched.conditions:
             _break_ties(searched)
         whole = _whole(searched) if searched.wants_whole else None
         if whole is None and searched.must_be_whole:
@@ -58,6 +59,10 @@ class L1(Distance):
             changes = additive_changes(model, searched.changes, searched.budget)
         else:
             changes = whole.astype(np.longdouble)
+        for statistic in searched.conditions:
+            near = changes.astype(np.float64)
+            met = statistic.met(model, near, searched.fixed, searched.budget)
+            changes = met.astype(np.longdouble)
         return Answer(changes, whole is not None, search_bound(state, searched.fixed))
 
 

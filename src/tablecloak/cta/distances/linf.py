@@ -14,12 +14,10 @@ from tablecloak.cta.answer import Answer
 from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.refinement import additive_changes
-from tablecloak.cta.search.directed import given
-from tablecloak.cta.search.directions import improve
+from tablecloak.cta.search.directions import improve, start
 from tablecloak.cta.search.proof import search_bound
 from tablecloak.cta.search.schedule import MAXIMUM_SHARE, MAXIMUM_SLACK, SPARE_SECONDS
-from tablecloak.cta.search.start import start
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import SearchState, given
 from tablecloak.cta.tight import TightForm
 from tablecloak.errors import ModelError, SolverError
 

@@ -113,4 +113,5 @@ def with_balance(form: TightForm, numbers: Integers) -> TightForm:
     numbers : numpy.ndarray of int
         As `BalanceRows.violated` returns them.
     """
-    return form.with_rows(BalanceRows(form).rows(numbers), numbers)
+    rows = BalanceRows(form).rows(numbers)
+    return form.with_rows(rows, numbers)

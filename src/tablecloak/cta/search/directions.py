@@ -11,15 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+import numpy.typing as npt
+
 from tablecloak.budget import Budget
+from tablecloak.cta.answer import LATE
 from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
 from tablecloak.cta.search.relaxing import relax
-from tablecloak.cta.search.schedule import Size, phases_for
-from tablecloak.cta.search.start import start
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.schedule import (
+    ELASTIC_SHARE,
+    INTERIOR_ROWS,
+    MISSED_AT_MOST,
+    Size,
+    phases_for,
+)
+from tablecloak.cta.search.state import (
+    SearchState,
+    given,
+    solved_relaxation,
+    with_directions,
+)
 from tablecloak.cta.tight import TightForm
 
-__all__ = ["PHASES", "improve", "search_directions"]
+__all__ = ["PHASES", "improve", "search", "search_directions", "start"]
+
+Floats = npt.NDArray[np.float64]
 
 PHASES: Mapping[str, PhaseFunction] = {
     "tighten": tighten,
@@ -29,6 +45,32 @@ PHASES: Mapping[str, PhaseFunction] = {
     "prove": prove,
 }
 """What the names in `schedule` stand for."""
+
+
+def search(
+    state: SearchState, fixed: Floats | None, budget: Budget, *, for_proof: bool = True
+) -> SearchState:
+    """Search directions, or solve once with given ones.
+
+    Parameters
+    ----------
+    state : SearchState
+        At its beginning.
+    fixed : numpy.ndarray of float or None
+        Directions, if they were given.
+    budget : Budget
+        Of all that is to be done, the search among it.
+    for_proof : bool, default=True
+        Whether a good bound is wanted, or only a good point.
+    """
+    if fixed is None:
+        start(state)
+    else:
+        given(state, fixed)
+    is_late = budget.left < state.reserve.verification
+    if state.best is not None and is_late and not budget.is_stopped:
+        state.notes.append(LATE)
+    return improve(state, for_proof=for_proof) if fixed is None else state
 
 
 def search_directions(form: TightForm, budget: Budget, *, for_proof: bool = True) -> SearchState:
@@ -42,6 +84,39 @@ def search_directions(form: TightForm, budget: Budget, *, for_proof: bool = True
         Whether a good bound is wanted, or only a good point.
     """
     return improve(start(SearchState(form, budget)), for_proof=for_proof)
+
+
+def start(state: SearchState) -> SearchState:
+    """Try all up, all down, and the rounded relaxation, as far as bounds allow."""
+    low, high = state.form.model.allowed()
+    if state.is_from_scratch and not (state.best is not None and state.budget.is_over):
+        with_directions(state, high)
+    relaxed = solved_relaxation(state)
+    choices = [] if state.is_from_scratch and state.best is not None else [high, low]
+    if len(relaxed.x) and state.form.program.n_rows <= INTERIOR_ROWS:
+        choices.append(np.clip(state.form.directions(relaxed.x), low, high))
+    for directions in choices:
+        if state.best is not None and state.budget.is_over:
+            return state
+        with_directions(state, directions)
+    if state.best is None and state.form.model.preserved and not state.form.is_elastic:
+        _start_elastic(state)
+    return state
+
+
+def _start_elastic(state: SearchState) -> None:
+    """Let statistics be missed at first, and search directions that do not need it."""
+    budget = state.budget.share(ELASTIC_SHARE).quiet()
+    elastic = start(SearchState(state.form.elastic(), budget))
+    missed = slice(-2 * len(state.form.model.preserved), None)
+
+    def is_met(x: Floats) -> bool:
+        return bool(np.all(x[missed] <= MISSED_AT_MOST))
+
+    relax(elastic, 1.0, enough=is_met)
+    if elastic.best is not None:
+        with_directions(state, elastic.best_directions)
+        state.notes.append("statistics were missed at first")
 
 
 def improve(state: SearchState, *, for_proof: bool = True) -> SearchState:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.search.balance import BalanceRows, with_balance
-from tablecloak.cta.search.directed import priced, with_directions
 from tablecloak.cta.search.local_search import LocalSearch
 from tablecloak.cta.search.schedule import (
     BALANCE_ROUNDS,
@@ -18,7 +17,7 @@ from tablecloak.cta.search.schedule import (
     SLACK,
     TIGHTENED_GAIN,
 )
-from tablecloak.cta.search.state import Point, SearchState
+from tablecloak.cta.search.state import Point, SearchState, priced, with_directions
 from tablecloak.cta.search.turning import turn_around
 from tablecloak.solve.branch import BranchSearch, Rows
 from tablecloak.solve.linear import LinearSolver

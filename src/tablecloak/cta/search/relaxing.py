@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.search.directed import with_directions
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.cta.search.schedule import (
     GROWTH,
@@ -25,7 +24,7 @@ from tablecloak.cta.search.schedule import (
     RELAXED_SHARE,
     SHRINKAGE,
 )
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import SearchState, with_directions
 from tablecloak.errors import SolverError
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program

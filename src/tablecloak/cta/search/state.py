@@ -1,14 +1,19 @@
-"""What a search of directions knows: the best point, the best proof, and its programs."""
+"""What a search of directions knows: the best point, the best proof, and its programs.
+
+Programs with given directions are linear, and the way to every point of a search. Simplex methods
+are known to go round in circles, so that each of these programs has a limit.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.budget import Budget
+from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.schedule import (
     CLOSED,
@@ -16,17 +21,24 @@ from tablecloak.cta.search.schedule import (
     INTERIOR_ROWS,
     LEAST_SECONDS,
     REDUNDANT,
+    RELAXATION_SHARE,
     SCRATCH_ROWS,
+    SIMPLEX_SHARE,
+    SPARE_SECONDS,
 )
 from tablecloak.cta.tight import TightForm
+from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchSearch, BranchTree
 from tablecloak.solve.linear import LinearSolver
-from tablecloak.solve.solver import Solution
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["Point", "SearchState"]
+__all__ = ["Point", "SearchState", "given", "priced", "solved_relaxation", "with_directions"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,3 +173,105 @@ class SearchState:
         """Report progress."""
         loss = self.form.loss(self.best.value) if self.best else np.inf
         self.total.report(stage, loss, self.form.loss(self.bound))
+
+
+def with_directions(
+    state: SearchState, directions: Floats, time_limit: float = np.inf
+) -> Point | None:
+    """Solve with given directions and offer the point; None if they are infeasible."""
+    solution = _solved(state, directions, time_limit)
+    if solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
+        return None
+    if state.is_from_scratch and state.root is None:
+        state.root = solution
+    point = Point(solution.x, solution.value)
+    state.offer(point, "directions")
+    return point
+
+
+def given(state: SearchState, directions: Floats) -> SearchState:
+    """Solve once with the only directions; where that takes long, by the interior point method."""
+    solution = _from_scratch(state, directions, state.left(SIMPLEX_SHARE))
+    if solution.status is SolveStatus.UNKNOWN:
+        program = state.form.directed(directions)
+        solver = LinearSolver(program, interior="always", crossover=False)
+        solution = solver.solve(state.seconds_for_one)
+    state.root = solution
+    if solution.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
+        state.offer(Point(solution.x, solution.value), "directions")
+    return state
+
+
+def priced(
+    state: SearchState, directions: Floats, time_limit: float = np.inf
+) -> tuple[float, Floats]:
+    """Optimal value for given directions, and a lower bound on what turning each changes."""
+    columns = state.form.direction_columns
+    solution = _solved(state, directions, time_limit, confirm=False)
+    if not len(solution.x) or not len(solution.duals):
+        return np.inf, np.zeros(len(columns))
+    state.offer(Point(solution.x, solution.value), "turning directions")
+    program = (state.light if state.is_from_scratch else state.form).program
+    reduced = (program.cost - program.matrix.T @ solution.duals)[columns]
+    return solution.value, np.where(directions > 0, -reduced, reduced)
+
+
+def _solved(
+    state: SearchState, directions: Floats, time_limit: float, *, confirm: bool = True
+) -> Solution:
+    watch = Stopwatch()
+    time_limit = min(time_limit, state.seconds_for_one)
+    if state.is_from_scratch:
+        solution = _from_scratch(state, directions, time_limit, confirm=confirm)
+    else:
+        solution = _warm(state, directions, time_limit, confirm=confirm)
+    if len(solution.x):
+        state.reserve.observe_program(watch.seconds)
+    return solution
+
+
+def _warm(state: SearchState, directions: Floats, time_limit: float, *, confirm: bool) -> Solution:
+    """Solve from the last basis of the whole program."""
+    solver = state.solver
+    columns, *ends = state.form.direction_bounds(directions)
+    low, high = solver.lower[columns].copy(), solver.upper[columns].copy()
+    solver.change_bounds(columns, *ends)
+    solution = solver.solve(time_limit, confirm=confirm)
+    solver.change_bounds(columns, low, high)
+    return solution
+
+
+def _from_scratch(
+    state: SearchState, directions: Floats, time_limit: float, *, confirm: bool = True
+) -> Solution:
+    """Solve from scratch, without rows that say nothing once directions are given."""
+    solver = LinearSolver(state.light.directed(directions))
+    return solver.solve(time_limit, confirm=confirm)
+
+
+def solved_relaxation(state: SearchState) -> Solution:
+    """Solve the relaxation, and keep the best proof."""
+    seconds = state.left(RELAXATION_SHARE if state.is_from_scratch else 1.0)
+    # Where there is a table already, the relaxation is only a proof.
+    relaxed = state.solver.solve(max(seconds, 1.0 if state.best is None else SPARE_SECONDS))
+    state.relaxed = relaxed
+    watch = Stopwatch()
+    state.root = _best_proof(state.form.program, [relaxed, state.root])
+    state.reserve.product = watch.seconds
+    state.bound = max(state.bound, state.root.bound)
+    return relaxed
+
+
+def _best_proof(program: Program, solutions: Sequence[Solution | None]) -> Solution:
+    """Return the solution whose multipliers prove most of the whole program.
+
+    The multipliers of an interrupted program can prove less than multipliers of zero do.
+    """
+    best = Solution(SolveStatus.UNKNOWN, _NONE, _NONE, np.inf, dual_bound(program, _NONE))
+    for solution in solutions:
+        if solution is None or not len(solution.duals):
+            continue
+        bound = dual_bound(program, solution.duals)
+        if bound > best.bound:
+            best = replace(solution, bound=bound)
+    return best

@@ -17,10 +17,9 @@ import numpy.typing as npt
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.refinement import additive_changes
-from tablecloak.cta.search.directed import with_directions
 from tablecloak.cta.search.directions import search_directions
 from tablecloak.cta.search.schedule import VARIANCE_SHIFTS, VARIANCE_TURNS, VARIANCE_WIDTH
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import SearchState, with_directions
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.tight import TightForm
 from tablecloak.errors import SolverError

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.moments import moments
+from tablecloak.cta.moments import Moments, moments
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.variance import VarianceTarget, with_variance
 from tablecloak.cta.statistics.slope import Slope
@@ -45,8 +45,12 @@ class PreservedVariance(Condition):
 
     def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return Var(a + z) / Var(a) - 1."""
+        return self.moments(problem, changes).variance_ratio - 1
+
+    def moments(self, problem: ProtectionProblem, changes: Floats) -> Moments:
+        """Compare the values of the cells before and after changes of all cells."""
         values = problem.table.values[self.cells]
-        return moments(values, values + changes[self.cells]).variance_ratio - 1
+        return moments(values, values + changes[self.cells])
 
 
 @STATISTICS.register
@@ -105,15 +109,10 @@ class Variance(SearchedStatistic):
     ) -> Floats:
         """Return changes that preserve the variance, by a search over slopes."""
         problem, kept = model.problem, self.kept(model.problem)
-        values = problem.table.values
-
-        def slope_shift(z: Floats) -> float:
-            return moments(values[kept.cells], (values + z)[kept.cells]).slope - 1
-
         target = VarianceTarget(
             excess=lambda z: kept.excess(problem, z),
             tolerance=kept.tolerance,
-            slope_shift=slope_shift,
+            slope_shift=lambda z: kept.moments(problem, z).slope - 1,
             slope_row=lambda shift: self.slope_row(problem, shift),
         )
         return with_variance(model, changes, target, fixed, budget)

@@ -15,7 +15,6 @@ from random_tables import optimum_by_enumeration
 from tablecloak.budget import Budget
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.bounds import DistanceBound
-from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.room import Room
 from tablecloak.cta.search.balance import BalanceRows
@@ -24,6 +23,7 @@ from tablecloak.cta.search.phases import branching_of, prove, tighten
 from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.state import SearchState
 from tablecloak.cta.tight import TightForm
+from tablecloak.tables.coupled import CoupledCells
 from test_brute_force import random_problem
 
 ENUMERATED = 6

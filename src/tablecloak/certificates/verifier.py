@@ -985,7 +985,7 @@ class AdjustmentPrices:
         distant = float(10 * np.max(np.abs(data["values"]), initial=0) / unit + 100 * np.sum(level))
         self.is_cut = bool(np.any(np.isinf(far) & (np.maximum(up, down) > distant)))
         far = np.minimum(far, distant)
-        self.root, self.sign = coupled(relations, movable, self.n)
+        self.root, self.sign = coupled(relations, movable)
         room = (
             np.minimum(up, np.maximum(far, level[0])),
             np.minimum(down, np.maximum(far, level[1])),
@@ -1224,17 +1224,19 @@ def merged(starts, cells, terms, root, sign):
     return row[at], group[at], total[real]
 
 
-def coupled(relations, movable, n):
+def coupled(relations, movable, used=True):
     """Return for each cell that can move the cell that names its group, and its sign in it.
 
     A relation with one movable cell keeps it in place; one with two, of equal coefficients, moves
-    both by the same amount.
+    both by the same amount. Only relations that are used count.
     """
+    n = len(movable)
     root, sign = np.where(movable, np.arange(n), -1), np.ones(n)
     while True:
         row, group, term = merged(relations.starts, relations.cells, relations.given, root, sign)
         count = np.bincount(row, minlength=relations.count)
         first = np.concatenate([[0], np.cumsum(count)])[:-1]
+        count = np.where(used, count, 0)
         still = set(group[first[count == 1]].tolist())
         pairs = first[count == 2]
         pairs = pairs[np.abs(term[pairs]) == np.abs(term[pairs + 1])]
@@ -1336,6 +1338,71 @@ def combined(data, relations, side, number):
     return cells[new], total, blur
 
 
+def united(data, relations):
+    """Return data and relations in which cells that can only move together are one cell.
+
+    What an intruder must consider moves them alike, so that a pattern of least loss hides all of
+    them or none. The first of them stands for all; the others, and cells that cannot move at all,
+    are frozen. Distances count, so that values are 0. Cells stay apart in relations of fractional
+    coefficients, whose sums are not exact, and where they must be hidden without being sensitive.
+    """
+    status, n = data["status"], len(data["values"])
+    up, down = data["upper_bound"] - data["values"], data["values"] - data["lower_bound"]
+    fraction = (relations.given != np.rint(relations.given)) | (np.abs(relations.given) > 2.0**31)
+    fractional = relations.sums(fraction) > 0
+    movable = (status != "z") & (up + down > 0)
+    root, sign = coupled(relations, movable, ~fractional)
+    alone, still = root < 0, (root < 0) & movable & (status == "s")
+    alone[relations.cells[fractional[relations.row]]] = True
+    sensitive = np.zeros(n, dtype=bool)
+    sensitive[root[(status == "u") & ~alone]] = True
+    alone |= (status == "m") & ~sensitive[root]
+    members = np.flatnonzero(~alone)
+    _, first, group = np.unique(root[members], return_index=True, return_inverse=True)
+    root = np.arange(n)
+    root[members] = members[first][group.reshape(-1)]
+    sign = np.where(alone, 1.0, sign * sign[root])
+    cells, *levels = needs(data)
+    everywhere = [np.zeros(n) for _ in levels]
+    for level, asked in zip(everywhere, levels, strict=True):
+        level[cells] = asked
+    hidden = one_for_all(np.maximum, 0.0, root, (status == "u").astype(float)) > 0
+    gone = (root != np.arange(n)) | still
+    weights = np.bincount(root, data["weights"], minlength=n)
+    upper, lower = either_way(np.maximum, 0.0, root, sign, everywhere[0], everywhere[1])
+    high, low = either_way(np.minimum, np.inf, root, sign, up, down)
+    row, cell, term = merged(relations.starts, relations.cells, relations.given, root, sign)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=relations.count))])
+    changed = {
+        "status": np.where(gone, "z", np.where(hidden, "u", status)),
+        "choice": one_for_all(np.maximum, 0.0, root, (status == "s").astype(float)) > 0,
+        "weights": np.where(weights == np.rint(weights), weights, weights * (1 - 2.0**-48)),
+        "values": np.zeros(n), "upper_bound": high, "lower_bound": -low,
+        "requirement": np.array("two-sided"), "upper_protection": upper, "lower_protection": lower,
+        "sliding_protection": one_for_all(np.maximum, 0.0, root, everywhere[2]),
+        "cut_cell": root[data["cut_cell"]], "cut_sign": sign[data["cut_cell"]],
+        "node_cell": np.where(data["node_cell"] >= 0, root[data["node_cell"]], -1),
+        "relation_starts": starts, "relation_cells": cell, "relation_data": term,
+    }  # fmt: skip
+    data = {**data, **changed}
+    return data, Relations(data)
+
+
+def one_for_all(choose, start, root, numbers):
+    """Return the least or largest over each group of cells, at the cell that stands for it."""
+    found = np.full(len(root), start)
+    choose.at(found, root, numbers)
+    return found
+
+
+def either_way(choose, start, root, sign, upward, downward):
+    """Do so for what holds upwards and downwards; cells with the sign -1 move the other way."""
+    return [
+        one_for_all(choose, start, root, np.where(sign > 0, *pair))
+        for pair in ((upward, downward), (downward, upward))
+    ]
+
+
 class Cuts:
     """Rows that all protected releases satisfy: capacities of single cells, and bridges.
 
@@ -1353,13 +1420,15 @@ class Cuts:
         place = np.full(len(data["values"]), -1)
         place[cells] = np.arange(len(cells))
         self.place, self.need = place, (upper, lower, width)
+        self.turn = data.get("cut_sign", np.ones(len(data["cut_kind"])))
 
     def sides(self, number):
         """Return the level of a cut, its cells, and the most that room above and below counts."""
         kind, p = int(self.data["cut_kind"][number]), int(self.data["cut_cell"][number])
         require(kind < 3 and self.place[p] >= 0, "a cut for a cell that is not sensitive")
+        turn = int(self.turn[number])
         above, below = defaultdict(float), defaultdict(float)
-        for sign, side, wanted in ((1, "up", kind in (0, 2)), (-1, "down", kind in (1, 2))):
+        for sign, side, wanted in ((turn, "up", kind in (0, 2)), (-turn, "down", kind in (1, 2))):
             own = self.data[f"{side}_starts"][number : number + 2]
             require(wanted or own[0] == own[1], "multipliers that a cut does not use")
             if wanted:
@@ -1371,7 +1440,8 @@ class Cuts:
                 for cell, (r, error) in reduced.items():
                     above[cell] += float(max(r + error, 0.0)) * (1 + 1e-15)
                     below[cell] += float(max(error - r, 0.0)) * (1 + 1e-15)
-        level = float(self.need[kind][self.place[p]]) * NEED_SHARE
+        which = 1 - kind if turn < 0 and kind < 2 else kind
+        level = float(self.need[which][self.place[p]]) * NEED_SHARE
         cells = np.array(sorted(above), dtype=np.int64)
         cells = cells[~self.frozen[cells]]
         ends = (np.array([side[cell] for cell in cells.tolist()]) for side in (above, below))
@@ -1387,6 +1457,7 @@ class Cuts:
 
 def bound_of_patterns(data, relations):
     """Return what a tree over cells to hide proves: see `PatternPrices`."""
+    data, relations = united(data, relations)
     prices = PatternPrices(data, relations)
     bounds = tree_bounds(data, prices)
     require(len(bounds) == 1, "a pattern has one tree")
@@ -1404,7 +1475,7 @@ class PatternPrices:
     def __init__(self, data, relations):
         cuts, status = Cuts(data, relations), data["status"]
         self.data, self.free = data, status == "s"
-        fixed = np.isin(status, ["u", "m"])
+        self.fixed = fixed = np.isin(status, ["u", "m"])
         mobile = ~cuts.frozen & (cuts.high + cuts.low > 0)
         count = len(data["cut_kind"])
         rows, cells, terms, self.side = [], [], [], np.zeros(count)
@@ -1443,9 +1514,9 @@ class PatternPrices:
         """Return a lower bound for the free cells of all patterns in the box; inf if none is."""
         multiplier = multipliers_of_rows(entries, len(self.side))
         require(np.all(multiplier >= 0), "a multiplier below 0")
-        low, high = np.zeros(len(self.free)), self.free.astype(float)
+        low, high = self.fixed.astype(float), (self.free | self.fixed).astype(float)
         for at, (least, most) in box.items():
-            require(self.free[at], "a split at a cell that is no choice")
+            require(self.data["choice"][at], "a split at a cell that is no choice")
             low[at], high[at] = max(low[at], least), min(high[at], most)
         if np.any(low > high):
             return np.inf

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.room import Room, coupled_room, sensitive_groups
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.solve.independent import independent_rows
+from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["AdjustmentModel", "Directions", "Rows"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.cta.coupled import CoupledCells
 from tablecloak.cta.precision import near_bound
 from tablecloak.errors import ModelError, listed
+from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Room", "coupled_room", "finite_room", "room_of", "sensitive_groups"]

@@ -12,6 +12,7 @@ from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.merging import search_merged
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
@@ -123,7 +124,8 @@ def suppress(
     insiders_share = INSIDERS_SHARE if question.must_hold else WHOLE_NUMBERS_SHARE
     share = insiders_share if question.intruders else 1.0
     with budget.interruptible():
-        state = chosen.search(question.finite, question.requirement, budget.share(share))
+        part = budget.share(share)
+        state = search_merged(chosen, question.finite, question.requirement, part)
         state = run_phases(INSIDERS, replace(state, question=question), budget)
     return closed(problem, state, budget, time_limit=time_limit)
 

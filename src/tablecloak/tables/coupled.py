@@ -1,4 +1,4 @@
-"""Cells that can only move together, and are one column of a program.
+"""Cells that can only move together, and are one cell of a problem or one column of a program.
 
 Where all but two cells of a relation are frozen or empty, the two change by the same amount, up
 to sign; where all but one are, it cannot change at all. In sparse hierarchies, in which many

@@ -1,0 +1,206 @@
+"""Cells that can only move together as one cell of a smaller problem, and the way back.
+
+Where all but two cells of a relation are frozen, both move by the same amount, up to sign: a total
+with a single child that is not empty, say. In every table that an intruder must consider they
+deviate alike, so that they are hidden together or not at all. A search that sees them apart hides
+the cheaper one, and has to hide totals beside it later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.table import Table
+
+__all__ = ["MergedProblem"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+Levels = tuple[Floats, Floats, Floats]
+
+LARGEST_WHOLE = 2.0**31
+"""Coefficients up to this size are added up without rounding, however many a relation has."""
+
+
+@dataclass(frozen=True, eq=False)
+class MergedProblem:
+    """A problem in which cells that can only move together are one.
+
+    Guarantee: a deviation of the merged problem, spread over the cells, keeps the relations and
+    the external bounds of the original one, and every deviation of the original one arises so.
+    A pattern of least loss hides all cells of a group or none, so that both problems have the
+    same least loss. Proof: docs/guarantees.md, section 2.
+
+    Parameters
+    ----------
+    original : ProtectionProblem
+    problem : ProtectionProblem
+        Has one cell for each group, named by one of its cells: the first that is sensitive, or
+        else the first. Its weight is the sum over the group; its levels are the largest, its
+        bounds and capacities the tightest, as distances from the value, up and down exchanged
+        where the sign is -1. Relations keep their numbers; some say nothing any more. Cells
+        that cannot move at all, and need not be hidden, are frozen.
+    coupled : CoupledCells
+        The cell of `problem` that each cell belongs to, and its sign there.
+    cells : numpy.ndarray of int, shape (problem.table.n_cells,)
+        The cell that each cell of `problem` is named by; its sign is 1.
+    """
+
+    original: ProtectionProblem
+    problem: ProtectionProblem
+    coupled: CoupledCells
+    cells: Integers
+
+    @classmethod
+    def of(
+        cls,
+        problem: ProtectionProblem,
+        levels: Levels | None = None,
+        apart: Flags | None = None,
+    ) -> MergedProblem:
+        """Merge all cells of a problem that its relations couple.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        levels : tuple of numpy.ndarray of float, shape (n_cells,), optional
+            Upper, lower and sliding levels to use in place of those of the problem.
+        apart : numpy.ndarray of bool, shape (n_cells,), optional
+            Cells to leave as they are, although the relation to the others stays.
+
+        Notes
+        -----
+        Cells of a relation with fractional coefficients stay apart, since their sums would be
+        rounded. So do cells that must be suppressed in a group without a sensitive cell: a
+        pattern may hide them alone. Coefficients of unequal size do not couple cells: in a table
+        of whole numbers such a group would not stay in whole numbers.
+        """
+        coupled, still = _coupled(problem, apart)
+        cells = _named(coupled, problem.sensitive)
+        turn = coupled.sign[cells]
+        coupled = CoupledCells(coupled.group, coupled.sign * turn[coupled.group])
+        merged = _merged(problem, coupled, cells, levels, still)
+        return cls(problem, merged, coupled, cells)
+
+    @property
+    def is_smaller(self) -> bool:
+        """Whether any cells were merged, or found not to move."""
+        is_new = self.problem.table.n_cells < self.original.table.n_cells
+        return is_new or int(self.problem.frozen.sum()) > int(self.original.frozen.sum())
+
+    @cached_property
+    def spread(self) -> csr_array:
+        """Matrix of shape (n_cells, n_merged) from deviations of groups to those of cells."""
+        return self.coupled.spread
+
+    def everywhere(self, flags: Flags) -> Flags:
+        """Return for each cell what holds for its group."""
+        found: Flags = flags[self.coupled.group]
+        return found
+
+    def members(self, merged: npt.ArrayLike) -> Integers:
+        """Return the cells of some groups: the sensitive ones of those that have any."""
+        own = np.isin(self.coupled.group, np.asarray(merged, dtype=np.int64))
+        sensitive = self.problem.sensitive[self.coupled.group]
+        return np.flatnonzero(own & (self.original.sensitive | ~sensitive))
+
+
+def _coupled(problem: ProtectionProblem, apart: Flags | None) -> tuple[CoupledCells, Flags]:
+    """Return a group for each cell, and which cells that may be published cannot move."""
+    relations = problem.table.relations
+    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    is_whole = (relations.data == np.rint(relations.data)) & (
+        np.abs(relations.data) <= LARGEST_WHOLE
+    )
+    fractional = np.zeros(relations.shape[0], dtype=bool)
+    fractional[row[~is_whole]] = True
+    movable = ~problem.frozen & (problem.upper_bound > problem.lower_bound)
+    whole = csr_array(relations[np.flatnonzero(~fractional), :])
+    found = CoupledCells.find(whole, movable, problem.sensitive)
+    alone = found.group < 0
+    still = alone & movable & ~problem.sensitive & ~problem.forced
+    alone[relations.indices[fractional[row]]] = True
+    if apart is not None:
+        alone |= apart
+    protected = np.zeros(found.n_groups + 1, dtype=bool)
+    protected[found.group[problem.sensitive & ~alone]] = True
+    alone |= problem.forced & ~protected[found.group]
+    every = np.arange(len(alone))
+    first = np.full(found.n_groups + 1, len(alone))
+    np.minimum.at(first, found.group[~alone], every[~alone])
+    # Groups follow each other like the first of their cells.
+    first = np.where(alone, every, first[found.group])
+    group = np.unique(first, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return CoupledCells(group, np.where(alone, 1.0, found.sign)), still
+
+
+def _named(coupled: CoupledCells, sensitive: Flags) -> Integers:
+    """Return the cell that each group is named by."""
+    order = np.lexsort([np.arange(len(sensitive)), ~sensitive, coupled.group])
+    _, first = np.unique(coupled.group[order], return_index=True)
+    named: Integers = order[first].astype(np.int64)
+    return named
+
+
+def _merged(
+    problem: ProtectionProblem,
+    coupled: CoupledCells,
+    cells: Integers,
+    levels: Levels | None,
+    still: Flags,
+) -> ProtectionProblem:
+    """Return the problem between groups."""
+    upper, lower, sliding = levels or (
+        problem.upper_protection, problem.lower_protection, problem.sliding_protection,
+    )  # fmt: skip
+    values = problem.table.values
+    room = problem.upper_bound - values, values - problem.lower_bound
+    up, down = coupled.least(*room)
+    upper, lower = coupled.largest(upper, lower)
+    capacity_up, capacity_down = coupled.least(problem.capacity_up, problem.capacity_down)
+    sensitive = coupled.largest(*2 * (problem.sensitive.astype(np.float64),))[0] > 0
+    status = np.where(sensitive, CellStatus.SENSITIVE.value, problem.status[cells])
+    return ProtectionProblem(
+        table=_table(problem.table, coupled, cells),
+        status=np.where(still[cells], CellStatus.FROZEN.value, status),
+        upper_protection=upper,
+        lower_protection=lower,
+        sliding_protection=coupled.largest(sliding, sliding)[0],
+        upper_bound=_bound(values[cells], up, problem.upper_bound[cells], 1),
+        lower_bound=_bound(values[cells], down, problem.lower_bound[cells], -1),
+        weights=abs(coupled.spread).T @ problem.weights,
+        capacity_up=capacity_up,
+        capacity_down=capacity_down,
+        reasons=problem.reasons[cells],
+    )
+
+
+def _table(table: Table, coupled: CoupledCells, cells: Integers) -> Table:
+    """Return the table of groups; its relations are sums of whole coefficients, hence exact."""
+    relations, values = csr_array(table.relations @ coupled.spread), table.values[cells]
+    return Table(
+        keys=table.keys.iloc[cells].reset_index(drop=True),
+        values=values,
+        relations=relations,
+        right_hand_side=relations @ values,
+        name=table.name,
+        unit=table.unit,
+        integer=table.integer,
+        decimals=table.decimals,
+    )
+
+
+def _bound(values: Floats, distance: Floats, own: Floats, sign: int) -> Floats:
+    """Return bounds at a distance from values, moved inwards where rounding put them beyond."""
+    bound = np.where(distance == sign * (own - values), own, values + sign * distance)
+    while np.any(beyond := sign * (bound - values) > distance):
+        bound[beyond] = np.nextafter(bound[beyond], -sign * np.inf)
+    return bound

@@ -8,9 +8,10 @@ from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
-from tablecloak.solve.exact import NullSpace, snapped
+from tablecloak.solve.exact import NullSpace, products_vanish, snapped
 from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.proof import REAL_SHARE, is_outside, least_asked
 from tablecloak.suppression.system import System, entries_of
@@ -47,20 +48,32 @@ class Exactness:
 
     def near(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
         """Deviations close to one that a solver returned, for which all relations hold exactly."""
-        system = self.system
         if self.whole_only and not np.all(d == np.rint(d)):
             return
-        by_cell = system.by_cell
+        entries = self._whole_entries(cells)
+        for exact in chain(snapped(*entries, d), self._repaired(entries, cells, d, budget)):
+            if self._adds_up(cells, exact):
+                yield exact
+
+    def is_exact(self, cells: Integers, d: Floats) -> bool:
+        """Whether all relations hold for a deviation as it is."""
+        if self.whole_only and not np.all(d == np.rint(d)):
+            return False
+        row, column, coefficient = self._whole_entries(cells)
+        n_rows = int(row.max(initial=-1)) + 1
+        matrix = csr_array((coefficient, (row, column)), shape=(n_rows, len(cells)))
+        return bool(products_vanish(matrix, csr_array(d[None, :]))[0]) and self._adds_up(cells, d)
+
+    def _whole_entries(self, cells: Integers) -> tuple[Integers, Integers, Floats]:
+        """Row, column and coefficient of all entries in rows of whole numbers."""
+        system, by_cell = self.system, self.system.by_cell
         taken = entries_of(by_cell, cells)
         column = np.repeat(np.arange(len(cells)), np.diff(by_cell.indptr)[cells])
         factor = system.factor[by_cell.indices[taken]]
         whole = factor > 0
         row = np.unique(by_cell.indices[taken][whole], return_inverse=True)[1]
         coefficient = np.rint(by_cell.data[taken] * factor)[whole]
-        entries = (row, column[whole], coefficient)
-        for exact in chain(snapped(*entries, d), self._repaired(entries, cells, d, budget)):
-            if np.all(whole) or self._adds_up(cells, exact):
-                yield exact
+        return row, column[whole], coefficient
 
     def _repaired(
         self,
@@ -111,6 +124,8 @@ class Exactness:
         rows = by_cell.indices[taken]
         real = self.system.factor[rows] == 0
         terms = (by_cell.data[taken] * moved)[real]
+        if not np.any(real):
+            return True
         real_rows, row = np.unique(rows[real], return_inverse=True)
         residual = np.bincount(row, weights=terms)
         smallest, scale = np.full(len(real_rows), np.inf), np.zeros(len(real_rows))

@@ -80,6 +80,17 @@ class WitnessPool(KeptWitnesses):
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
+    def add_exact(self, cells: Integers, deviation: Floats) -> None:
+        """Keep a solution as it is, if all relations hold for it and it proves something new."""
+        index = self.need_of[cells]
+        touched = index >= 0
+        if not self._is_new(index[touched], deviation[touched]):
+            return
+        exactness = Exactness(self.system, self.needs, self._whole_only)
+        is_within = exactness.beyond(cells, deviation) == 0
+        if is_within and exactness.is_exact(cells, deviation):
+            self._keep(cells, deviation, index[touched], deviation[touched])
+
     def against(self, system: System) -> tuple[WitnessPool, Flags]:
         """Return what is left of the proof against somebody who knows narrower bounds.
 

@@ -77,22 +77,23 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
     strategies = PORTFOLIO if state.n_free <= PORTFOLIO_CELLS else PORTFOLIO[:1]
 
     def attempt(rank: int) -> Trial | None:
-        # A pattern for certain from the first one; from others only as long as there is time.
-        if rank and budget.is_over:
+        if (rank or state.best) and budget.is_over:
             return None
         return _tried(state, strategies[rank], rank, budget)
 
     trials = [trial for trial in _each(attempt, range(len(strategies)), budget) if trial]
-    if not trials:
+    if not trials and state.best is None:
         raise SolverError("Interrupted before any pattern was proved.")
     # Of equals, that of the first strategy: the answer is the same for any number of threads.
-    best = min(trials, key=lambda trial: (trial.best.loss, trial.rank))
-    state = replace(
-        state,
-        best=best.best,
-        first_seconds=min(trial.first_seconds for trial in trials),
-        closing_seconds=max(trial.closing_seconds for trial in trials),
-    )
+    best = min(trials, key=lambda trial: (trial.best.loss, trial.rank), default=None)
+    if best is not None:
+        is_better = state.best is None or best.best.loss < state.best.loss
+        state = replace(
+            state,
+            best=best.best if is_better else state.best,
+            first_seconds=min(state.first_seconds, *(trial.first_seconds for trial in trials)),
+            closing_seconds=max(state.closing_seconds, *(each.closing_seconds for each in trials)),
+        )
     return state.noted("interrupted: best proved pattern so far") if budget.is_stopped else state
 
 
@@ -113,7 +114,8 @@ def _each(
 
 
 def _tried(state: SearchState, strategy: Strategy, rank: int, budget: Budget) -> Trial | None:
-    latest = budget if rank else budget.at_least(np.inf)
+    # A pattern for certain from the first one, unless another phase has found one.
+    latest = budget if rank or state.best else budget.at_least(np.inf)
     build = budget.share(BUILD_SHARE)
     built = protect_one_by_one(state.problem, state.system, strategy, build, latest=latest)
     if not built.is_proved:

@@ -17,6 +17,10 @@ from tablecloak.suppression.search.exact import (
     search_whole_tree,
 )
 from tablecloak.suppression.search.insiders import hold_against_insiders
+from tablecloak.suppression.search.nullspace.phases import (
+    delete_from_all_hidden,
+    search_null_space,
+)
 from tablecloak.suppression.search.phase import Phase, either, group, tell_time_left
 from tablecloak.suppression.search.portfolio import try_strategies
 from tablecloak.suppression.search.state import SearchState
@@ -45,6 +49,20 @@ BOUNDED_CELLS = 50_000
 SEARCHED_CELLS = 1000
 """Free cells up to which the exact method finds better patterns than the heuristic does in the same
 time, so that the heuristic gets less of it. docs/decisions.md, "Phases of suppression"."""
+
+OPENING_SHARE = 0.25
+"""Share of the time for deletion from all hidden, which usually takes a tenth of it: a first
+pattern where the table has room."""
+
+OPENING_SHARE_SMALL = 0.05
+"""The same up to `SEARCHED_CELLS`, where programs and the exact method find the best patterns."""
+
+NULL_SHARE_SMALL = 0.1
+"""Share of the time for the search in null spaces, up to `SEARCHED_CELLS`."""
+
+NULL_SHARE = 0.8
+"""Share of the time for the search in null spaces where the table has room, up to `EXACT_CELLS`;
+the rest is for a bound."""
 
 FIRST_SHARE_SMALL = 0.25
 """Share of the time for the heuristic before the exact method, up to `SEARCHED_CELLS`."""
@@ -108,7 +126,22 @@ def is_hurried(state: SearchState, budget: Budget) -> bool:
     return state.n_free > EXACT_CELLS and is_short
 
 
-SEQUENTIAL = (Phase(try_strategies),)
+def is_roomy(state: SearchState, budget: Budget) -> bool:
+    """Whether deletion in the null space finds better patterns than programs do."""
+    del budget
+    return state.best is not None and state.opening is not None and state.opening.is_roomy
+
+
+def is_tight(state: SearchState, budget: Budget) -> bool:
+    """Whether programs find better patterns."""
+    return not is_roomy(state, budget)
+
+
+SEQUENTIAL = (
+    Phase(delete_from_all_hidden, OPENING_SHARE),
+    Phase(try_strategies, when=is_tight),
+    Phase(search_null_space, when=is_roomy),
+)
 
 BOUND_ONLY = group(
     Phase(group(Phase(look_at_root)), 1 - CLOSING_SHARE),
@@ -133,12 +166,24 @@ _ANY_PROOF = Phase(
     either(is_hurried, BOUND_ONLY, PROVE), least=LEAST_BOUND_SHARE, when=is_not_stopped
 )
 
-EXACT_SMALL = (Phase(try_strategies, FIRST_SHARE_SMALL), _ANY_PROOF)
+EXACT_SMALL = (
+    Phase(delete_from_all_hidden, OPENING_SHARE_SMALL),
+    Phase(try_strategies, FIRST_SHARE_SMALL),
+    Phase(search_null_space, NULL_SHARE_SMALL, when=is_roomy),
+    _ANY_PROOF,
+)
 
-EXACT = (Phase(try_strategies, FIRST_SHARE), _ANY_PROOF)
+EXACT = (
+    Phase(delete_from_all_hidden, OPENING_SHARE),
+    Phase(try_strategies, FIRST_SHARE, when=is_tight),
+    Phase(search_null_space, NULL_SHARE, when=is_roomy),
+    _ANY_PROOF,
+)
 
 BOUNDED = (
-    Phase(try_strategies, 1 - BOUND_SHARE),
+    Phase(delete_from_all_hidden, OPENING_SHARE),
+    Phase(try_strategies, 1 - BOUND_SHARE, when=is_tight),
+    Phase(search_null_space, 1 - BOUND_SHARE, when=is_roomy),
     Phase(
         either(
             is_hurried,

@@ -15,6 +15,7 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.exploration import Exploration
 from tablecloak.suppression.search.master import BoundCertificate
+from tablecloak.suppression.search.nullspace.opening import Opening
 from tablecloak.suppression.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -50,6 +51,8 @@ class SearchState:
         What is asked beyond what the search method knows: who attacks. Set after the search.
     audit : Audit or None
         Of the best pattern, extended until it is proved against insiders.
+    opening : Opening or None
+        What deletion from all hidden found.
     notes : tuple of str
     """
 
@@ -66,6 +69,7 @@ class SearchState:
     exploration: Exploration | None = None
     question: Question | None = None
     audit: Audit | None = None
+    opening: Opening | None = None
     notes: tuple[str, ...] = ()
 
     @classmethod

@@ -1,0 +1,1 @@
+"""Patterns by deletion in the null space of the hidden cells."""

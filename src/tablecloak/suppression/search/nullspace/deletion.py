@@ -1,0 +1,131 @@
+"""Deletion: publish the heaviest classes of a null space, many at once, while all needs hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.search.nullspace.capacity import Capacity, Verdicts
+from tablecloak.suppression.search.nullspace.space import Space
+
+__all__ = ["Deletion", "Shrunk"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+BLOCK, LEAST_BLOCK = 1 / 3, 8
+"""Share of the rank, and least number, of the classes published at once. docs/decisions.md, "Null
+space"."""
+
+RIGID = 1e-9
+"""Share of its larger room below which a class has none on the other side."""
+
+KEPT = 25
+"""Classes that could not be published, since the start, after which a deletion ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shrunk:
+    """A null space after deletion, with the witnesses found in it."""
+
+    space: Space
+    verdicts: Verdicts
+
+
+class Deletion:
+    """Publishes classes of one null space.
+
+    Parameters
+    ----------
+    space : Space
+    random : numpy.random.Generator
+    """
+
+    def __init__(self, space: Space, random: np.random.Generator) -> None:
+        self.random = random
+        self.space = self._without_rigid(space)
+        space = self.space
+        self.verdicts = Capacity(space).verdicts(random, every=True)
+        # What no point of the whole space proves is left to linear programs.
+        self.excused = np.isin(space.class_of, [-1, *self.verdicts.open])
+        self.kept = np.zeros(len(space.class_of), dtype=bool)
+        self.checks = 0
+
+    def _without_rigid(self, space: Space) -> Space:
+        """Publish what has no room on one side, which every symmetric witness leaves alone."""
+        rigid = np.minimum(space.high, space.low) <= RIGID * np.maximum(space.high, space.low)
+        rigid &= ~space.fixed
+        if not np.any(rigid):
+            return space
+        self.space = space
+        smaller = space.without(np.flatnonzero(rigid), self.random)
+        return smaller if self._holds_all_needed(smaller) else space
+
+    def run(self, budget: Budget, jitter: Floats, most_kept: int = KEPT) -> Shrunk:
+        """Publish the heaviest classes until nothing falls any more.
+
+        Parameters
+        ----------
+        budget : Budget
+        jitter : numpy.ndarray of float, shape (n_unknown,)
+            Factors on the weights of cells, for another order.
+        most_kept : int, default=25
+        """
+        block = max(LEAST_BLOCK, int(self.space.rank * BLOCK))
+        failed = 0
+        while not budget.is_over and self.space.rank > 1 and failed < most_kept:
+            order = self._order(jitter)[: min(block, self.space.rank - 1)]
+            if not len(order):
+                break
+            if self._published(order):
+                block = max(LEAST_BLOCK, min(2 * block, int(self.space.rank * BLOCK)))
+            elif len(order) > 1:
+                block = max(1, len(order) // 3)
+            else:
+                self.kept |= self.space.class_of == order[0]
+                failed += 1
+        return Shrunk(self.space, self.verdicts)
+
+    def _order(self, jitter: Floats) -> Integers:
+        """Classes that may be published, the heaviest first."""
+        space = self.space
+        alive = space.alive
+        n = len(space.weight)
+        weight = space.weight * _mean_of(jitter, space, n)
+        stuck = np.zeros(n, dtype=bool)
+        stuck[space.class_of[self.kept & alive]] = True
+        free = np.flatnonzero(~stuck & ~space.fixed & (weight > 0))
+        return free[np.argsort(-weight[free], kind="stable")]
+
+    def _published(self, classes: Integers) -> bool:
+        """Whether classes could be published; then they are."""
+        smaller = self.space.without(classes, self.random)
+        if not self._holds_all_needed(smaller):
+            return False
+        self.checks += 1
+        excused = np.zeros(len(smaller.rows), dtype=bool)
+        excused[smaller.class_of[self.excused & smaller.alive]] = True
+        found = Capacity(smaller, excused).verdicts(self.random, every=False)
+        if len(found.open):
+            return False
+        self.space, self.verdicts = smaller, found
+        return True
+
+    def _holds_all_needed(self, smaller: Space) -> bool:
+        needed = self.space.needed
+        dead = np.ones(len(self.space.rows) + 1, dtype=bool)
+        alive = smaller.alive
+        dead[self.space.class_of[alive]] = False
+        return not np.any(dead[needed])
+
+
+def _mean_of(jitter: Floats, space: Space, n: int) -> Floats:
+    """Return one factor for each class: that of its last cell."""
+    found = np.ones(n)
+    alive = space.alive
+    found[space.class_of[alive]] = jitter[alive]
+    return found

@@ -1,0 +1,47 @@
+"""What deletion from all hidden tells about a table, for the phases that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearch
+
+__all__ = ["Opening"]
+
+ROOMY_RANK = 0.2
+"""Share of the first rank below which deletion must bring it for a table to count as roomy; where
+rooms bind, the first classes are refused already. docs/decisions.md, "Null space"."""
+
+ROOMY_OPEN = 0.1
+"""Share of the sensitive cells that the null space need not prove in such a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """The first deletion in the null space.
+
+    Parameters
+    ----------
+    search : NullSpaceSearch
+    found : Found
+        The best pattern of deletions so far.
+    proof_seconds : float
+        What the proof of the first pattern took.
+    """
+
+    search: NullSpaceSearch
+    found: Found
+    proof_seconds: float = 0.0
+
+    @property
+    def is_roomy(self) -> bool:
+        """Whether rooms are large beside protection levels, so that deletion finds good patterns.
+
+        Where they bind, most deletions are refused for want of room, and programs do better.
+        """
+        found = self.found
+        n_needs = len(self.search.system.needs.cells)
+        return (
+            found.rank <= max(ROOMY_RANK * found.rank_before, 1)
+            and found.n_open <= ROOMY_OPEN * n_needs
+        )

@@ -1,0 +1,114 @@
+"""Phases of a suppression that work in null spaces: a first pattern, a search, a clean-up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.nullspace.opening import Opening
+from tablecloak.suppression.search.nullspace.proposal import proved_candidate
+from tablecloak.suppression.search.nullspace.search import (
+    LEAST_GAIN,
+    STALE,
+    Found,
+    NullSpaceSearch,
+)
+from tablecloak.suppression.search.state import SearchState
+
+__all__ = ["clean_up_in_null_space", "delete_from_all_hidden", "search_null_space"]
+
+PROOF_GAIN = 0.01
+"""Share by which the loss must fall before the pattern is proved in between, so that little is lost
+if the search is stopped."""
+
+PROOF_RESERVE = 2.0
+"""Time kept back for the last proof, as a multiple of that of the first."""
+
+
+def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
+    """Hide everything and publish what can be; a first pattern, where the table has room."""
+    if budget.is_over or not len(state.system.needs.cells):
+        return state
+    search = _search_of(state, budget)
+    if search is None or not search.is_affordable(budget):
+        return state
+    found = search.deleted(np.ones(state.system.n_unknown, dtype=bool), budget)
+    if found is None:
+        return state
+    watch = Stopwatch()
+    opening = Opening(search, found)
+    state = replace(state, opening=opening)
+    if not opening.is_roomy:
+        return state
+    state = _with_proved(state, found, budget)
+    return replace(state, opening=replace(opening, proof_seconds=watch.seconds))
+
+
+def clean_up_in_null_space(state: SearchState, budget: Budget) -> SearchState:
+    """Publish what can be of the best pattern."""
+    search = state.opening.search if state.opening else _search_of(state, budget)
+    if search is None or state.best is None or budget.is_over:
+        return state
+    found = search.deleted(state.best.hidden, budget)
+    return state if found is None else _with_proved(state, found, budget)
+
+
+def search_null_space(state: SearchState, budget: Budget) -> SearchState:
+    """Hide a part again and delete in another order, until the budget ends or nothing is gained."""
+    assert state.opening is not None
+    opening, best = state.opening, state.opening.found
+    search, stale, proved = opening.search, 0, best.loss
+    kept_back = PROOF_RESERVE * opening.proof_seconds
+    left = budget.within(max(budget.left - kept_back, 0.0))
+    while not left.is_over and stale < STALE:
+        found = search.tried(best, left)
+        stale += 1
+        if found is not None and found.loss < best.loss * (1 - LEAST_GAIN):
+            best, stale = found, 0
+            budget.report("deleting", best.loss)
+            if best.loss < proved * (1 - PROOF_GAIN):
+                state, proved = _with_proved(state, best, budget), best.loss
+    if best.loss < proved:
+        state = _with_proved(state, best, budget)
+    return replace(state, opening=replace(opening, found=best))
+
+
+def _search_of(state: SearchState, budget: Budget) -> NullSpaceSearch | None:
+    system, problem = state.system, state.problem
+    return NullSpaceSearch.of(
+        system,
+        problem.weights[system.cells],
+        state.must,
+        np.abs(problem.table.values[system.cells]),
+        budget.seed,
+    )
+
+
+def _with_proved(state: SearchState, found: Found, budget: Budget) -> SearchState:
+    """Return the state with a pattern as its best one, if that can be proved and is better."""
+    if budget.is_stopped:
+        return state
+    weights = state.problem.weights[state.system.cells]
+    working = budget.at_least(np.inf) if state.best is None else budget
+    candidate = proved_candidate(
+        state.system, weights, state.must, found.hidden, found.deviations, working
+    )
+    if not candidate.is_proved or (state.best and candidate.loss >= state.best.loss):
+        return state
+    return (
+        _first(state, candidate, budget) if state.best is None else replace(state, best=candidate)
+    )
+
+
+def _first(state: SearchState, candidate: Candidate, budget: Budget) -> SearchState:
+    """Return the state with its first pattern, and the time that its certificate takes."""
+    watch = Stopwatch()
+    proved_pattern(state.problem, state.requirement, candidate)
+    budget.report("deleting", candidate.loss)
+    return replace(
+        state, best=candidate, first_seconds=budget.elapsed, closing_seconds=watch.seconds
+    )

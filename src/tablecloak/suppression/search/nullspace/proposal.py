@@ -1,0 +1,106 @@
+"""From a pattern with floating-point witnesses to a proved candidate."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.search.cover import Builder
+from tablecloak.suppression.search.nullspace.exact_span import ExactSpan
+from tablecloak.suppression.search.protect import in_order, protect_need
+from tablecloak.suppression.search.strategy import Strategy
+from tablecloak.suppression.system import System
+from tablecloak.suppression.witness import WitnessPool
+
+__all__ = ["proved_candidate"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+NOISE = 1e-10
+"""Share of the largest move below which a move is a rounding error."""
+
+MARGIN = 1e-7
+"""Share by which a witness keeps away from its bounds, and goes beyond its needs: rounding shifts
+it."""
+
+REPAIR = Strategy(areas=((8, 0),), reweightings=1)
+"""For the few needs that are open after an attack."""
+
+
+def proved_candidate(
+    system: System,
+    weights: Floats,
+    must: Flags,
+    hidden: Flags,
+    deviations: Floats,
+    budget: Budget,
+) -> Candidate:
+    """Prove a pattern as any other is proved, and extend it where that fails.
+
+    Parameters
+    ----------
+    system : System
+    weights : numpy.ndarray of float, shape (n_unknown,)
+    must : numpy.ndarray of bool, shape (n_unknown,)
+        Cells that stay hidden.
+    hidden : numpy.ndarray of bool, shape (n_unknown,)
+    deviations : numpy.ndarray of float, shape (n_unknown, n_witnesses)
+        What is believed to be witnesses, in units of the system.
+    budget : Budget
+
+    Returns
+    -------
+    Candidate
+        Proved, unless the budget ended.
+    """
+    pool, hidden = WitnessPool(system), hidden.copy()
+    _add_exactly(pool, system.unit * deviations, budget)
+    if np.any(pool.open):
+        attack = Attack(system)
+        attack.hide(hidden)
+        prove(attack, pool, budget)
+    if np.any(pool.open):
+        builder = Builder(system, weights, None, budget)
+        for index in in_order(pool, largest_first=True):
+            if budget.is_over:
+                break
+            protect_need(builder, pool, hidden, index, REPAIR)
+    return Candidate(hidden & (pool.moved() | must), pool, weights)
+
+
+def _add_exactly(pool: WitnessPool, deviations: Floats, budget: Budget) -> None:
+    """Keep what can be made exact by one elimination for all deviations, on both sides."""
+    cells = np.flatnonzero(np.any(deviations != 0, axis=1))
+    if not len(cells) or budget.is_stopped:
+        return
+    span = ExactSpan(pool.system, cells, budget)
+    for deviation in deviations[cells].T:
+        for side in (deviation, -deviation):
+            exact = span.near(_as_far_as_needed(pool, cells, side))
+            if exact is None:
+                return
+            moved = exact != 0
+            pool.add_exact(cells[moved], exact[moved])
+        if not np.any(pool.open):
+            return
+
+
+def _as_far_as_needed(pool: WitnessPool, cells: Integers, deviation: Floats) -> Floats:
+    """Scale a direction until it meets all needs that it moves, or just keeps within its bounds."""
+    system, needs = pool.system, pool.needs
+    size = np.abs(deviation)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(deviation > 0, system.high[cells], -system.low[cells]) / size
+        index = pool.need_of[cells]
+        asked = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index] / size
+    moving = size > NOISE * float(size.max())
+    farthest = float(np.min(room[moving])) * (1 - MARGIN)
+    wanted = float(np.max(asked[moving & (index >= 0)], initial=0.0)) * (1 + MARGIN)
+    scaled: Floats = deviation * min(farthest, wanted)
+    return scaled

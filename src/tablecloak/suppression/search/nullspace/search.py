@@ -1,0 +1,168 @@
+"""Search by deletion: hide a part of what is published again, delete anew in another order.
+
+Deletion takes milliseconds where a linear program per sensitive cell takes seconds, so that
+hundreds of orders can be tried. Each try hides a random share of the published cells again, and
+multiplies the weights by noise; what is not worse becomes the new pattern.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.search.nullspace.basis import Basis, basis_of
+from tablecloak.suppression.search.nullspace.deletion import KEPT, Deletion
+from tablecloak.suppression.search.nullspace.kernel import null_vectors
+from tablecloak.suppression.search.nullspace.space import space_of
+from tablecloak.suppression.system import System
+
+__all__ = ["Found", "NullSpaceSearch"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+LEAST_SHARE, MOST_SHARE = 0.05, 0.5
+"""Share of the published cells that are hidden again in one try. docs/decisions.md, "Null
+space"."""
+
+NOISE = 0.25
+"""Largest spread of the log-normal noise on the weights of one try."""
+
+RESTARTS = 0.1
+"""Share of the tries that begin with everything hidden."""
+
+KEPT_IN_TRIES = 12
+"""Classes that could not be published after which a try ends."""
+
+MOST_RANK = 6000
+"""Dimension of the unknown up to which dense null spaces are used: 10,000 cells by 6,000 take half
+a gigabyte."""
+
+WORK, SPEED = 12, 1e10
+"""Floating-point operations of a deletion from all hidden, by cells times the square of the rank,
+and those a core is expected to do in a second; only to leave out what has no chance to end."""
+
+STALE = 300
+"""Tries in a row without a better pattern after which the search ends by itself."""
+
+LEAST_GAIN = 1e-12
+"""Share of the loss below which a pattern is no better."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A pattern after deletion.
+
+    Parameters
+    ----------
+    hidden : numpy.ndarray of bool, shape (n_unknown,)
+    loss : float
+    deviations : numpy.ndarray of float, shape (n_unknown, n_witnesses)
+        Witnesses of all needs but those left open, in units of the system.
+    rank_before, rank : int
+        Dimension of the null space before and after deletion.
+    n_open : int
+        Sensitive cells that the null space does not prove, from the start.
+    """
+
+    hidden: Flags
+    loss: float
+    deviations: Floats
+    rank_before: int
+    rank: int
+    n_open: int
+
+
+class NullSpaceSearch:
+    """Deletes and searches in the null spaces of one system.
+
+    Parameters
+    ----------
+    system : System
+    weights : numpy.ndarray of float, shape (n_unknown,)
+    must : numpy.ndarray of bool, shape (n_unknown,)
+        Cells that stay hidden.
+    basis : Basis
+    seed : int
+    """
+
+    def __init__(
+        self, system: System, weights: Floats, must: Flags, basis: Basis, seed: int
+    ) -> None:
+        self.system, self.weights, self.must, self.basis = system, weights, must, basis
+        self.random = np.random.default_rng(seed)
+
+    @classmethod
+    def of(
+        cls, system: System, weights: Floats, must: Flags, size: Floats, seed: int
+    ) -> NullSpaceSearch | None:
+        """Return the search of a system; None where a basis is too large.
+
+        Parameters
+        ----------
+        system : System
+        weights : numpy.ndarray of float, shape (n_unknown,)
+        must : numpy.ndarray of bool, shape (n_unknown,)
+            Cells that stay hidden.
+        size : numpy.ndarray of float, shape (n_unknown,)
+            Cells with the smallest one are the free ones of the basis.
+        seed : int
+        """
+        if system.n_unknown - system.matrix.shape[0] > MOST_RANK:
+            return None
+        basis = basis_of(system, size)
+        return cls(system, weights, must, basis, seed) if basis.n_free <= MOST_RANK else None
+
+    def is_affordable(self, budget: Budget) -> bool:
+        """Whether there is time for a deletion from all hidden."""
+        work = WORK * self.system.n_unknown * self.basis.n_free**2
+        return work <= SPEED * budget.left
+
+    def deleted(
+        self, hidden: Flags, budget: Budget, *, noise: float = 0.0, most_kept: int = KEPT
+    ) -> Found | None:
+        """Publish what can be of a pattern; None if nothing in it can move.
+
+        Parameters
+        ----------
+        hidden : numpy.ndarray of bool, shape (n_unknown,)
+        budget : Budget
+        noise : float, default=0
+            Spread of the log-normal noise on the weights.
+        most_kept : int, default=25
+            Classes that could not be published after which the deletion ends.
+        """
+        system, random = self.system, self.random
+        vectors = null_vectors(self.basis, hidden)
+        if not vectors.shape[1]:
+            return None
+        space = space_of(system, self.weights, self.must, hidden, vectors, random)
+        jitter = np.exp(noise * random.standard_normal(system.n_unknown))
+        deletion = Deletion(space, random)
+        shrunk = deletion.run(budget, jitter, most_kept)
+        left = shrunk.space.alive | self.must
+        return Found(
+            hidden=left,
+            loss=float(self.weights[left].sum()),
+            deviations=shrunk.space.deviations(shrunk.verdicts.points),
+            rank_before=space.rank,
+            rank=shrunk.space.rank,
+            n_open=int(np.sum(deletion.excused[system.needs.cells])),
+        )
+
+    def tried(self, best: Found, budget: Budget) -> Found | None:
+        """Hide a part again, or everything, and delete in another order."""
+        random = self.random
+        hidden = best.hidden.copy()
+        published = np.flatnonzero(~hidden)
+        if random.random() < RESTARTS:
+            hidden[published] = True
+        else:
+            share = random.uniform(LEAST_SHARE, MOST_SHARE)
+            hidden[published[random.random(len(published)) < share]] = True
+        noise = NOISE * float(random.random())
+        found = self.deleted(hidden, budget, noise=noise, most_kept=KEPT_IN_TRIES)
+        return found if found is not None and found.n_open <= best.n_open else None

@@ -126,3 +126,14 @@ def test_a_search_is_running_inside_its_budget_and_in_the_threads_that_it_starts
         threads = ThreadExecutor(2).run(lambda _: running(), [0, 1])
         assert [budget for _, budget in threads] == [outer, outer]
     assert running() is None
+
+
+def test_stopping_a_search_inside_another_stops_both_and_one_after_a_stop_goes_on():
+    with Budget.begun().interruptible() as outer:
+        inner = Budget.begun(5.0)
+        assert not inner.is_over
+        inner.stop()
+        assert outer.is_over
+        assert not Budget.begun(5.0).is_over
+    assert running() is None
+    assert not Budget.begun().is_over

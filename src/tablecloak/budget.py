@@ -121,6 +121,18 @@ class Budget:
             progress=progress,
         )
 
+    @classmethod
+    def begun(cls, seconds: float = math.inf, **options: Any) -> Budget:
+        """Start the clock of a public function, with the arguments of `of`.
+
+        Where another public function calls this one, stopping either stops both. After a stop the
+        outer one may still need it to end in order: then it is on its own.
+        """
+        budget, outer = cls.of(seconds, **options), running()
+        if outer is None or outer.is_stopped:
+            return budget
+        return replace(budget, _stop=outer._stop)
+
     @property
     def left(self) -> float:
         """Seconds left, 0 when the time is over or the search was stopped."""

@@ -11,7 +11,7 @@ import typer
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.names import LiveCommand
-from tablecloak.cli.options import Require, Solver, Threads, Tolerance
+from tablecloak.cli.options import Require, Seed, Solver, Threads, Tolerance
 from tablecloak.cli.results import require_writable_result
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def audit(
     certificate: Certificate = None,
     plot: Plot = None,
     time_limit: TimeLimit = None,
+    seed: Seed = 0,
     threads: Threads = None,
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
@@ -110,6 +111,7 @@ def audit(
             groups=rules if groups else (),
             detail="intervals" if intervals else "verdict",
             time_limit=inf if time_limit is None else time_limit,
+            seed=seed,
             threads=threads,
             progress=reporter,
         )

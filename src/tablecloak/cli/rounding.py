@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
@@ -13,15 +14,11 @@ from tablecloak.cli.options import (
     Output,
     ProblemFile,
     Solver,
+    Threads,
     TimeLimit,
     Weights,
 )
 from tablecloak.cli.results import require_writable_result, write_result
-
-if TYPE_CHECKING:
-    from tablecloak.cta.rounding.rounded_table import RoundedTable
-    from tablecloak.cta.rounding.small_counts import SmallCountTable
-    from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["register"]
 
@@ -49,6 +46,7 @@ def round_(
     small_counts: SmallCounts = False,
     weights: Weights = "unit",
     time_limit: TimeLimit = 60.0,
+    threads: Threads = None,
     solver: Solver = None,
     certificate: Certificate = None,
 ) -> None:
@@ -63,6 +61,8 @@ def round_(
 
     Example: tablecloak round counts.jj -o rounded.csv --base 5
     """
+    from tablecloak.cta.rounding.controlled import controlled_rounding
+    from tablecloak.cta.rounding.small_counts import small_count_rounding
     from tablecloak.publish.audit import audit
     from tablecloak.solve.solver import using_solver
     from tablecloak.tables.formats import read_problem
@@ -70,9 +70,13 @@ def round_(
     with using_solver(solver), reporting() as reporter:
         problem = read_problem(file)
         require_writable_result(output, certificate)
-        given = {"weights": weights, "time_limit": time_limit, "progress": reporter}
-        rounded = _rounded(problem, base, None if small_counts else max_steps, **given)
-        audited = audit(rounded.problem, rounded, time_limit=time_limit, progress=reporter)
+        if small_counts:
+            rounding: Any = partial(small_count_rounding, threads=threads)
+        else:
+            rounding = partial(controlled_rounding, max_steps=max_steps)
+        limits: Any = {"time_limit": time_limit, "progress": reporter}
+        rounded = rounding(problem, base=base, weights=weights, **limits)
+        audited = audit(rounded.problem, rounded, threads=threads, **limits)
         if audited.is_safe:
             frame = rounded.release().rename(columns={problem.table.name: "value"})
             write_result(rounded, frame, output, certificate)
@@ -83,15 +87,3 @@ def round_(
     if not audited.is_safe:
         typer.echo("Nothing was written. Take a larger --base.", err=True)
         raise typer.Exit(NOT_SAFE)
-
-
-def _rounded(
-    problem: ProtectionProblem, base: int, max_steps: int | None, **given: Any
-) -> RoundedTable | SmallCountTable:
-    """Round all values, or without a number of steps small counts alone."""
-    from tablecloak.cta.rounding.controlled import controlled_rounding
-    from tablecloak.cta.rounding.small_counts import small_count_rounding
-
-    if max_steps is None:
-        return small_count_rounding(problem, base=base, **given)
-    return controlled_rounding(problem, base=base, max_steps=max_steps, **given)

@@ -121,7 +121,7 @@ def adjust(
     (231350, True)
     """
     del solver
-    budget = Budget.of(time_limit, threads=threads, progress=progress)
+    budget = Budget.begun(time_limit, threads=threads, progress=progress)
     asked = Asked.of(
         problem,
         weights=weights,

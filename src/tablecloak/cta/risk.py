@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.budget import Progress
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.guesser import GUESSERS, Guesser
@@ -137,6 +138,9 @@ def attack_adjustment(
     lower_bound: npt.ArrayLike | None = None,
     upper_bound: npt.ArrayLike | None = None,
     time_limit: float = 60.0,
+    progress: Progress | None = None,
+    solver: str | None = None,
+    threads: int | None = None,
 ) -> AdjustmentRisk:
     """Run the adjustment backwards from what is published.
 
@@ -160,6 +164,8 @@ def attack_adjustment(
         Bounds that the intruder takes to be reasonable; by default those of the problem.
     time_limit : float, default=60
         Seconds for the search of the guess.
+    progress, solver, threads
+        As for `adjust`.
 
     Returns
     -------
@@ -196,6 +202,9 @@ def attack_adjustment(
         directions="search" if directions is None else directions,
         integer=False,
         time_limit=time_limit,
+        progress=progress,
+        solver=solver,
+        threads=threads,
     )
     risk = AdjustmentRisk(
         problem=problem,

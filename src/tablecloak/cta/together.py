@@ -66,20 +66,26 @@ def adjust_together(
     ModelError
         If some table cannot be adjusted so; its name is in the message of `adjust`.
     """
-    budget = Budget.of(time_limit)
+    budget = Budget.begun(time_limit)
     adjusted: list[Adjustment] = []
-    for number, problem in enumerate(problems):
-        if not problem.table.keys.equals(problems[0].table.keys):
-            raise InputError(
-                f"Table {number + 1} does not have the cells of the first in the same order. "
-                f"Tabulate all variables from the same records, or reorder them by their codes."
+    with budget.interruptible():
+        for number, problem in enumerate(problems):
+            if not problem.table.keys.equals(problems[0].table.keys):
+                raise InputError(
+                    f"Table {number + 1} does not have the cells of the first in the same order. "
+                    f"Tabulate all variables from the same records, or reorder them by their codes."
+                )
+            rows = [
+                Covariance(
+                    covariance,
+                    tolerance,
+                    other=before.problem.table.values,
+                    published=before.values,
+                )
+                for before in adjusted
+            ]
+            seconds = max(budget.left, LEAST_SECONDS) / (len(problems) - number)
+            adjusted.append(
+                adjust(problem, preserve=[*preserve, *rows], time_limit=seconds, **options)
             )
-        rows = [
-            Covariance(
-                covariance, tolerance, other=before.problem.table.values, published=before.values
-            )
-            for before in adjusted
-        ]
-        seconds = max(budget.left, LEAST_SECONDS) / (len(problems) - number)
-        adjusted.append(adjust(problem, preserve=[*preserve, *rows], time_limit=seconds, **options))
     return adjusted

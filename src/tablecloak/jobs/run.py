@@ -120,6 +120,7 @@ def _suppressed(
         discount=options.discount,
         time_limit=options.time_limit,
         seed=job.seed,
+        threads=job.threads,
         progress=progress,
     )
 
@@ -138,6 +139,7 @@ def _adjusted(job: Job, problem: ProtectionProblem, progress: Progress) -> Adjus
         integer=_whole(problem, chosen),
         repair=chosen.repair,
         time_limit=chosen.time_limit,
+        threads=job.threads,
         progress=progress,
     )
     # What is audited and reported is what is published.
@@ -167,6 +169,8 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
         intruders=intruders,
         groups=groups,
         time_limit=options.time_limit,
+        seed=job.seed,
+        threads=job.threads,
     )
     assert isinstance(result, kind)
     return result

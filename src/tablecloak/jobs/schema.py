@@ -171,6 +171,8 @@ class Job(_Part):
     title: str = ""
     seed: int = Field(0, ge=0)
     solver: SolverName | None = None
+    threads: int | None = Field(None, ge=1, exclude=True)
+    """By default as many as there are processors. No part of the fingerprint: results are alike."""
     data: Data
     dimensions: dict[str, DimensionSpec]
     tables: list[TableSpec] | None = Field(None, min_length=1)

@@ -59,6 +59,7 @@ def audit(
     intruders: Intruder | str | Sequence[Intruder | str] = "external",
     groups: Sequence[Rule] = (),
     detail: Literal["verdict", "intervals"] = "verdict",
+    seed: int = 0,
     time_limit: float = np.inf,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -86,6 +87,8 @@ def audit(
         ``[PPercent(10)]``.
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to compute the exact interval of every sensitive cell of a pattern.
+    seed : int, default=0
+        For random directions of programs; it changes the time, not the verdict.
     time_limit : float, default=inf
         Seconds after which the attack on a pattern ends; what is open then is undecided.
     threads : int, optional
@@ -125,6 +128,7 @@ def audit(
         groups=groups,
         intervals=intervals,
         detail=detail,
+        seed=seed,
         time_limit=time_limit,
         threads=threads,
         progress=progress,

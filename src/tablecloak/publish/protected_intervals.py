@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,7 @@ from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.covering import CoveringIntervals, covering_intervals
 from tablecloak.errors import SolverError
 from tablecloak.publish.audit import audit
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.audit.finding import Verdict
 from tablecloak.suppression.intervals import protecting_room
@@ -23,8 +26,14 @@ TURNS = 12
 """How often intervals around true and adjusted values are made coarser to protect."""
 
 
+@on_chosen_solver
 def protected_intervals(
-    adjustment: Adjustment, *, time_limit: float = 60.0, progress: Progress | None = None
+    adjustment: Adjustment,
+    *,
+    time_limit: float = 60.0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    solver: str | None = None,
 ) -> CoveringIntervals:
     """Publish intervals that hold true and adjusted values, wide enough to protect.
 
@@ -33,7 +42,7 @@ def protected_intervals(
     adjustment : Adjustment
     time_limit : float, default=60
         Seconds after which no finer intervals are tried; coarse ones are always completed.
-    progress : callable, optional
+    threads, progress, solver
         As for `audit`.
 
     Returns
@@ -56,22 +65,25 @@ def protected_intervals(
     >>> tc.audit(adjusted.problem, intervals).is_safe
     True
     """
-    budget = Budget.of(time_limit, progress=progress)
+    del solver
+    budget = Budget.begun(time_limit, threads=threads, progress=progress)
     problem = adjustment.problem
+    attacked = partial(audit, problem, threads=threads, progress=progress)
     intervals = covering_intervals(adjustment)
-    for _ in range(TURNS):
-        if budget.is_over:
-            break
-        audited = audit(problem, intervals, time_limit=budget.left, progress=progress)
-        assert isinstance(audited, Audit)
-        if audited.is_safe:
-            intervals.verify()
-            return intervals
-        intervals = intervals.widen(_around(problem, audited))
+    with budget.interruptible():
+        for _ in range(TURNS):
+            if budget.is_over:
+                break
+            audited = attacked(intervals, time_limit=budget.left)
+            assert isinstance(audited, Audit)
+            if audited.is_safe:
+                intervals.verify()
+                return intervals
+            intervals = intervals.widen(_around(problem, audited))
     # Intervals that hold the witnesses for every need protect by construction.
     intervals = covering_intervals(adjustment).hold(*protecting_room(problem))
     intervals.verify()
-    if not audit(problem, intervals, progress=progress).is_safe:
+    if not attacked(intervals).is_safe:
         raise SolverError(
             "No intervals around true and adjusted values were proved to protect every sensitive "
             "cell. Publish what `tablecloak.publish_intervals` finds."

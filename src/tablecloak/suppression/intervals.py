@@ -232,7 +232,7 @@ def publish_intervals(
     >>> found.loss, round(found.bound, 6)
     (484.0, 484.0)
     """
-    budget = Budget.of(time_limit, progress=progress)
+    budget = Budget.begun(time_limit, progress=progress)
     if not blur >= 0:
         raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
     random = generator(seed)

@@ -118,7 +118,7 @@ def suppress(
     (3076.0, 12, True)
     """
     chosen = SearchMethod.parse(method)
-    budget = Budget.of(time_limit, threads=threads, seed=seed, progress=progress)
+    budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     problem = _weighed(problem, weights, previous, discount)
     question = Question.of(problem, require, protect_against)
     insiders_share = INSIDERS_SHARE if question.must_hold else WHOLE_NUMBERS_SHARE

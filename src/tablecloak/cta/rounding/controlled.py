@@ -95,7 +95,7 @@ def controlled_rounding(
     (1, True)
     """
     del solver
-    budget = Budget.of(time_limit, progress=progress)
+    budget = Budget.begun(time_limit, progress=progress)
     _check(problem, base, max_steps)
     base, max_steps = int(base), int(max_steps)
     cost = WeightRule(weights).of(problem)

@@ -151,6 +151,8 @@ def small_count_rounding(
     weights: WeightRule | str | npt.ArrayLike = WeightRule.UNIT,
     time_limit: float = 60.0,
     progress: Progress | None = None,
+    solver: str | None = None,
+    threads: int | None = None,
 ) -> SmallCountTable:
     """Round small counts to 0 or to a base, so that the table stays additive.
 
@@ -166,6 +168,8 @@ def small_count_rounding(
         Seconds.
     progress : callable, optional
         Called with stage, loss, bound and number of open nodes.
+    solver, threads
+        As for `adjust`.
 
     Returns
     -------
@@ -198,6 +202,8 @@ def small_count_rounding(
         integer=True,
         time_limit=time_limit,
         progress=progress,
+        solver=solver,
+        threads=threads,
     )
     result = SmallCountTable(counts, int(base), adjusted)
     result.verify()

@@ -299,7 +299,7 @@ def audit_pattern(
     question = Question.of(problem, require, intruders)
     if intervals is not None:
         question = question.knowing(*intervals)
-    budget = Budget.of(time_limit, threads=threads, seed=seed, progress=progress)
+    budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     with budget.interruptible():
         return attacked(question, hidden, budget, groups=groups, is_exact=detail == "intervals")
 

@@ -1,0 +1,60 @@
+"""What a job hands to its searches."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from tablecloak.budget import Budget
+from tablecloak.jobs.load import read_job
+
+JOB = """\
+{head}
+[data]
+file = "sales.csv"
+value = "sales"
+[dimensions.town]
+[dimensions.kind]
+[[rules]]
+rule = "minimum-frequency"
+minimum = 2
+range = 20
+[suppression]
+[adjustment]
+[output]
+report = false
+"""
+
+
+@pytest.fixture
+def job_file(tmp_path):
+    frame = pd.DataFrame(
+        {"town": [*"aabbcc"], "kind": [*"xyxyxy"], "sales": [7, 60, 80, 9, 55, 65]}
+    )
+    pd.concat([frame, frame.iloc[1:]]).to_csv(tmp_path / "sales.csv", index=False)
+
+    def written(head: str):
+        (tmp_path / "job.toml").write_text(JOB.format(head=head))
+        return tmp_path / "job.toml"
+
+    return written
+
+
+def test_threads_of_a_job_reach_its_searches_and_audits_and_are_no_part_of_its_fingerprint(
+    job_file, monkeypatch
+):
+    budgets = []
+    begun = Budget.begun.__func__
+
+    def recorded(cls, *args, **options):
+        budgets.append(begun(cls, *args, **options))
+        return budgets[-1]
+
+    monkeypatch.setattr(Budget, "begun", classmethod(recorded))
+    plain = read_job(job_file("")).fingerprint()
+    job = read_job(job_file("threads = 3"))
+    assert job.fingerprint() == plain
+    assert tc.run_job(job).is_safe
+    # A suppression, an adjustment, and the audit of the first.
+    assert [budget.threads for budget in budgets] == [3, 3, 3]

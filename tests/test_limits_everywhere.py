@@ -1,0 +1,72 @@
+"""Public searches and their commands take limits, threads, seeds and callbacks in the same way."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.budget import Budget
+from tablecloak.cli.main import app
+
+SEARCHES = [
+    getattr(tc, name)
+    for name in tc.__all__
+    if inspect.isfunction(getattr(tc, name))
+    and "time_limit" in inspect.signature(getattr(tc, name)).parameters
+]
+
+MADE_OF_OTHERS = {"compare", "adjust_together"}
+"""An executor says where the first one works; the second passes options of `adjust` on."""
+
+ONE_AFTER_THE_OTHER = {"controlled_rounding", "publish_intervals"}
+"""Each program asks about what the last one left: there is nothing to do at once."""
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.__name__)
+def test_every_search_can_be_limited_followed_and_done_by_another_solver(search):
+    parameters = inspect.signature(search).parameters
+    if search.__name__ in MADE_OF_OTHERS:
+        return
+    assert parameters["progress"].default is None
+    assert parameters["solver"].default is None
+    if search.__name__ in ONE_AFTER_THE_OTHER:
+        assert "threads" not in parameters
+    else:
+        assert parameters["threads"].default is None
+
+
+COMMANDS = {
+    "suppress": {"time_limit", "threads", "seed", "solver"},
+    "adjust": {"time_limit", "threads", "seed", "solver"},
+    "audit": {"time_limit", "threads", "seed", "solver"},
+    "round": {"time_limit", "threads", "solver"},
+    "intervals": {"time_limit", "seed", "solver"},
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_the_options_of_what_it_calls(name):
+    command = typer.main.get_command(app).commands[name]
+    assert COMMANDS[name] <= {each.name for each in command.params}
+
+
+def test_threads_of_a_command_reach_its_search_and_its_audit(tmp_path, monkeypatch):
+    budgets = []
+    begun = Budget.begun.__func__
+
+    def recorded(cls, *args, **options):
+        budgets.append(begun(cls, *args, **options))
+        return budgets[-1]
+
+    monkeypatch.setattr(Budget, "begun", classmethod(recorded))
+    tc.write_jj(tc.examples.cox_rounded(), tmp_path / "cox.jj")
+    words = ["round", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv"), "--threads", "3"]
+    CliRunner().invoke(app, [*words, "--base", "25"])
+    CliRunner().invoke(app, [*words, "--small-counts"])
+    assert len(budgets) == 4
+    # Controlled rounding alone does one program after the other.
+    assert [budget.threads for budget in budgets] == [1, 3, 3, 3]

@@ -25,9 +25,11 @@ __all__ = [
     "Certified",
     "Claim",
     "Released",
+    "UnknownClaimError",
     "arrays_of",
     "joined",
     "loss_claim",
+    "refused",
     "rows_of",
     "starts_of",
 ]
@@ -36,6 +38,10 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 FORMAT = "tablecloak certificate, secret"
 """First array of a file. Every certificate holds the true table, so that all of them are secret."""
+
+
+class UnknownClaimError(VerificationError):
+    """The verifier has no check for the requirement or the distance that a claim is about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +96,20 @@ class Claim:
         ------
         VerificationError
             Says what is not proved.
+        UnknownClaimError
+            If there is no check for it: a requirement or distance that somebody registered.
         """
         try:
             lines = verifier.verify(arrays_of([*self.rests_on, self], problem))  # type: ignore[no-untyped-call]
         except verifier.RefusedError as error:
-            raise VerificationError(f"The claim of {self.kind} is not proved: {error}.") from error
+            raise refused(error, f"The claim of {self.kind} is not proved") from error
         return tuple(lines)
+
+
+def refused(error: Exception, what: str) -> VerificationError:
+    """Return the error that says why the verifier refuses something."""
+    unknown = isinstance(error, verifier.UnknownError)
+    return (UnknownClaimError if unknown else VerificationError)(f"{what}: {error}.")
 
 
 class Certified(Protocol):

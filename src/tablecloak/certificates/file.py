@@ -6,12 +6,13 @@ without pickled objects; docs/certificate.md lists them. It is secret.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 
-from tablecloak.certificates.claim import Certified, arrays_of
-from tablecloak.certificates.verifier import RefusedError, read, verify
+from tablecloak.certificates.claim import Certified, UnknownClaimError, arrays_of
+from tablecloak.certificates.verifier import RefusedError, UnknownError, read, verify
 from tablecloak.errors import VerificationError
 from tablecloak.storage import replacing
 
@@ -31,7 +32,9 @@ def write_certificate(result: Certified, path: str | Path) -> None:
     Raises
     ------
     VerificationError
-        If the stand-alone verifier refuses it; nothing is written then.
+        If the stand-alone verifier refuses it; nothing is written then. Where it has no check for
+        the requirement or the distance, which somebody registered, the file is written with all
+        other claims proved: the verdict on it is a refusal that names the claims without a check.
     """
     arrays = arrays_of(result.certificates, result.problem)
     with replacing(path, secret=True) as temporary, temporary.open("wb") as file:
@@ -40,8 +43,17 @@ def write_certificate(result: Certified, path: str | Path) -> None:
         # Nobody is given a certificate that a stranger would refuse.
         try:
             verify(read(temporary))  # type: ignore[no-untyped-call]
+        except UnknownError:
+            _prove_others(result)
         except RefusedError as error:
             raise VerificationError(
                 f"{path}: the certificate is not written, because the stand-alone verifier refuses "
                 f"it ({error})."
             ) from error
+
+
+def _prove_others(result: Certified) -> None:
+    """Verify the claims for which there is a check, one by one."""
+    for claim in result.certificates:
+        with contextlib.suppress(UnknownClaimError):
+            claim.verify(result.problem)

@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.certificates import verifier
-from tablecloak.certificates.claim import Claim, arrays_of, joined, starts_of
+from tablecloak.certificates.claim import (
+    Claim,
+    UnknownClaimError,
+    arrays_of,
+    joined,
+    refused,
+    starts_of,
+)
 from tablecloak.errors import VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -163,6 +170,8 @@ def bound_claim(
 ) -> Claim:
     """Return the claim of a bound: as much of the given one as the arrays prove.
 
+    Where the verifier has no check for the loss, the claim holds the given bound and is refused.
+
     Parameters
     ----------
     loss : Claim
@@ -178,8 +187,11 @@ def bound_claim(
     VerificationError
         If the proof is none.
     """
-    found = _proved(loss, problem, arrays, rests_on)
-    claimed = np.array(min(float(bound), found))
+    try:
+        claimed = np.array(min(float(bound), _proved(loss, problem, arrays, rests_on)))
+    except UnknownClaimError:
+        # Stated all the same, so that the verdict names what is not proved.
+        claimed = np.array(float(bound))
     return Claim("bound", loss.released, {**arrays, "bound": claimed}, (*rests_on, loss))
 
 
@@ -216,4 +228,4 @@ def _proved(
     try:
         return float(verifier.proved(arrays_of([*basis, claim], problem)))  # type: ignore[no-untyped-call]
     except verifier.RefusedError as error:
-        raise VerificationError(f"The proof of the bound is not accepted: {error}.") from error
+        raise refused(error, "The proof of the bound is not accepted") from error

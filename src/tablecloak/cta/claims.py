@@ -36,8 +36,6 @@ def claims_of(adjustment: Adjusted) -> tuple[Claim, ...]:
     problem, released = adjustment.problem, _released(adjustment)
     statistics = _statistic_claims(adjustment, released)
     claims = (Claim("protection", released), Claim("additivity", released), *statistics)
-    if adjustment.distance not in MEASURES["adjustment"]:
-        return claims
     loss = loss_claim(released, adjustment.distance, adjustment.weights, adjustment.loss)
     arrays = bound_arrays(adjustment)
     bound = bound_claim(loss, problem, adjustment.bound, arrays, statistics)

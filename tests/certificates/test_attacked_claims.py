@@ -1,0 +1,44 @@
+"""The program that alters certificates of every kind of release, for a short while."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablecloak.certificates import verifier
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+sys.path.insert(0, str(FOLDER))
+attacks: Any = importlib.import_module("attack_claims")
+sys.path.remove(str(FOLDER))
+
+
+@pytest.mark.parametrize("kind", list(attacks.KINDS))
+def test_an_altered_certificate_is_refused_or_true(kind):
+    counts, faults = attacks.campaign(kind, count=25, seed=7)
+    assert not faults
+    assert sum(counts.values()) == 25
+    assert counts["REFUSED / REFUSED"] > 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "claim"),
+    [
+        ("L1", "bound"), ("L1", "loss"), ("L1", "protection"), ("L1", "additivity"),
+        ("statistics", "statistics"), ("rounding", "bound"), ("rounding", "additivity"),
+        ("intervals", "bound"), ("suppression", "bound"), ("small counts", "additivity"),
+    ],
+)  # fmt: skip
+def test_the_judge_notices_a_verifier_without_a_check(kind, claim, monkeypatch):
+    monkeypatch.setitem(verifier.CHECKS, claim, lambda data, relations: [(True, "nothing")])
+    faults = []
+    for seed in range(8):
+        faults = attacks.campaign(kind, count=40, seed=seed, each=40)[1]
+        if faults:
+            break
+    assert faults

@@ -58,6 +58,9 @@ class LinearSolver:
     once : bool, default=False
         Take the first answer as it comes, without a check and without multipliers: for heuristics
         whose results are checked where they are used.
+    checked : bool, default=True
+        Whether points and multipliers are checked. Without, a solution says FEASIBLE at most and
+        its bound is -inf: for callers to whom wrong points and multipliers are only useless.
     solver : Solver, optional
         By default the one that `using_solver` has chosen.
     """
@@ -70,6 +73,7 @@ class LinearSolver:
         interior: Interior = "never",
         crossover: bool = True,
         once: bool = False,
+        checked: bool = True,
         solver: Solver | None = None,
     ) -> None:
         self.program = program.relaxed()
@@ -79,6 +83,7 @@ class LinearSolver:
         self.runs = 0
         self._solver = solver or chosen_solver()
         self._once = once
+        self._is_checked = checked
         self._interior = interior if self._solver.can(Capability.INTERIOR_POINT) else "never"
         self._from_scratch = Method.INTERIOR if crossover else Method.CENTRAL
         self._cold = self._interior != "never"
@@ -148,10 +153,14 @@ class LinearSolver:
         # Warm starts are known to end in points that are not what they claim to be.
         for other in self._loaded.fallbacks:
             left = time_limit - watch.seconds
-            if solution.status is SolveStatus.OPTIMAL or left <= 0:
+            if self._is_enough(solution) or left <= 0:
                 break
             solution = self._attempt(left, other)
         return solution
+
+    def _is_enough(self, solution: Solution) -> bool:
+        accepted = SolveStatus.OPTIMAL if self._is_checked else SolveStatus.FEASIBLE
+        return solution.status is accepted
 
     @property
     def basis(self) -> Any:
@@ -226,17 +235,19 @@ class LinearSolver:
             )
             return Solution.without_point(status)
         if self._once:
-            return self._unchecked(claim.status, claim.x)
+            return self._unchecked(claim.status, claim.x, np.empty(0))
         duals = claim.duals
         if len(duals) != self.program.n_rows:
             duals = self._multipliers(seconds)
+        if not self._is_checked:
+            return self._unchecked(claim.status, claim.x, duals)
         return self._checked(claim.x, duals)
 
-    def _unchecked(self, status: SolveStatus, x: Floats) -> Solution:
+    def _unchecked(self, status: SolveStatus, x: Floats, duals: Floats) -> Solution:
         if status is not SolveStatus.OPTIMAL:
             return Solution.without_point(SolveStatus.UNKNOWN)
         clipped = np.clip(x, self.lower, self.upper)
-        return Solution(SolveStatus.FEASIBLE, clipped, np.empty(0), np.inf, -np.inf)
+        return Solution(SolveStatus.FEASIBLE, clipped, duals, np.inf, -np.inf)
 
     def _checked(self, x: Floats, duals: Floats) -> Solution:
         program = self.current

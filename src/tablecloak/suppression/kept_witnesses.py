@@ -122,7 +122,7 @@ class KeptWitnesses(ProvedNeeds):
             flags[self.rows[int(number)][0]] = True
         return flags
 
-    def _copied(self) -> Self:
+    def copy(self) -> Self:
         """Return a pool that can be changed without changing this one."""
         pool = type(self).__new__(type(self))
         pool.__dict__.update(self.__dict__)

@@ -111,7 +111,7 @@ class WitnessPool(KeptWitnesses):
         cell = np.repeat(news, np.diff(moves.indptr))
         slack = system.slack[cell] / 2
         passed = is_outside(moves.data, system.low[cell], system.high[cell], (slack, slack))
-        pool = self._copied()
+        pool = self.copy()
         pool.system, pool.needs = system, system.needs
         if not np.any(passed):
             return pool, np.zeros(len(self.needs.cells), dtype=bool)
@@ -131,7 +131,7 @@ class WitnessPool(KeptWitnesses):
     def in_whole_numbers(self) -> WitnessPool:
         """Return a pool that holds, and takes, witnesses in whole numbers only."""
         whole = [bool(np.all(data == np.rint(data))) for _, data in self.rows.values()]
-        pool = self._copied()
+        pool = self.copy()
         pool._keep_only(np.array(whole, dtype=bool))
         pool._whole_only = True
         return pool
@@ -153,8 +153,14 @@ class WitnessPool(KeptWitnesses):
         touching = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
         kept = np.ones(len(self.rows), dtype=bool)
         kept[touching] = False
-        pool = self._copied()
+        pool = self.copy()
         pool._keep_only(kept)
+        return pool
+
+    def within(self, cells: Flags) -> WitnessPool:
+        """Return a pool with those witnesses only that move no other cells."""
+        pool = self.copy()
+        pool._keep_only(abs(self._matrix()) @ (~cells).astype(np.float64) == 0)
         return pool
 
     def _stretched(self, cells: Integers, d: Floats) -> Floats:

@@ -75,20 +75,24 @@ class Attack:
     only_pushed : bool, default=False
         Cells will be moved many at once and never alone, so that answers need not be vertices;
         on tables of hundreds of thousands of cells that takes seconds instead of minutes.
+    checked : bool, default=True
+        As for `LinearSolver`. Without, the limit of an extreme is inf.
     """
 
-    def __init__(self, system: System, *, only_pushed: bool = False) -> None:
+    def __init__(self, system: System, *, only_pushed: bool = False, checked: bool = True) -> None:
         self.system = system
         self.low, self.high = system.low, system.high
         self.unit = system.unit
         self._share = np.ones(system.n_unknown)
         self._cap = np.inf
+        self._checked = checked
         nothing, zero = np.zeros(system.n_unknown), np.zeros(len(system.rows))
         self._solver = LinearSolver(
             Program(nothing, system.matrix, zero, zero, *self._bounds()),
             primal=True,
             interior="first" if only_pushed or len(system.rows) > INTERIOR_ROWS else "never",
             crossover=not only_pushed,
+            checked=checked,
         )
         self._priced = np.zeros(0, dtype=np.int64)
 
@@ -109,7 +113,7 @@ class Attack:
         """
         if distance != self._cap:
             self._cap = distance
-            self._set_bounds()
+            self._set_bounds(restart=False)
 
     def know(self, system: System) -> None:
         """Attack as somebody who knows the bounds of another system over the same cells."""
@@ -174,7 +178,7 @@ class Attack:
         true_low, true_high = self._rooms()
         is_cut = bool(np.any(true_high > FARTHEST * unit) or np.any(true_low < -FARTHEST * unit))
         bound = solution.bound
-        if is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
+        if self._checked and is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
             # What the multipliers prove without the cap.
             lower, upper = true_low / unit, true_high / unit
             lower[column] = np.maximum(lower[column], asked[0])
@@ -229,12 +233,12 @@ class Attack:
         low, high = self._rooms()
         return np.maximum(low / self.unit, -FARTHEST), np.minimum(high / self.unit, FARTHEST)
 
-    def _set_bounds(self) -> None:
+    def _set_bounds(self, *, restart: bool = True) -> None:
         low, high = self._bounds()
         changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
         if len(changed):
             self._solver.change_bounds(changed, low[changed], high[changed])
-        if len(changed) > RESTART_SHARE * len(low):
+        if restart and len(changed) > RESTART_SHARE * len(low):
             self._solver.restart()
 
     def _price(self, columns: Integers, costs: Floats) -> None:

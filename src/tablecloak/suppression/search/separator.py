@@ -6,14 +6,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.budget import Budget, Stopwatch
+from tablecloak.budget import Budget
 from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.linear import LinearSolver
-from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.search.bridges import BridgeFinder
 from tablecloak.suppression.search.candidate import Candidate
-from tablecloak.suppression.search.master import CapacityRow, Master, Row, joined, side
+from tablecloak.suppression.search.capacity import CapacityFinder, Move
+from tablecloak.suppression.search.master import Master, Row, joined, side
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["Separator"]
@@ -34,9 +35,6 @@ measured."""
 ROUND_SHARE = 0.1
 """Share of the time after which a round of attacks ends if it has found rows; the next one goes
 on with the cells that were not attacked. Chosen by trial; not measured."""
-
-MULTIPLIER_NOISE = 1e-11
-"""Multipliers below this share of the largest are dropped; every gamma gives a valid row."""
 
 
 class Separator:
@@ -61,12 +59,14 @@ class Separator:
         self.fractional = np.zeros(len(master.free))
         self.system = start.pool.system
         self.attack = Attack(self.system)
-        self.bridges = BridgeFinder(self.system, master.fixed[self.system.cells])
+        self.fixed = master.fixed[self.system.cells]
+        self.bridges = BridgeFinder(self.system, self.fixed)
+        self.capacity = CapacityFinder(self.system, budget)
+        # Needs that are met whatever is published besides.
+        self.always = start.pool.within(self.fixed)
+        self.last = start
         self.budget = budget
         self.round_seconds = ROUND_SHARE * budget.left
-        self.first = 0
-        # The witness that last met a need often meets it again.
-        self.known: dict[tuple[int, int], Floats] = {}
 
     def __call__(self, y: Floats, integral: bool) -> Rows | None:
         """Return rows that `y` violates; None if it is a protected pattern.
@@ -86,20 +86,16 @@ class Separator:
         pooled = self._from_pool(y)
         if pooled is not None:
             return pooled
-        self.attack.hide(share)
         found: list[csr_array] = []
-        if not integral:
-            self._separate(y, share, None, found, capped=True)
-        if not found:
-            pool = WitnessPool(self.system) if integral else None
-            self._separate(y, share, pool, found, capped=False)
-            if integral and found:
-                self._separate(y, share, None, found, capped=True)
-            elif pool is not None:
-                # What was not exact enough to prove its cell is attacked once more.
-                prove(self.attack, pool, self.budget)
-                self._keep(share > 0.5, pool)
-                return None
+        moves = self.capacity.ask(
+            share,
+            lambda proof: self._add(proof, y, found),
+            ~self.always.open,
+            integral=integral,
+            seconds=self.round_seconds,
+        )
+        if integral and self._settles(share, moves, found):
+            return None
         for bridge in self.bridges.in_relations(share):
             self._add(bridge, y, found)
         if integral:
@@ -132,6 +128,24 @@ class Separator:
         """Start a new list of rows; the pool keeps what was found."""
         self.rows = []
 
+    def _settles(self, share: Floats, moves: list[Move], found: list[csr_array]) -> bool:
+        """Whether a pattern of zeros and ones is protected; keep it if it is the best."""
+        hidden = share > 0.5
+        pool = self.always.copy()
+        for cells, data in moves:
+            pool.add_sparse(cells, data, self.budget)
+        if not np.any(hidden & ~self.fixed):
+            self.always = pool.copy()
+        self.last = Candidate(hidden, pool, self.best.weights)
+        if found:
+            return False
+        if np.any(pool.open):
+            # What was not exact enough to prove its cell is attacked once more.
+            self.attack.hide(hidden)
+            prove(self.attack, pool, self.budget)
+        self._keep(hidden, pool)
+        return True
+
     def _from_pool(self, y: Floats) -> Rows | None:
         """Return known rows that `y` violates, and list them as in use."""
         missing = self.pooled_sides - self.pooled @ y
@@ -146,110 +160,18 @@ class Separator:
         """Forget all rows but some."""
         self.rows = [self.rows[number] for number in kept.tolist()]
 
-    def _separate(
-        self,
-        y: Floats,
-        share: Floats,
-        pool: WitnessPool | None,
-        found: list[csr_array],
-        *,
-        capped: bool,
-    ) -> None:
-        """Attack every cell; collect the rows that y violates, or else the witnesses.
-
-        A round that takes long ends early once it has found rows; the next one goes on from there.
-        Capped attacks let no cell move farther than the level that is asked for. What they find
-        is only a proposal: rows are rebuilt from their multipliers with the true rooms.
-        """
-        cells = self.system.needs.cells
-        order = np.roll(np.arange(len(cells)), -self.first)
-        watch = Stopwatch()
-        for index in order.tolist():
-            is_long = watch.seconds > self.round_seconds or self.budget.is_over
-            if found and is_long:
-                self.first = index
-                break
-            if self.budget.is_over:
-                raise TimeoutError
-            try:
-                outcomes = self._attack_cell(index, int(cells[index]), share, capped)
-            except TimeoutError:
-                # Rows that are listed as in use must be added, however late it is.
-                if not found:
-                    raise
-                break
-            for proof, witnesses in outcomes:
-                if pool is not None:
-                    for witness in witnesses:
-                        pool.add(witness, self.budget)
-                if proof is None:
-                    continue
-                self._add(proof, y, found)
-        self.attack.cap(np.inf)
-
-    def _add(self, proof: Row, y: Floats, found: list[csr_array]) -> None:
-        """Keep a row if `y` violates it."""
+    def _add(self, proof: Row, y: Floats, found: list[csr_array]) -> bool:
+        """Keep a row if `y` violates it, and say so."""
         row = self.master.row(self.master.needs, proof)
-        if row.nnz and (row @ y)[0] < side(row, proof) - VIOLATION:
-            self.rows.append(proof)
-            found.append(row)
+        if not row.nnz or (row @ y)[0] >= side(row, proof) - VIOLATION:
+            return False
+        self.rows.append(proof)
+        found.append(row)
+        return True
 
     def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
         # A cell that no witness moves is hidden for nothing.
-        hidden = hidden & (pool.moved() | self.master.fixed[self.system.cells])
+        hidden = hidden & (pool.moved() | self.fixed)
         candidate = Candidate(hidden, pool, self.best.weights)
         if candidate.is_proved and candidate.loss < self.best.loss:
             self.best = candidate
-
-    def _attack_cell(
-        self, index: int, cell: int, share: Floats, capped: bool
-    ) -> list[tuple[CapacityRow | None, list[Floats]]]:
-        """Attack one cell on all sides that count: a proof where it fails, else witnesses."""
-        needs = self.system.needs
-        outcomes: list[tuple[CapacityRow | None, list[Floats]]] = []
-        reached: dict[int, Extreme] = {}
-        # A width is made up by both sides, neither of which has a level of its own.
-        capped &= bool(needs.width[index] <= 0)
-        for sign, need in ((1, needs.upper[index]), (-1, needs.lower[index])):
-            if need <= 0 and needs.width[index] <= 0:
-                continue
-            distance = float(need) if capped else np.inf
-            known = self._still_good(index, sign, share, distance)
-            if known is not None and needs.width[index] <= 0:
-                outcomes.append((None, [known]))
-                continue
-            self.attack.cap(distance)
-            extreme = self.attack.extreme(cell, sign, time_limit=self.budget.left)
-            if self.budget.is_over:
-                raise TimeoutError
-            reached[sign] = extreme
-            if extreme.reach >= need * (1 - 1e-9):
-                self.known[index, sign] = extreme.deviation
-                outcomes.append((None, [extreme.deviation]))
-            else:
-                found = self._sparse(extreme.duals)
-                up, down = (found, None) if sign > 0 else (None, found)
-                outcomes.append((CapacityRow(index, up, down), []))
-        width = needs.width[index]
-        if width > 0 and sum(e.reach for e in reached.values()) < width * (1 - 1e-9):
-            up, down = self._sparse(reached[1].duals), self._sparse(reached[-1].duals)
-            outcomes.append((CapacityRow(index, up, down), []))
-        return outcomes
-
-    def _still_good(self, index: int, sign: int, share: Floats, distance: float) -> Floats | None:
-        witness = self.known.get((index, sign))
-        if witness is None:
-            return None
-        needs = self.system.needs
-        asked = max(needs.upper[index], needs.lower[index], needs.width[index])
-        tolerance = 1e-9 * float(asked)
-        low = np.maximum(self.system.low, -distance)
-        high = np.minimum(self.system.high, distance)
-        inside = (witness <= share * high + tolerance) & (witness >= share * low - tolerance)
-        return witness if bool(np.all(inside)) else None
-
-    def _sparse(self, multipliers: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-        """Return relations of the table with their multipliers, without what is only noise."""
-        largest = float(np.max(np.abs(multipliers), initial=0.0))
-        rows = np.flatnonzero(np.abs(multipliers) > MULTIPLIER_NOISE * largest)
-        return self.system.rows[rows], multipliers[rows]

@@ -280,7 +280,8 @@ class CapacityFinder:
         beyond = (moves > high + 1e-9 * need) | (moves < low - 1e-9 * need)
         fits = np.bincount(question, beyond, minlength=len(size)) == 0
         # In shares, a need that is met only by moves beyond the cap may still give a row.
-        return fits & (size > 0) & (self._is_capped | integral)
+        answered: Flags = fits & (size > 0) & (self._is_capped | integral)
+        return answered
 
     def _witnesses(self, one_round: _Round, skipped: Flags) -> list[Move]:
         asked = one_round.answered & ~skipped[self.questions.index]

@@ -14,13 +14,23 @@ import math
 from dataclasses import replace
 
 from tablecloak.budget import Budget
-from tablecloak.solve.branch import BranchResult, branch_and_bound
+from tablecloak.solve.branch import BranchResult, BranchTree, Separate, branch_and_bound
+from tablecloak.solve.program import Program
+from tablecloak.suppression.search.cutting import cut_root, search_master
 from tablecloak.suppression.search.exploration import Exploration, Proof
 from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.search.nearby import search_nearby
 from tablecloak.suppression.search.state import SearchState
 
-__all__ = ["bound_by_every_row", "look_at_root", "search_near_best", "search_whole_tree"]
+__all__ = [
+    "bound_by_every_row",
+    "cut_at_root",
+    "look_at_root",
+    "prove_by_every_row",
+    "search_every_row",
+    "search_near_best",
+    "search_whole_tree",
+]
 
 FIRST_NODES = 1000
 """Nodes of the first search; small tables are done with it. Chosen by trial; not measured."""
@@ -40,6 +50,48 @@ def look_at_root(state: SearchState, budget: Budget) -> SearchState:
     least = max(exploration.step / exploration.master.scale, 1e-6 * max(1.0, abs(best)))
     # Where a solver fails a node is closed with what its parent proved: not every end is a proof.
     is_proved = result.is_complete and result.bound >= best - least
+    return _with(state, exploration, is_settled=is_proved)
+
+
+def cut_at_root(state: SearchState, budget: Budget) -> SearchState:
+    """Raise the bound of the root by rows, as long as that goes fast."""
+    assert state.best is not None
+    exploration = Exploration.of(
+        state.problem, state.requirement, state.best, state.horizon or budget
+    )
+    master, separator = exploration.master, exploration.separator
+    tree, bound = cut_root(
+        master, separator, budget, lambda bound: exploration.report(budget, bound, 1)
+    )
+    return _with(state, _proved(state, exploration, tree, bound))
+
+
+def search_every_row(state: SearchState, budget: Budget) -> SearchState:
+    """Search the best pattern that satisfies all rows, until it is a protected one."""
+    exploration = _of(state)
+    is_agreed = search_master(
+        exploration.master,
+        exploration.separator,
+        budget,
+        step=exploration.step,
+        progress=lambda: exploration.report(budget, -math.inf, 1),
+    )
+    return _with(state, replace(exploration, is_agreed=is_agreed))
+
+
+def prove_by_every_row(state: SearchState, budget: Budget) -> SearchState:
+    """Branch and bound over all rows found so far; only whole patterns are attacked."""
+    before = _of(state)
+    separator = before.separator
+    result, exploration = _searched(
+        state,
+        before,
+        budget,
+        MOST_NODES,
+        program=before.master.program.with_rows(*separator.use_every_row()),
+        separate=lambda y, integral: separator(y, True) if integral else None,
+    )
+    is_proved = result.is_complete and result.bound >= before.proved
     return _with(state, exploration, is_settled=is_proved)
 
 
@@ -82,27 +134,42 @@ def bound_by_every_row(state: SearchState, budget: Budget) -> SearchState:
 
 
 def _searched(
-    state: SearchState, exploration: Exploration, budget: Budget, node_limit: int
+    state: SearchState,
+    exploration: Exploration,
+    budget: Budget,
+    node_limit: int,
+    *,
+    program: Program | None = None,
+    separate: Separate | None = None,
 ) -> tuple[BranchResult, Exploration]:
-    """Search the tree once; return also the exploration with what that proves."""
+    """Search the tree once; return also the exploration with what that proves.
+
+    By default without any row to begin with, and with fractional patterns attacked as well.
+    """
     master, separator = exploration.master, exploration.separator
-    # Multipliers refer to rows by their order in this search alone.
-    separator.forget_rows()
+    if program is None:
+        # Multipliers refer to rows by their order in this search alone.
+        separator.forget_rows()
     result = branch_and_bound(
-        master.program,
+        program or master.program,
         value=lambda: master.objective(separator.best.loss),
-        separate=separator,
-        purge=separator.keep_rows,
+        separate=separate or separator,
+        purge=separator.keep_rows if program is None else None,
         step=exploration.step / master.scale,
         budget=budget,
         node_limit=node_limit,
         progress=lambda _, bound, open_nodes: exploration.report(budget, bound, open_nodes),
     )
-    certificate = BoundCertificate(
-        state.problem, state.requirement, separator.rows, result.tree, exploration.step
-    )
-    proofs = (*exploration.proofs, Proof(result.bound, certificate))
-    return result, replace(exploration, proofs=proofs)
+    return result, _proved(state, exploration, result.tree, result.bound)
+
+
+def _proved(
+    state: SearchState, exploration: Exploration, tree: BranchTree, bound: float
+) -> Exploration:
+    """Return the exploration with the proof of a tree over the rows in use."""
+    rows = list(exploration.separator.rows)
+    certificate = BoundCertificate(state.problem, state.requirement, rows, tree, exploration.step)
+    return replace(exploration, proofs=(*exploration.proofs, Proof(bound, certificate)))
 
 
 def _of(state: SearchState) -> Exploration:

@@ -43,12 +43,15 @@ class Exploration:
         Loss of every pattern is a multiple of it, or 0.
     proofs : tuple of Proof
         One for each search of the tree.
+    is_agreed : bool
+        Whether a solver claims that no pattern is better; that proves nothing.
     """
 
     master: Master
     separator: Separator
     step: float
     proofs: tuple[Proof, ...] = ()
+    is_agreed: bool = False
 
     @classmethod
     def of(

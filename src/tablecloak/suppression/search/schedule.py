@@ -12,7 +12,10 @@ import math
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.exact import (
     bound_by_every_row,
+    cut_at_root,
     look_at_root,
+    prove_by_every_row,
+    search_every_row,
     search_near_best,
     search_whole_tree,
 )
@@ -83,6 +86,10 @@ LEAST_BOUND_SHARE = 0.02
 ROOT_SHARE = 0.2
 """Share of the time of the exact method for the first look at the root."""
 
+MASTER_SHARE = 0.4
+"""Share of the time then left for searches over all rows. docs/decisions.md, "Cuts, then a program
+over all of them"."""
+
 NEARBY_SHARE = 0.4
 """Share of the time then left for searches near the best pattern."""
 
@@ -105,6 +112,11 @@ def is_unsettled(state: SearchState, budget: Budget) -> bool:
     """Whether the pattern is not proved to be optimal, however little time is left."""
     del budget
     return not state.is_settled
+
+
+def is_agreed(state: SearchState, budget: Budget) -> bool:
+    """Whether a solver claims that the pattern is optimal, so that only its proof is missing."""
+    return is_open(state, budget) and state.exploration is not None and state.exploration.is_agreed
 
 
 def is_not_stopped(state: SearchState, budget: Budget) -> bool:
@@ -152,7 +164,9 @@ BOUND_ONLY = group(
 PROVE = group(
     Phase(
         group(
-            Phase(look_at_root, ROOT_SHARE),
+            Phase(cut_at_root, ROOT_SHARE),
+            Phase(search_every_row, MASTER_SHARE, when=is_open),
+            Phase(prove_by_every_row, when=is_agreed),
             Phase(search_near_best, NEARBY_SHARE, when=is_open),
             Phase(search_whole_tree, when=is_open),
         ),

@@ -47,6 +47,11 @@ class Separator:
         The best proved pattern so far.
     budget : Budget
         No attack goes on beyond it.
+
+    Attributes
+    ----------
+    last : Candidate or None
+        The last pattern that was attacked, with what witnesses prove of it; it may be open.
     """
 
     def __init__(self, master: Master, start: Candidate, budget: Budget) -> None:
@@ -64,7 +69,7 @@ class Separator:
         self.capacity = CapacityFinder(self.system, budget)
         # Needs that are met whatever is published besides.
         self.always = start.pool.within(self.fixed)
-        self.last = start
+        self.last: Candidate | None = None
         self.budget = budget
         self.round_seconds = ROUND_SHARE * budget.left
 
@@ -83,6 +88,7 @@ class Separator:
             share = np.rint(share)
         if not integral:
             self.fractional = y.copy()
+        self.last = None
         pooled = self._from_pool(y)
         if pooled is not None:
             return pooled
@@ -128,6 +134,11 @@ class Separator:
         """Start a new list of rows; the pool keeps what was found."""
         self.rows = []
 
+    def use_every_row(self) -> Rows:
+        """Start a new list of rows with all of the pool, and return them."""
+        self.rows = list(self.pool)
+        return self.every_row()
+
     def _settles(self, share: Floats, moves: list[Move], found: list[csr_array]) -> bool:
         """Whether a pattern of zeros and ones is protected; keep it if it is the best."""
         hidden = share > 0.5
@@ -172,6 +183,9 @@ class Separator:
     def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
         # A cell that no witness moves is hidden for nothing.
         hidden = hidden & (pool.moved() | self.fixed)
-        candidate = Candidate(hidden, pool, self.best.weights)
-        if candidate.is_proved and candidate.loss < self.best.loss:
+        self.offer(Candidate(hidden, pool, self.best.weights))
+
+    def offer(self, candidate: Candidate | None) -> None:
+        """Keep a pattern if it is proved and the best so far."""
+        if candidate is not None and candidate.is_proved and candidate.loss < self.best.loss:
             self.best = candidate

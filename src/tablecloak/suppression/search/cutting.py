@@ -1,0 +1,170 @@
+"""Cuts, then a program over all of them: optimal patterns of tables with few free cells.
+
+Attacks on fractional patterns raise the bound of the root in few rounds. Then a mixed-integer
+program over all rows found so far is solved again and again. Its solution either is a protected
+pattern, and then an optimal one as far as the solver can be believed, or attacks on it give further
+rows. Each solution that is not protected lacks little; mended, it often is the best pattern so far.
+
+The proof does not rest on any of that: it is a tree of its own over the same rows (module `exact`).
+
+References
+----------
+.. [1] Fischetti, Salazar: Solving the cell suppression problem on tabular data with linear
+   constraints, Management Science 47 (2001).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.errors import SolverError
+from tablecloak.solve.branch import BranchTree
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.solver import Solution
+from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.search.cover import Builder
+from tablecloak.suppression.search.master import Master
+from tablecloak.suppression.search.protect import in_order, protect_need
+from tablecloak.suppression.search.separator import Separator
+from tablecloak.suppression.search.strategy import EXCHANGED
+
+__all__ = ["cut_root", "search_master"]
+
+Floats = npt.NDArray[np.float64]
+
+WINDOW, LEAST_GAIN = 4, 5e-3
+"""Rounds of rows to look back on, and the relative gain below which the root is left: what is still
+missing comes faster from patterns of the program over all rows. docs/decisions.md, "Cuts, then a
+program over all of them"."""
+
+INTEGRALITY = 1e-6
+"""Distance to a whole number within which a cell counts as hidden or published."""
+
+LEAST_SECONDS = 0.05
+"""Seconds that a program gets at least, so that a search whose time is up ends in order."""
+
+
+def cut_root(
+    master: Master, separator: Separator, budget: Budget, progress: Callable[[float], None]
+) -> tuple[BranchTree, float]:
+    """Add rows to the root until they stop to help; return its proof, over all rows in order.
+
+    Parameters
+    ----------
+    master : Master
+    separator : Separator
+        Collects the rows.
+    budget : Budget
+    progress : callable
+        Called with the bound after each round.
+
+    Returns
+    -------
+    tree : BranchTree
+    bound : float
+        What it proves, on the scaled objective.
+    """
+    solver = LinearSolver(master.program)
+    separator.forget_rows()
+    tree, bound = BranchTree.of_root(np.empty(0)), -np.inf
+    reached: list[float] = []
+    while True:
+        solution = solver.solve(max(budget.left, LEAST_SECONDS))
+        if solution.bound > bound:
+            tree, bound = BranchTree.of_root(solution.duals), solution.bound
+        progress(bound)
+        reached.append(bound)
+        is_slow = len(reached) > WINDOW and reached[-1] - reached[-1 - WINDOW] < LEAST_GAIN * bound
+        if not len(solution.x) or is_slow or budget.is_over:
+            return tree, bound
+        is_whole = bool(np.all(np.abs(solution.x - np.rint(solution.x)) <= INTEGRALITY))
+        try:
+            rows = separator(solution.x, is_whole)
+        except TimeoutError:
+            return tree, bound
+        if rows is None:
+            return tree, bound
+        solver.add_rows(*rows)
+
+
+def search_master(
+    master: Master,
+    separator: Separator,
+    budget: Budget,
+    *,
+    step: float,
+    progress: Callable[[], None],
+) -> bool:
+    """Solve the program over all rows, and attack its solutions, until none is better.
+
+    Parameters
+    ----------
+    master : Master
+    separator : Separator
+        Keeps the best pattern and all rows.
+    budget : Budget
+    step : float
+        Loss of every pattern is a multiple of it, or 0.
+    progress : callable
+        Called after each program.
+
+    Returns
+    -------
+    bool
+        Whether the solver finds no better pattern than the best; nothing is proved by that.
+    """
+    while not budget.is_over:
+        best = master.objective(separator.best.loss)
+        least = max(step / master.scale * (1 - 1e-6), 1e-7 * max(1.0, abs(best)))
+        solution = _solved(master, separator, budget)
+        if solution is None:
+            return False
+        if not len(solution.x) or solution.value > best - least:
+            return True
+        try:
+            rows = separator(solution.x, True)
+        except TimeoutError:
+            return False
+        if rows is not None:
+            separator.offer(mended(separator.last, separator.fixed, budget))
+        progress()
+    return False
+
+
+def _solved(master: Master, separator: Separator, budget: Budget) -> Solution | None:
+    """Solve the program over all rows once; None if time or the solver does not suffice."""
+    program = master.program.with_rows(*separator.every_row())
+    start = separator.best.hidden[np.searchsorted(separator.system.cells, master.free)]
+    try:
+        solution = solve(
+            program, start=start.astype(float), time_limit=max(budget.left, LEAST_SECONDS)
+        )
+    except SolverError:
+        return None
+    is_cut_short = budget.is_over and solution.bound < solution.value
+    return None if is_cut_short and not len(solution.x) else solution
+
+
+def mended(
+    broken: Candidate | None, must: npt.NDArray[np.bool_], budget: Budget
+) -> Candidate | None:
+    """Protect what a pattern leaves open, and publish what is then no longer needed.
+
+    None if that does not end.
+    """
+    if broken is None:
+        return None
+    pool, hidden = broken.pool.copy(), broken.hidden.copy()
+    builder = Builder(pool.system, broken.weights, None, budget)
+    for index in in_order(pool, largest_first=True):
+        if pool.is_open(index) and not protect_need(builder, pool, hidden, index, EXCHANGED):
+            return None
+    candidate = Candidate(hidden & (pool.moved() | must), pool, broken.weights)
+    if not candidate.is_proved:
+        return None
+    return candidate

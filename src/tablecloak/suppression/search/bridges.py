@@ -96,11 +96,17 @@ class BridgeFinder:
             for entry in lone.tolist()
         ]
 
-    def in_combinations(self, share: Floats, budget: Budget) -> list[BridgeRow]:
-        """Return rows for cells that cannot move as far as their share, by linear programs."""
+    def in_combinations(
+        self, share: Floats, budget: Budget, among: Flags | None = None
+    ) -> list[BridgeRow]:
+        """Return rows for cells that cannot move as far as their share, by linear programs.
+
+        Only some cells may be looked at; by default all.
+        """
         found: list[BridgeRow] = []
         self._attack.hide(share)
-        candidates = np.flatnonzero(~self.fixed & (share > VIOLATION))
+        doubtful = ~self.fixed & (share > VIOLATION)
+        candidates = np.flatnonzero(doubtful if among is None else doubtful & among)
         for cell in candidates.tolist():
             if budget.is_over:
                 break

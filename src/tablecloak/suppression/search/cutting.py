@@ -45,6 +45,13 @@ program over all of them"."""
 INTEGRALITY = 1e-6
 """Distance to a whole number within which a cell counts as hidden or published."""
 
+WIDEST_GAP, NARROWEST_GAP = 1e-2, 1e-7
+"""Relative gaps at which the program over all rows may stop: at first, and at last."""
+
+GAP_SHARE = 0.2
+"""Share of the gap between the best pattern and what the last program claims at which the next one
+may stop: a pattern that is not protected need not be the best of its kind."""
+
 LEAST_SECONDS = 0.05
 """Seconds that a program gets at least, so that a search whose time is up ends in order."""
 
@@ -118,31 +125,42 @@ def search_master(
     bool
         Whether the solver finds no better pattern than the best; nothing is proved by that.
     """
+    gap = WIDEST_GAP
     while not budget.is_over:
         best = master.objective(separator.best.loss)
         least = max(step / master.scale * (1 - 1e-6), 1e-7 * max(1.0, abs(best)))
-        solution = _solved(master, separator, budget)
+        solution = _solved(master, separator, gap, budget)
         if solution is None:
             return False
-        if not len(solution.x) or solution.value > best - least:
+        if not len(solution.x) or solution.bound > best - least:
             return True
+        if solution.value > best - least:
+            # Nothing better within the gap that was asked for.
+            if gap <= NARROWEST_GAP:
+                return True
+            gap = NARROWEST_GAP
+            continue
+        missing = (best - solution.bound) / max(abs(best), 1e-300)
+        gap = float(np.clip(GAP_SHARE * missing, NARROWEST_GAP, gap))
         try:
             rows = separator(solution.x, True)
         except TimeoutError:
             return False
-        if rows is not None:
+        if rows is None:
+            gap = NARROWEST_GAP
+        else:
             separator.offer(mended(separator.last, separator.fixed, budget))
         progress()
     return False
 
 
-def _solved(master: Master, separator: Separator, budget: Budget) -> Solution | None:
+def _solved(master: Master, separator: Separator, gap: float, budget: Budget) -> Solution | None:
     """Solve the program over all rows once; None if time or the solver does not suffice."""
     program = master.program.with_rows(*separator.every_row())
     start = separator.best.hidden[np.searchsorted(separator.system.cells, master.free)]
     try:
         solution = solve(
-            program, start=start.astype(float), time_limit=max(budget.left, LEAST_SECONDS)
+            program, start=start.astype(float), time_limit=max(budget.left, LEAST_SECONDS), gap=gap
         )
     except SolverError:
         return None

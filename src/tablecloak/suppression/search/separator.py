@@ -93,19 +93,26 @@ class Separator:
         if pooled is not None:
             return pooled
         found: list[csr_array] = []
+        pool = self.always
+        if integral:
+            pool = pool.copy()
+            self.attack.hide(share > 0.5)
+            prove(self.attack, pool, self.budget, only_batches=True)
         moves = self.capacity.ask(
             share,
             lambda proof: self._add(proof, y, found),
-            ~self.always.open,
+            ~pool.open,
             integral=integral,
             seconds=self.round_seconds,
         )
-        if integral and self._settles(share, moves, found):
+        if integral and self._settles(share, pool, moves, found):
             return None
         for bridge in self.bridges.in_relations(share):
             self._add(bridge, y, found)
         if integral:
-            for bridge in self.bridges.in_combinations(share, self.budget):
+            # What a witness moves is no bridge.
+            doubtful = (share > 0) & ~pool.moved()
+            for bridge in self.bridges.in_combinations(share, self.budget, doubtful):
                 self._add(bridge, y, found)
         if not found:
             return None
@@ -139,10 +146,11 @@ class Separator:
         self.rows = list(self.pool)
         return self.every_row()
 
-    def _settles(self, share: Floats, moves: list[Move], found: list[csr_array]) -> bool:
+    def _settles(
+        self, share: Floats, pool: WitnessPool, moves: list[Move], found: list[csr_array]
+    ) -> bool:
         """Whether a pattern of zeros and ones is protected; keep it if it is the best."""
         hidden = share > 0.5
-        pool = self.always.copy()
         for cells, data in moves:
             pool.add_sparse(cells, data, self.budget)
         if not np.any(hidden & ~self.fixed):

@@ -89,8 +89,8 @@ def use_processor_clock() -> None:
     """Measure seconds of this process, in the package and in HiGHS.
 
     HiGHS counts seconds of the wall. A program is ended from outside instead, when the processor
-    has worked for its limit; where HiGHS does not ask (least squares), the limit is stretched by
-    what other processes take away.
+    has worked for its limit; where HiGHS does not always ask (least squares, whole numbers), the
+    limit is stretched by what other processes take away.
     """
     clock.time = SimpleNamespace(monotonic=time.process_time)
     wall, deadline = time.monotonic() - time.process_time(), [np.inf]
@@ -98,7 +98,8 @@ def use_processor_clock() -> None:
     def limit(highs: Any, seconds: float) -> None:
         deadline[0] = time.process_time() + max(seconds, 0.0)
         stretched = np.inf
-        if highs.getHessianNumNz() and np.isfinite(seconds):
+        asks = not highs.getHessianNumNz() and not len(highs.getLp().integrality_)
+        if not asks and np.isfinite(seconds):
             slower = (time.monotonic() - wall) / max(time.process_time(), 0.1)
             stretched = highs.getRunTime() + slower * max(seconds, 0.0)
         highs.setOptionValue("time_limit", stretched)

@@ -11,6 +11,7 @@ from tablecloak.cta.answer import Answer
 from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
 from tablecloak.cta.refinement import additive_changes
 from tablecloak.cta.search.proof import search_bound
+from tablecloak.cta.search.schedule import SPARE_SECONDS
 from tablecloak.cta.search.ties import with_broken_ties
 from tablecloak.cta.whole_numbers import is_near_whole, whole_changes
 from tablecloak.errors import SolverError
@@ -25,10 +26,6 @@ LEAST_SECONDS = 1.0
 REQUIRED_SECONDS = 10.0
 """Time limit in seconds for whole numbers where there is no answer without, past the time limit of
 the search if need be. Chosen by trial; not measured."""
-
-TIE_SECONDS = 1.0
-"""Time limit in seconds for each program that tells equally good tables apart, where the time is
-over."""
 
 
 @DISTANCES.register
@@ -69,7 +66,10 @@ class L1(Distance):
 def _break_ties(searched: Searched) -> None:
     """Of equally good tables prefer one in which sensitive cells move least, but a whole one."""
     state, model = searched.state, searched.state.form.model
-    point = with_broken_ties(state, max(searched.budget.left, TIE_SECONDS))
+    seconds = max(searched.budget.left, SPARE_SECONDS)
+    if state.reserve.program > seconds:
+        return
+    point = with_broken_ties(state, seconds)
     if point is None:
         return
     before, after = searched.changes, state.form.changes(point.x)

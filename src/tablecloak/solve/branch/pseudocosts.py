@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
 from tablecloak.solve.branch.tree import Node
 from tablecloak.solve.linear import LinearSolver
 
@@ -82,6 +83,7 @@ def chosen_column(
     *,
     bound: float,
     cutoff: float,
+    budget: Budget,
 ) -> int:
     """Return the column with the best product of gains; probe those of which little is known.
 
@@ -97,6 +99,8 @@ def chosen_column(
         Integral columns that are fractional in it.
     bound, cutoff : float
         What is proved for the node, and from where on it can be closed.
+    budget : Budget
+        No column is probed once it is over.
     """
     part = x[fractional] - np.floor(x[fractional])
     cost = np.abs(solver.program.cost[fractional])
@@ -105,7 +109,7 @@ def chosen_column(
     order = np.argsort(-score, kind="stable")[:CANDIDATES]
     for place in order.tolist():
         column = int(fractional[place])
-        if not costs.is_reliable(column):
+        if not costs.is_reliable(column) and not budget.is_over:
             _probe(solver, costs, column, float(x[column]), bound, cutoff - bound)
     score = costs.scores(fractional, part, guess)
     return int(fractional[order[np.argmax(score[order])]])

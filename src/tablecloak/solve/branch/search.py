@@ -323,7 +323,13 @@ class BranchSearch:
             self.leaf_bounds = min(self.leaf_bounds, visit.bound)
             return
         column = chosen_column(
-            self.solver, self.pseudocosts, x, fractional, bound=visit.bound, cutoff=self.cutoff()
+            self.solver,
+            self.pseudocosts,
+            x,
+            fractional,
+            bound=visit.bound,
+            cutoff=self.cutoff(),
+            budget=self.budget,
         )
         below = float(np.floor(x[column]))
         for child in self.tree.split(visit.node, column, below, visit.bound):

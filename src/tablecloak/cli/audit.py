@@ -140,12 +140,12 @@ def _write(
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
-    from tablecloak.jobs.load import group_rules, load_problem, read_job
+    from tablecloak.jobs.load import load_problem, read_job
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":
         job = read_job(path)
-        return load_problem(job), group_rules(job)
+        return load_problem(job), job.group_rules
     return read_problem(path, tolerance=tolerance), []
 
 

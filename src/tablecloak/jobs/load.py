@@ -1,7 +1,8 @@
-"""From a job file to the problem that it describes."""
+"""From a job file to the problems that it describes, one for each method."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,68 @@ from pydantic import ValidationError
 from tablecloak.errors import InputError
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.schema import AdjustmentSpec, Data, Job
+from tablecloak.publish.previous import read_previous
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
-from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.toml_file import read_toml
 
-__all__ = ["group_rules", "load_problem", "read_job", "sums", "with_capacities"]
+__all__ = ["Loaded", "load_data", "load_problem", "read_job"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """All that the data of a job say, read before any method starts.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    to_suppress : ProtectionProblem
+        With the weights of suppressed cells.
+    previous : numpy.ndarray of bool, shape (n_cells,), or None
+        What was suppressed last period.
+    to_adjust : ProtectionProblem
+        With the capacities of cells.
+    cost : numpy.ndarray of float, shape (n_cells,), or None
+        Of changing each cell, if it is a column of the data.
+    """
+
+    problem: ProtectionProblem
+    to_suppress: ProtectionProblem
+    previous: npt.NDArray[np.bool_] | None
+    to_adjust: ProtectionProblem
+    cost: Floats | None
+
+
+def load_data(job: Job, engine: str = "duckdb") -> Loaded:
+    """Read all data of a job.
+
+    Parameters
+    ----------
+    job : Job
+    engine : str, default="duckdb"
+        What reads microdata from a file; see `tablecloak.tabulate`.
+    """
+    to_suppress = to_adjust = problem = load_problem(job, engine)
+    previous = cost = None
+    if job.suppression is not None:
+        if job.suppression.cost is not None:
+            weights = _sums(job, job.suppression.cost)
+            to_suppress = problem.with_changes(weights=weights)
+        if job.suppression.previous is not None:
+            previous = read_previous(problem, job.suppression.previous)
+    if job.adjustment is not None:
+        to_adjust = _with_capacities(job, problem, job.adjustment)
+        if job.adjustment.cost is not None:
+            cost = _sums(job, job.adjustment.cost)
+    return Loaded(problem, to_suppress, previous, to_adjust, cost)
 
 
 def read_job(path: str | Path) -> Job:
@@ -55,7 +106,8 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     engine : str, default="duckdb"
         What reads microdata from a file; see `tablecloak.tabulate`.
     """
-    table = _table(job, _dimensions(job), job.data.value, engine)
+    dimensions = _dimensions(job)
+    table = _table(job, dimensions, job.data.value, engine)
     bounds = None
     if job.protection.lower_bound is not None and job.protection.upper_bound is not None:
         bounds = (job.protection.lower_bound, job.protection.upper_bound)
@@ -67,11 +119,6 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
         external_bounds=bounds,
         zeros_published=job.protection.zeros_published,
     )
-
-
-def group_rules(job: Job) -> list[Rule]:
-    """Return the rules of a job that also apply to sums of suppressed cells."""
-    return [rule for rule in job.rules if rule.applies_to_sums]
 
 
 def _make_paths_absolute(job: Job, folder: Path) -> None:
@@ -109,6 +156,7 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
     data = job.data
     if data.kind == "table":
         return _ready(data, dimensions, value or "value")
+    n_largest = max([3, *(rule.n_largest for rule in job.rules)])
     source: Any = data.file
     if data.connection is not None and data.table is not None:
         source = open_database(data.connection, data.table)
@@ -124,7 +172,7 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         tables=[spec.dimensions for spec in job.tables] if job.tables else None,
         decimals=data.decimals,
         unit=data.unit,
-        n_largest=_largest_needed(job),
+        n_largest=n_largest,
         engine=engine,
     )
 
@@ -135,8 +183,9 @@ def _ready(data: Data, dimensions: dict[str, Dimension], value: str) -> Table:
     frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
     renamed = {dimension.column: name for name, dimension in dimensions.items()}
     numbers = [value, data.frequency or "", *data.largest]
+    frame = _without_namesakes(frame, renamed, numbers).rename(columns=renamed)
     table = Table.from_frame(
-        _without_namesakes(frame, renamed, numbers).rename(columns=renamed),
+        frame,
         {name: Dimension(name, d.hierarchy, total=d.total) for name, d in dimensions.items()},
         value,
         frequency=data.frequency,
@@ -166,7 +215,7 @@ def _without_namesakes(
     return frame.drop(columns=like)
 
 
-def with_capacities(
+def _with_capacities(
     job: Job, problem: ProtectionProblem, chosen: AdjustmentSpec
 ) -> ProtectionProblem:
     """Return the problem with the tightest of the limits on changes of other cells."""
@@ -174,15 +223,11 @@ def with_capacities(
         return problem
     limit = np.full(problem.table.n_cells, np.inf if chosen.capacity is None else chosen.capacity)
     if chosen.measurement_error:
-        limit = np.minimum(limit, sums(job, chosen.measurement_error))
+        limit = np.minimum(limit, _sums(job, chosen.measurement_error))
     return problem.with_capacity(limit, percent=chosen.capacity_percent)
 
 
-def sums(job: Job, column: str) -> npt.NDArray[np.float64]:
+def _sums(job: Job, column: str) -> Floats:
     """Return the absolute sum of a column in each cell."""
-    return np.abs(_table(job, _dimensions(job), column).values)
-
-
-def _largest_needed(job: Job) -> int:
-    """How many largest contributors the rules of the job look at."""
-    return max([3, *(rule.n_largest for rule in job.rules)])
+    dimensions = _dimensions(job)
+    return np.abs(_table(job, dimensions, column).values)

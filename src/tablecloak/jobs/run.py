@@ -17,13 +17,12 @@ from tablecloak.cta.decimals import in_decimals
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.errors import ModelError, SolverError
 from tablecloak.history import History
-from tablecloak.jobs.load import group_rules, load_problem, read_job, sums, with_capacities
+from tablecloak.jobs.load import Loaded, load_data, read_job
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import AdjustmentSpec, Job
 from tablecloak.jobs.write import write_results
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
-from tablecloak.publish.previous import read_previous
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder
 from tablecloak.suppression.audit.audit import Audit
@@ -71,7 +70,8 @@ def run_job(
     # Before the data are read: what changes while the job runs is then noticed.
     fingerprint = "" if out is None else job.fingerprint()
     with using_solver(job.solver):
-        result = _done(job, load_problem(job, engine), progress)
+        loaded = load_data(job, engine)
+        result = _done(job, loaded, progress)
     if out is not None:
         out = Path(out)
         with replacing_folder(out) as folder:
@@ -80,43 +80,41 @@ def run_job(
     return result
 
 
-def _done(job: Job, problem: ProtectionProblem, progress: Progress | None) -> JobResult:
+def _done(job: Job, loaded: Loaded, progress: Progress | None) -> JobResult:
     """Protect the table by each method that the job asks for, and audit what they give."""
     histories = {name: History(progress) for name in ("suppression", "adjustment")}
     failures: dict[str, str] = {}
-    pattern = _suppressed(job, problem, histories["suppression"])
+    pattern = _suppressed(job, loaded, histories["suppression"])
     try:
-        adjusted = _adjusted(job, problem, histories["adjustment"])
+        adjusted = _adjusted(job, loaded, histories["adjustment"])
     except (ModelError, SolverError) as error:
         # What the other method found is not lost.
         if pattern is None:
             raise
         adjusted, failures = None, {"adjustment": str(error)}
     return JobResult(
-        problem=problem,
+        problem=loaded.problem,
         pattern=pattern,
-        pattern_audit=_audited(job, problem, pattern, Audit),
+        pattern_audit=_audited(job, loaded.problem, pattern, Audit),
         adjustment=adjusted,
-        adjustment_audit=_audited(job, problem, adjusted, AdjustedAudit),
+        adjustment_audit=_audited(job, loaded.problem, adjusted, AdjustedAudit),
         files=[],
         histories=histories,
         failures=failures,
     )
 
 
-def _suppressed(
-    job: Job, problem: ProtectionProblem, progress: Progress
-) -> SuppressionPattern | None:
+def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPattern | None:
     options = job.suppression
     if options is None:
         return None
     return suppress(
-        problem if options.cost is None else problem.with_changes(weights=sums(job, options.cost)),
+        loaded.to_suppress,
         method=options.method,
         require=options.require,
         weights=None if options.cost else options.weights,
         protect_against=options.protect_against,
-        previous=None if options.previous is None else read_previous(problem, options.previous),
+        previous=loaded.previous,
         discount=options.discount,
         time_limit=options.time_limit,
         seed=job.seed,
@@ -125,18 +123,19 @@ def _suppressed(
     )
 
 
-def _adjusted(job: Job, problem: ProtectionProblem, progress: Progress) -> Adjustment | None:
+def _adjusted(job: Job, loaded: Loaded, progress: Progress) -> Adjustment | None:
     chosen = job.adjustment
     if chosen is None:
         return None
     budget = Budget.of(chosen.time_limit)
+    whole = _whole(loaded.problem, chosen)
     found = adjust(
-        with_capacities(job, problem, chosen),
-        weights=chosen.weights if chosen.cost is None else sums(job, chosen.cost),
+        loaded.to_adjust,
+        weights=chosen.weights if loaded.cost is None else loaded.cost,
         preserve=chosen.preserve,
         distance=chosen.distance,
         sensitive_limit=chosen.sensitive_limit,
-        integer=_whole(problem, chosen),
+        integer=whole,
         repair=chosen.repair,
         time_limit=chosen.time_limit,
         threads=job.threads,
@@ -159,7 +158,7 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
     pattern = isinstance(found, SuppressionPattern)
     require = found.requirement if pattern else Requirement.TWO_SIDED
     options = job.audit
-    groups = group_rules(job) if options.groups else []
+    groups = job.group_rules if options.groups else []
     promised = job.suppression.protect_against if job.suppression else []
     intruders = list(dict.fromkeys([*options.intruders, *promised]))
     result = audit(

@@ -185,6 +185,11 @@ class Job(_Part):
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
 
+    @property
+    def group_rules(self) -> list[Rule]:
+        """Rules that also apply to sums of suppressed cells."""
+        return [rule for rule in self.rules if rule.applies_to_sums]
+
     def fingerprint(self) -> str:
         """Return a hash of all that the results depend on: job, data, hierarchies, version.
 

@@ -117,9 +117,9 @@ def suppress(
     >>> pattern.loss, int(pattern.suppressed.sum()), pattern.is_optimal
     (3076.0, 12, True)
     """
-    chosen = SearchMethod.parse(method)
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     problem = _weighed(problem, weights, previous, discount)
+    chosen = SearchMethod.parse(method)
     question = Question.of(problem, require, protect_against)
     insiders_share = INSIDERS_SHARE if question.must_hold else WHOLE_NUMBERS_SHARE
     share = insiders_share if question.intruders else 1.0

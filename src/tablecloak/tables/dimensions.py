@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tablecloak.errors import InputError, listed
+from tablecloak.tables import trees
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["Dimension", "as_dimensions", "read_dimensions"]
@@ -60,11 +61,16 @@ class Dimension:
         if isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
         if isinstance(self.hierarchy, str | Path):
-            return Hierarchy.from_hrc(self.hierarchy, total=self.total)
-        if isinstance(self.hierarchy, Mapping):
-            return Hierarchy.from_dict(self.hierarchy, total=self.total)
-        if self.levels:
-            return Hierarchy.from_levels(distinct, self.levels, total=self.total)
+            tree = trees.hrc(Path(self.hierarchy), self.total)
+        elif self.hierarchy is not None:
+            tree = trees.nested(self.hierarchy, self.total)
+        elif self.levels:
+            tree = trees.levels(distinct, self.levels, self.total)
+        else:
+            return self._flat(distinct)
+        return Hierarchy.of_tree(tree)
+
+    def _flat(self, distinct: pd.DataFrame) -> Hierarchy:
         codes = sorted(set(distinct[self.column].dropna().astype(str)) - {self.total})
         if not codes:
             raise InputError(

@@ -86,7 +86,7 @@ class Hierarchy:
         InputError
             If something else than codes stands below a code.
         """
-        return cls._from_tree(trees.nested(nested, total), "Hierarchy")
+        return cls.of_tree(trees.nested(nested, total))
 
     @classmethod
     def from_hrc(
@@ -111,7 +111,7 @@ class Hierarchy:
             If the file cannot be read, is empty, lists a code twice, or goes down by more
             than one level from one line to the next; if `lead` is empty.
         """
-        return cls._from_tree(trees.hrc(Path(path), total, lead, encoding), str(path))
+        return cls.of_tree(trees.hrc(Path(path), total, lead, encoding))
 
     @classmethod
     def from_frame(
@@ -128,7 +128,7 @@ class Hierarchy:
         total : str, default=""
             Code of the total; by default the only code that is never a child.
         """
-        return cls._from_tree(trees.pairs(frame, parent, child, total), "Hierarchy")
+        return cls.of_tree(trees.pairs(frame, parent, child, total))
 
     @classmethod
     def from_sdc_hierarchies(
@@ -148,7 +148,7 @@ class Hierarchy:
         InputError
             If a level is skipped, or the first row is not the only total.
         """
-        return cls._from_tree(trees.sdc_hierarchies(frame, level, name), "Hierarchy")
+        return cls.of_tree(trees.sdc_hierarchies(frame, level, name))
 
     @classmethod
     def from_levels(
@@ -167,7 +167,7 @@ class Hierarchy:
         total : str, default="Total"
             Code of the total.
         """
-        return cls._from_tree(trees.levels(frame, columns, total), "Hierarchy")
+        return cls.of_tree(trees.levels(frame, columns, total))
 
     @classmethod
     def combine(cls, *hierarchies: Hierarchy) -> Hierarchy:
@@ -193,10 +193,10 @@ class Hierarchy:
         return cls(first.total, tuple(groups))
 
     @classmethod
-    def _from_tree(cls, tree: trees.Tree, source: str) -> Hierarchy:
-        """Build one tree, in which no code may have two parents."""
+    def of_tree(cls, tree: trees.Tree) -> Hierarchy:
+        """Return the hierarchy of one tree as it was read; no code may have two parents."""
         topological_order(tree.total, dict(tree.groups))
-        trees.check_parents(tree, source)
+        trees.check_parents(tree)
         return cls(tree.total, tuple(tree.groups))
 
     # -- what it says ---------------------------------------------------------------------

@@ -39,10 +39,11 @@ NestedCodes = Mapping[str, Any] | Sequence[str]
 
 
 class Tree(NamedTuple):
-    """The code of the total, and each parent with its children."""
+    """The code of the total, each parent with its children, and where they were read."""
 
     total: str
     groups: list[Group]
+    source: str = "Hierarchy"
 
 
 def nested(codes: NestedCodes, total: str) -> Tree:
@@ -64,7 +65,7 @@ def nested(codes: NestedCodes, total: str) -> Tree:
     return Tree(total, groups)
 
 
-def hrc(path: Path, total: str, lead: str, encoding: str) -> Tree:
+def hrc(path: Path, total: str, lead: str = "@", encoding: str = "utf-8") -> Tree:
     """Read an ``.hrc`` file; see `Hierarchy.from_hrc`."""
     if not lead:
         raise InputError(f"{path}: the lead string of the hierarchy is empty. Usual is '@'.")
@@ -96,7 +97,7 @@ def hrc(path: Path, total: str, lead: str, encoding: str) -> Tree:
     if not children[total]:
         raise InputError(f"{path}: no code found. An .hrc file lists one code per line.")
     groups = [(parent, tuple(below)) for parent, below in children.items() if below]
-    return Tree(total, groups)
+    return Tree(total, groups, str(path))
 
 
 def pairs(frame: pd.DataFrame, parent: str, child: str, total: str) -> Tree:
@@ -180,14 +181,14 @@ def levels(frame: pd.DataFrame, columns: Sequence[str], total: str) -> Tree:
     return Tree(total, groups)
 
 
-def check_parents(tree: Tree, source: str) -> None:
+def check_parents(tree: Tree) -> None:
     """Raise if a code has two parents."""
     parent_of: dict[str, str] = {}
     for parent, children in tree.groups:
         for code in children:
             if parent_of.setdefault(code, parent) != parent:
                 raise InputError(
-                    f"{source}: code {code!r} has two parents, {parent_of[code]!r} and "
+                    f"{tree.source}: code {code!r} has two parents, {parent_of[code]!r} and "
                     f"{parent!r}. If the groupings do not nest, read each tree on its own "
                     f"and join them with Hierarchy.combine."
                 )

@@ -58,8 +58,8 @@ class L1(Distance):
             changes = whole.astype(np.longdouble)
         for statistic in searched.conditions:
             near = changes.astype(np.float64)
-            met = statistic.met(model, near, searched.fixed, searched.budget)
-            changes = met.astype(np.longdouble)
+            kept = statistic.keep(model, near, searched.fixed, searched.budget)
+            changes = kept.astype(np.longdouble)
         return Answer(changes, whole is not None, search_bound(state, searched.fixed))
 
 

@@ -22,7 +22,7 @@ class SearchedStatistic(Statistic):
     """Base class of statistics that a search preserves."""
 
     @abstractmethod
-    def met(
+    def keep(
         self, model: AdjustmentModel, changes: Floats, fixed: Floats | None, budget: Budget
     ) -> Floats:
         """Return changes that preserve the statistic.

@@ -104,7 +104,7 @@ class Variance(SearchedStatistic):
         target = shift * float(np.sum(centred**2)) / float(np.abs(centred).max())
         return PreservedRow("variance", row.coefficients, 0.0, target)
 
-    def met(
+    def keep(
         self, model: AdjustmentModel, changes: Floats, fixed: Floats | None, budget: Budget
     ) -> Floats:
         """Return changes that preserve the variance, by a search over slopes."""

@@ -130,16 +130,14 @@ def tabulate(
     1      N      12.0
     2      S      11.0
     """
-    specified = as_dimensions(dimensions)
     _check_options(n_largest, decimals)
+    specified = as_dimensions(dimensions)
     roles = Roles(value, contributor, holding, weight, shadow or value, request)
     with engine_errors(data):
         leaves = _aggregated(data, specified, roles, engine, n_largest, decimals)
     _warn_negative(leaves.overview)
-    built = [
-        _one_table(leaves, names, roles, unit, decimals)
-        for names in _checked_tables(tables, leaves.hierarchies)
-    ]
+    chosen = _checked_tables(tables, leaves.hierarchies)
+    built = [_one_table(leaves, names, roles, unit, decimals) for names in chosen]
     return built[0] if len(built) == 1 else link(*built)
 
 
@@ -229,11 +227,12 @@ def _one_table(
     """Roll the leaves up to all cells of one table."""
     trees = {name: leaves.hierarchies[name] for name in names}
     columns = {leaves.column(name): tree for name, tree in trees.items()}
-    ancestors = [ancestors_of(tree) for tree in trees.values()]
-    none = np.zeros((len(leaves.values), 0))
     rounding = np.full(len(leaves.values), _rounding(leaves.overview, roles, decimals))
+    none = np.zeros((len(leaves.values), 0))
+    ancestors = [ancestors_of(tree) for tree in trees.values()]
     each = np.column_stack([leaves.values, rounding])
-    keys, sums, _ = roll_up(positions_of(leaves.keys, columns), each, none, ancestors)
+    positions = positions_of(leaves.keys, columns)
+    keys, sums, _ = roll_up(positions, each, none, ancestors)
     contributors = {
         attribute: contributions_of(groups, columns, keys, ancestors, shortfall=sums[:, 1])
         for attribute, groups in leaves.grouped.items()

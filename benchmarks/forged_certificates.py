@@ -1043,12 +1043,12 @@ def attack(forgery: Forgery, folder: Path) -> str:
     return ""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, forgeries: list[Forgery] = FORGERIES) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="forgeries to try (default: all)")
     parser.add_argument("--list", action="store_true", help="print the ideas with the time taken")
     options = parser.parse_args(arguments)
-    chosen = [one for one in FORGERIES if not options.names or one.name in options.names]
+    chosen = [one for one in forgeries if not options.names or one.name in options.names]
     faults = 0
     with tempfile.TemporaryDirectory() as place:
         for one in chosen:

@@ -1,4 +1,4 @@
-"""The program that alters certificates of every kind of release, for a short while."""
+"""The programs that alter and forge certificates of every kind of release, for a short while."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 sys.path.insert(0, str(FOLDER))
 attacks: Any = importlib.import_module("attack_claims")
+forged: Any = importlib.import_module("forged_claims")
 sys.path.remove(str(FOLDER))
 
 
@@ -42,3 +43,15 @@ def test_the_judge_notices_a_verifier_without_a_check(kind, claim, monkeypatch):
         if faults:
             break
     assert faults
+
+
+def test_no_claim_that_is_forged_by_hand_is_believed_or_fatal(capsys):
+    assert len({one.idea for one in forged.FORGERIES}) >= 90
+    assert forged.main([]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("claim", ["protection", "additivity", "statistics", "loss", "bound"])
+def test_a_believed_claim_is_noticed(claim, monkeypatch, capsys):
+    monkeypatch.setitem(verifier.CHECKS, claim, lambda data, relations: [(True, "nothing")])
+    assert forged.main([]) == 1
+    assert ": believed: " in capsys.readouterr().out

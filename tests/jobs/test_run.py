@@ -7,6 +7,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
+from tablecloak.jobs import run
 from tablecloak.jobs.load import read_job
 
 JOB = """\
@@ -58,3 +59,14 @@ def test_threads_of_a_job_reach_its_searches_and_audits_and_are_no_part_of_its_f
     assert tc.run_job(job).is_safe
     # A suppression, an adjustment, and the audit of the first.
     assert [budget.threads for budget in budgets] == [3, 3, 3]
+
+
+def test_a_fault_of_any_column_shows_before_a_search_begins(job_file, monkeypatch):
+    begun = []
+    monkeypatch.setattr(run, "suppress", lambda *_, **__: begun.append("suppress"))
+    path = job_file("")
+    text = path.read_text().replace("[adjustment]", '[adjustment]\ncost = "price"')
+    path.write_text(text)
+    with pytest.raises(tc.InputError, match="no column 'price'"):
+        tc.run_job(path)
+    assert not begun

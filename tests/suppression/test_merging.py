@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -39,6 +39,8 @@ def test_the_optimum_of_the_merged_problem_is_that_of_all_patterns(seed):
 
 
 @settings(max_examples=25, deadline=None)
+# Nothing can be moved freely: the null space is empty.
+@example(seed=1186, requirement="two-sided")
 @given(SEEDS, st.sampled_from(["two-sided", "width", "upper"]))
 def test_patterns_and_bounds_are_proved_for_the_given_problem(seed, requirement):
     problem = coupled_problem(seed)
@@ -54,6 +56,8 @@ def test_patterns_and_bounds_are_proved_for_the_given_problem(seed, requirement)
 
 
 @settings(max_examples=25, deadline=None)
+# Nothing can be moved freely: the null space is empty.
+@example(seed=1186, requirement="two-sided")
 @given(SEEDS, st.sampled_from(["sequential", "exact"]))
 def test_all_cells_of_a_group_are_hidden_or_none(seed, method):
     problem = coupled_problem(seed)

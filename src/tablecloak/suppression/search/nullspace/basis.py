@@ -105,7 +105,8 @@ def _determined(system: System, order: Integers) -> tuple[Integers, list[tuple[i
 
 def _followed(system: System, free: Integers, determined: list[tuple[int, int]]) -> csr_array:
     """Return N: rows of free cells are unit vectors, the others follow wave by wave."""
-    matrix = csr_array((np.ones(len(free)), (np.arange(len(free)), np.arange(len(free)))))
+    own_place = np.arange(len(free))
+    matrix = csr_array((np.ones(len(free)), (own_place, own_place)), shape=(len(free), len(free)))
     place = np.full(system.n_unknown, -1, dtype=np.int64)
     place[free] = np.arange(len(free))
     for cells, rows in _waves(system, free, determined):

@@ -34,13 +34,7 @@ def read_code_values(
     if len(first) != len(keys) + 2 or not first[-1].strip().isdigit():
         return None
     frame = pd.read_csv(path, header=None, names=[*keys, "value", "number"], dtype=str)
-    number = pd.to_numeric(frame["number"], errors="coerce")
-    odd = frame.index[~number.isin(STATUSES)]
-    if len(odd):
-        raise InputError(
-            f"{path}, row {odd[0] + 1}: status {frame['number'][odd[0]]!r} is not one of the "
-            f"statuses 1 to 14 of tau-ARGUS."
-        )
+    number = _statuses(frame, path)
     # Some writers pad codes with blanks; the table's own spelling counts.
     for key in keys:
         spelling = {code.strip(): code for code in problem.table.keys[key].unique()}
@@ -51,3 +45,21 @@ def read_code_values(
     known = pd.MultiIndex.from_frame(problem.table.keys)
     empty = number.isin(EMPTY) & ~pd.MultiIndex.from_frame(frame[keys]).isin(known)
     return frame[~empty].drop(columns="number").reset_index(drop=True)
+
+
+def _statuses(frame: pd.DataFrame, path: Path) -> pd.Series:
+    """Return the status of each row.
+
+    Raises
+    ------
+    InputError
+        Names the first row whose status is none.
+    """
+    number = pd.to_numeric(frame["number"], errors="coerce")
+    odd = frame.index[~number.isin(STATUSES)]
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: status {frame['number'][odd[0]]!r} is not one of the "
+            f"statuses 1 to 14 of tau-ARGUS."
+        )
+    return number

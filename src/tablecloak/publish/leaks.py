@@ -86,19 +86,7 @@ def find_leaks(
     InputError
         If a file does not exist.
     """
-    public: set[float] = set()
-    for entry in known:
-        if isinstance(entry, int | float):
-            public.add(float(entry))
-        else:
-            public.update(*map(_readings, _NUMBER.findall(str(entry))))
-    public |= {round(number, digits) for number in list(public) for digits in ROUNDINGS}
-    wanted = {
-        abs(spelled): value
-        for value in hidden
-        for spelled in (value, *(round(value, digits) for digits in ROUNDINGS))
-        if _digits(spelled) >= TELLING_DIGITS and not {spelled, abs(spelled)} & public
-    }
+    wanted = _telling(hidden, _public_numbers(known))
     binary = {struct.pack("<d", value): value for value in set(wanted.values())}
     return [
         Leak(path, part.name, spelling, value)
@@ -110,6 +98,27 @@ def find_leaks(
             *_in_bytes(part.content, binary),
         ]
     ]
+
+
+def _public_numbers(known: Iterable[object]) -> set[float]:
+    """Return all numbers that stand in what is published, also rounded."""
+    public: set[float] = set()
+    for entry in known:
+        if isinstance(entry, int | float):
+            public.add(float(entry))
+        else:
+            public.update(*map(_readings, _NUMBER.findall(str(entry))))
+    return public | {round(number, digits) for number in public for digits in ROUNDINGS}
+
+
+def _telling(hidden: Iterable[float], public: set[float]) -> dict[float, float]:
+    """Return the hidden value behind each number that tells it, without its sign."""
+    return {
+        abs(spelled): value
+        for value in hidden
+        for spelled in (value, *(round(value, digits) for digits in ROUNDINGS))
+        if _digits(spelled) >= TELLING_DIGITS and not {spelled, abs(spelled)} & public
+    }
 
 
 def _digits(value: float) -> int:

@@ -67,12 +67,8 @@ def write_release(
     """
     folder, table = Path(folder), release.problem.table
     chosen = [_release_format(name) for name in formats]
-    about = {"title": title, "measure": table.name, "unit": table.unit, **_method(release)}
-    about |= {"cells": table.n_cells, "software": f"tablecloak {version('tablecloak')}"}
     released = release.release()
-    about["decimals"] = published_decimals(
-        released[table.name].dropna().to_numpy(dtype=np.float64), table.decimals
-    )
+    about = _about(release, released, title)
     files = []
     for each in chosen:
         files.append(folder / f"table{each.suffixes[0]}")
@@ -92,6 +88,23 @@ def _release_format(name: str) -> ReleaseFormat:
     if name not in known:
         raise InputError(f"Unknown format {name!r}.{suggestion(name, known)}")
     return known[name]
+
+
+def _about(
+    release: SuppressionPattern | Adjustment, released: pd.DataFrame, title: str
+) -> dict[str, object]:
+    """Return what is told of a release beside its values."""
+    table = release.problem.table
+    values = released[table.name].dropna().to_numpy(dtype=np.float64)
+    return {
+        "title": title,
+        "measure": table.name,
+        "unit": table.unit,
+        **_method(release),
+        "cells": table.n_cells,
+        "software": f"tablecloak {version('tablecloak')}",
+        "decimals": published_decimals(values, table.decimals),
+    }
 
 
 def _method(release: SuppressionPattern | Adjustment) -> dict[str, object]:

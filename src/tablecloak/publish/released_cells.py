@@ -59,17 +59,8 @@ def read_release(
     """
     source = str(release) if isinstance(release, str | Path) else "release"
     keys = list(map(str, problem.table.keys.columns))
-    if isinstance(release, pd.DataFrame):
-        frame = release
-    else:
-        code_values = read_code_values(problem, Path(release), keys)
-        if code_values is not None:
-            frame = code_values
-        else:
-            frame = read_frame(release, (*keys, "cell", "status"))
-            frame = _in_our_words(frame, keys, Path(release))
-    rows = rows_in_table_order(problem, frame, keys, source)
-    frame = frame.iloc[rows]
+    frame = release if isinstance(release, pd.DataFrame) else _read(problem, Path(release), keys)
+    frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
     column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
     if "status" in frame.columns:
         suppressed = suppressed_in(frame, source)
@@ -82,6 +73,14 @@ def read_release(
     if column is not None:
         _check_published(problem, frame[column], suppressed, source)
     return suppressed, None
+
+
+def _read(problem: ProtectionProblem, path: Path, keys: list[str]) -> pd.DataFrame:
+    """Read a file of tau-ARGUS or one with names in its first row, in our words."""
+    frame = read_code_values(problem, path, keys)
+    if frame is not None:
+        return frame
+    return _in_our_words(read_frame(path, (*keys, "cell", "status")), keys, path)
 
 
 def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:

@@ -39,6 +39,9 @@ class ReleaseKind(ABC, Generic[R]):
     place: ClassVar[int]
     """Among the kinds that are compared by default."""
 
+    note: ClassVar[str] = ""
+    """What its own figures mean, for the page."""
+
     def methods(self, time_limit: float) -> Mapping[str, Callable[[ProtectionProblem], R]]:
         """Return the methods that are compared by default, by their names."""
         return {}
@@ -70,6 +73,11 @@ class ReleaseKind(ABC, Generic[R]):
         shown : numpy.ndarray of float, shape (n_cells,)
             What the analyst sees.
         """
+
+    def own_figures(self, release: R) -> dict[str, float]:
+        """Return figures that only releases of this kind have; others have NaN."""
+        del release
+        return {}
 
     def guesses(self, release: R, shown: Floats, *, knows: str, time_limit: float) -> Guesses:
         """Return what an intruder takes the sensitive cells for: what the analyst sees."""

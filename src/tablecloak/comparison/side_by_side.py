@@ -191,6 +191,7 @@ def _measured(
         "safe": kind.is_safe(problem, release, lower, upper),
         **risk(Guesses(problem, found.guesses)),
         **utility(release, values),
+        **kind.own_figures(release),
         "loss": release.loss,
         "bound": release.bound,
         "seconds": release.seconds,

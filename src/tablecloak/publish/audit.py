@@ -81,7 +81,7 @@ def audit(
     intruders : Intruder, str, or sequence of these, default="external"
         Who attacks a pattern besides the external intruder: "contributors" (each with its own
         contributions), "pairs" (two that meet), "all-pairs", "holdings", "zeros" (knows zeros),
-        "integers" (knows that values are whole).
+        "integers" (knows that values are whole), "any-cell" (knows any one hidden cell).
     groups : sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well, such as
         ``[PPercent(10)]``.

@@ -40,6 +40,9 @@ COMPARISON_SECONDS = 10.0
 MOST_INTERVALS = 60
 """Sensitive cells whose intervals are drawn, those with the least to spare first."""
 
+MOST_COMPONENTS = 12
+"""Components of hidden cells that a report lists, those that give way first."""
+
 Release = SuppressionPattern | Adjustment
 
 
@@ -148,6 +151,10 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
         legend, square = ADJUSTMENT, adjustment_squares(problem, release.values)
     page.legend(legend)
     add_heat_map(page, problem.table.keys, problem.table.hierarchies, square)
+    if isinstance(release, SuppressionPattern) and problem.n_sensitive:
+        robustness = release.robustness
+        page.text(f"What an intruder must learn: {robustness.summary()}.")
+        page.table(robustness.to_frame().head(MOST_COMPONENTS), index=False)
     if isinstance(finding.audit, Audit) and problem.n_sensitive:
         page.figure(_intervals_figure(finding.audit), _interval_caption(finding.audit))
     if isinstance(release, Adjustment) and problem.n_sensitive:

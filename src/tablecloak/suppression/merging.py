@@ -162,7 +162,8 @@ def _pool(found: WitnessPool, merged: MergedProblem, system: System) -> WitnessP
     for number, (positions, data) in found.rows.items():
         moved = csr_array(groups[positions, :])
         deviation = np.repeat(data, np.diff(moved.indptr)) * moved.data
-        pool.rows[number] = (moved.indices.astype(np.int64), deviation)
+        order = np.argsort(moved.indices)
+        pool.rows[number] = (moved.indices[order].astype(np.int64), deviation[order])
     pool._next = found._next
     cells = system.cells[system.needs.cells]
     position = np.searchsorted(found.system.cells, merged.coupled.group[cells])

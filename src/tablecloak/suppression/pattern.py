@@ -16,6 +16,7 @@ from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.claims import pattern_claims, proved_pattern_bound
 from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import (
@@ -102,6 +103,11 @@ class SuppressionPattern(Result):
         moves = self.certificate.deviations[np.unique(used[used >= 0]), :].data
         return bool(self.problem.table.integer) and bool(np.all(moves == np.rint(moves)))
 
+    @cached_property
+    def robustness(self) -> Robustness:
+        """What follows once an intruder learns hidden values. Secret."""
+        return Robustness.of(self.problem, self.suppressed)
+
     def verify(self) -> Verification:
         """Check both certificates again; no solver is called.
 
@@ -160,8 +166,14 @@ class SuppressionPattern(Result):
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
             f"bound {bound}, {gap}, {int(self.suppressed.sum())} cells suppressed "
             f"({int(self.secondary.sum())} secondary), {self.problem.n_sensitive} sensitive cells "
-            f"proved{self._in_whole_numbers()}, {self.seconds:.1f} s{self._lateness()}"
+            f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
+            f"{self._lateness()}"
         )
+
+    def _robustness(self) -> str:
+        if int(self.suppressed.sum()) > SUMMED_UP_CELLS:
+            return ""
+        return self.robustness.in_summary()
 
     def _lateness(self) -> str:
         if self.first_seconds <= self.time_limit:

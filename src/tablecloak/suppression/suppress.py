@@ -61,7 +61,7 @@ def suppress(
         Replace the weights of the problem by a rule.
     protect_against : Intruder, str, or sequence of these, default=()
         Insiders against whom the pattern must hold as well: "contributors", "pairs",
-        "all-pairs", "holdings", "zeros", "integers", or classes of
+        "all-pairs", "holdings", "zeros", "integers", "any-cell", or classes of
         `tablecloak.suppression.audit.intruders`. The bound stays that of the external intruder:
         valid, but less tight. A table of counts is never returned if somebody who knows that
         counts are whole is known to attack it; whether that is proved as well says

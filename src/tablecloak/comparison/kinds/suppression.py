@@ -33,6 +33,10 @@ class Suppression(ReleaseKind[SuppressionPattern]):
     made: ClassVar[type] = SuppressionPattern
     made_by: ClassVar[str] = "patterns of `suppress`"
     place: ClassVar[int] = 1
+    note: ClassVar[str] = (
+        "dimension: how many hidden values an intruder must learn before all others follow. "
+        "told_by_one: the most sensitive cells that follow from a single hidden value."
+    )
 
     def methods(
         self, time_limit: float
@@ -63,6 +67,11 @@ class Suppression(ReleaseKind[SuppressionPattern]):
         down = below >= np.minimum(least, truth - known_low - slack)
         up = above >= np.minimum(most, known_high - truth - slack)
         return bool(np.all(wide & down & up))
+
+    def own_figures(self, release: SuppressionPattern) -> dict[str, float]:
+        """Return how many hidden values tell all others, and what one of them tells."""
+        found = release.robustness
+        return {"dimension": found.dimension, "told_by_one": found.most_told}
 
     def published(self, release: SuppressionPattern, shown: Floats) -> tuple[Flags, Floats]:
         """Return the published cells, and the values of the others."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +35,7 @@ from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
@@ -119,6 +121,11 @@ class Audit:
         """Number of findings that are not decided: what is not proved is not protected."""
         return sum(found.verdict is Verdict.UNDECIDED for found in self.findings)
 
+    @cached_property
+    def robustness(self) -> Robustness:
+        """What follows once an intruder learns hidden values. Secret."""
+        return Robustness.of(self.problem, self.suppressed)
+
     def count(self, verdict: Verdict) -> int:
         """Return the number of sensitive cells with this verdict against an external intruder."""
         return sum(found is verdict for found in self.verdicts)
@@ -197,7 +204,8 @@ class Audit:
         ]
         groups = [f"{len(self.groups)} sensitive groups"] if self.groups else []
         ended = "interrupted, " * self.interrupted
-        insiders = "".join(f"; {text}" for text in [*tried, *groups])
+        told = [self.robustness.summary()] if self.suppressed.sum() <= SUMMED_UP_CELLS else []
+        insiders = "".join(f"; {text}" for text in [*told, *tried, *groups])
         return (
             f"audit ({ended}{self.requirement.value}): {protected} of {len(self.verdicts)} "
             f"sensitive cells protected, {attackable} attackable, {undecided} undecided{insiders}; "
@@ -252,7 +260,7 @@ def audit_pattern(
         What counts as protected.
     intruders : Intruder, str, or sequence of these, default="external"
         Who attacks besides the external intruder: "contributors", "pairs", "all-pairs",
-        "holdings", "zeros", "integers", or members of
+        "holdings", "zeros", "integers", "any-cell", or members of
         `tablecloak.suppression.audit.intruders`. Against a table of counts "integers" always
         attacks as well.
     groups : sequence of Rule, default=()

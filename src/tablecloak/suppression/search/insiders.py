@@ -70,7 +70,10 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     if not found.is_safe:
         return state.noted("not proved against who knows that counts are whole")
     tried = ", ".join(f"{number} {name}" for name, number in found.intruders.items())
-    return replace(state, audit=found).noted(f"protected against {tried} as well")
+    state = replace(state, audit=found).noted(f"protected against {tried} as well")
+    loss = float(question.problem.weights[found.suppressed].sum())
+    rises = f"for this the loss rises from {defence.candidate.loss:.12g} to {loss:.12g}"
+    return state.noted(rises) if defence.has_changed else state
 
 
 def _to_answer(found: Audit, question: Question) -> list[Finding]:

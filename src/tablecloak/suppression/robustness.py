@@ -1,0 +1,181 @@
+"""How much an intruder must learn before a pattern gives way.
+
+A pattern can satisfy every protection level while all hidden cells move along one direction:
+whoever then learns a single hidden value knows all of them. The dimension of what remains unknown
+is the number of hidden values from which all others follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from tablecloak.suppression.elimination import Solutions
+from tablecloak.suppression.system import distinct_rows
+from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["SUMMED_UP_CELLS", "Robustness"]
+
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+SUMMED_UP_CELLS = 100_000
+"""Hidden cells up to which summaries tell the dimension of what is unknown. docs/decisions.md,
+"Dimension of what is unknown"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """What follows once hidden values are learned. Secret.
+
+    From `dimension` hidden values that are well chosen all others follow. Exact arithmetic
+    modulo a prime of 61 binary digits; `dimension` is never too small. External bounds are left
+    aside: where they are tight, who knows them may learn values from less.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cells : numpy.ndarray of int, shape (n_unknown,)
+        Hidden cells whose values are not known beforehand.
+    dimension : int
+        Number of hidden values from which all others follow, and no fewer do.
+    component : numpy.ndarray of int, shape (n_unknown,)
+        Cells of different components say nothing of each other; -1 for cells that follow from
+        the published ones.
+    dimensions : numpy.ndarray of int, shape (n_components,)
+        Dimension of each component; they add up to `dimension`.
+    group : numpy.ndarray of int, shape (n_unknown,)
+        Cells of one group follow from each other: who learns one knows all. -1 as above.
+    fact : numpy.ndarray of int, shape (n_unknown,)
+        Copies of the same figure, such as a total with a single child, have one number.
+    """
+
+    problem: ProtectionProblem
+    cells: Integers
+    dimension: int
+    component: Integers
+    dimensions: Integers
+    group: Integers
+    fact: Integers
+
+    @classmethod
+    def of(cls, problem: ProtectionProblem, suppressed: Flags) -> Robustness:
+        """Measure a pattern, whoever made it.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        suppressed : numpy.ndarray of bool, shape (n_cells,)
+        """
+        is_open = problem.upper_bound > problem.lower_bound
+        cells = np.flatnonzero(suppressed & ~problem.frozen & is_open)
+        matrix, _ = distinct_rows(csr_array(problem.table.relations[:, cells]))
+        solutions = Solutions(matrix)
+        group = solutions.groups()
+        component, n_components = _components(matrix, group >= 0)
+        free = component[solutions.free_cells()]
+        dimensions = np.bincount(free[free >= 0], minlength=n_components).astype(np.int64)
+        fact = _facts(problem, is_open)[cells]
+        return cls(problem, cells, solutions.dimension, component, dimensions, group, fact)
+
+    @property
+    def n_known(self) -> int:
+        """Number of hidden cells that follow from the published ones."""
+        return int(np.sum(self.group < 0))
+
+    @property
+    def sensitive(self) -> Flags:
+        """Which of the hidden cells are sensitive, shape (n_unknown,)."""
+        flags: Flags = self.problem.sensitive[self.cells]
+        return flags
+
+    def told(self) -> Integers:
+        """Return how many sensitive cells follow from each hidden value, itself included.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (n_unknown,)
+            0 for cells that follow from the published ones.
+        """
+        moving = self.group >= 0
+        per_group = np.bincount(self.group[moving & self.sensitive], minlength=_n(self.group))
+        return np.where(moving, np.append(per_group, 0)[self.group], 0)
+
+    @property
+    def most_told(self) -> int:
+        """Largest number of sensitive cells that follow from one hidden value."""
+        return int(self.told().max(initial=0))
+
+    @property
+    def n_exposed(self) -> int:
+        """Number of sensitive cells that follow from one other figure."""
+        moving = self.group >= 0
+        pairs = np.unique(np.column_stack([self.group, self.fact])[moving], axis=0)
+        facts = np.append(np.bincount(pairs[:, 0], minlength=_n(self.group)), 0)
+        return int(np.sum(moving & self.sensitive & (facts[self.group] > 1)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each component, those that give way first on top.
+
+        Columns: hidden ``cells``, ``sensitive`` ones among them, ``dimension``, and ``told``, the
+        most sensitive cells that one value tells.
+        """
+        moving, n = self.component >= 0, len(self.dimensions)
+        own, told = self.component[moving], np.zeros(n, dtype=np.int64)
+        np.maximum.at(told, own, self.told()[moving])
+        frame = pd.DataFrame(
+            {
+                "cells": np.bincount(own, minlength=n),
+                "sensitive": np.bincount(own, self.sensitive[moving], minlength=n).astype(int),
+                "dimension": self.dimensions,
+                "told": told,
+            }
+        )
+        return frame.sort_values(["told", "dimension"], ascending=[False, True], kind="stable")
+
+    def summary(self) -> str:
+        """Say in a few words how much must be learned. Names no cell and no value."""
+        n = int(self.sensitive.sum())
+        return (
+            f"{self.dimension} hidden values tell all others, one tells up to {self.most_told} of "
+            f"{n} sensitive cells"
+        )
+
+    def in_summary(self) -> str:
+        """Return what summaries of a pattern add, if it hides a sensitive cell."""
+        return f", {self.summary()}" if np.any(self.sensitive) else ""
+
+    def __repr__(self) -> str:
+        return f"<robustness: {self.summary()}>"
+
+
+def _n(group: Integers) -> int:
+    return int(group.max(initial=-1)) + 1
+
+
+def _facts(problem: ProtectionProblem, is_open: Flags) -> Integers:
+    """Return one number for all copies of a figure, shape (n_cells,)."""
+    movable = ~problem.frozen & is_open
+    group = CoupledCells.find(problem.table.relations, movable, problem.sensitive).group
+    facts: Integers = np.where(group >= 0, group, _n(group) + np.arange(len(group)))
+    return facts
+
+
+def _components(matrix: csr_array, moving: Flags) -> tuple[Integers, int]:
+    """Return the component of each moving cell, -1 for others, and their number."""
+    n_rows, kept = matrix.shape[0], np.flatnonzero(moving)
+    part = csr_array(matrix[:, kept])
+    row = np.repeat(np.arange(n_rows), np.diff(part.indptr))
+    edges = (np.ones(len(row)), (row, part.indices + n_rows))
+    n = n_rows + len(kept)
+    _, label = connected_components(csr_array(edges, shape=(n, n)), directed=False)
+    used, number = np.unique(label[n_rows:], return_inverse=True)
+    component = np.full(len(moving), -1, dtype=np.int64)
+    component[kept] = number.reshape(-1)
+    return component, len(used)

@@ -1100,6 +1100,19 @@ class RoundingPrices(Prices):
         return settled(*found)
 
 
+def one_for_all(choose, start, n, root, numbers):
+    """Return the least or largest over each group of cells, at the cell that stands for it."""
+    found = np.full(n, start)
+    choose.at(found, root, numbers)
+    return found
+
+
+def either_way(choose, start, n, root, sign, up, down):
+    """Do so for what holds upwards and downwards; cells with the sign -1 move the other way."""
+    return [one_for_all(choose, start, n, root, np.where(sign > 0, *pair))
+            for pair in ((up, down), (down, up))]  # fmt: skip
+
+
 class CutPrices(Prices):
     """Patterns and intervals: min cost.x over least <= x <= most and rows that all of them keep.
 
@@ -1218,19 +1231,19 @@ def united(data, relations):
     everywhere = [np.zeros(n) for _ in levels]
     for level, asked in zip(everywhere, levels, strict=True):
         level[cells] = asked
-    hidden = one_for_all(np.maximum, 0.0, root, (status == "u").astype(float)) > 0
+    hidden = one_for_all(np.maximum, 0.0, n, root, (status == "u").astype(float)) > 0
     gone = (root != np.arange(n)) | still
     weights = np.bincount(root, data["weights"], minlength=n)
-    upper, lower = either_way(np.maximum, 0.0, root, sign, everywhere[0], everywhere[1])
-    high, low = either_way(np.minimum, np.inf, root, sign, up, down)
+    upper, lower = either_way(np.maximum, 0.0, n, root, sign, everywhere[0], everywhere[1])
+    high, low = either_way(np.minimum, np.inf, n, root, sign, up, down)
     row, cell, term = merged(relations.starts, relations.cells, relations.given, root, sign)
     changed = {
         "status": np.where(gone, "z", np.where(hidden, "u", status)),
-        "choice": one_for_all(np.maximum, 0.0, root, (status == "s").astype(float)) > 0,
+        "choice": one_for_all(np.maximum, 0.0, n, root, (status == "s").astype(float)) > 0,
         "weights": np.where(weights == np.rint(weights), weights, weights * (1 - 2.0**-48)),
         "values": np.zeros(n), "upper_bound": high, "lower_bound": -low,
         "requirement": np.array("two-sided"), "upper_protection": upper, "lower_protection": lower,
-        "sliding_protection": one_for_all(np.maximum, 0.0, root, everywhere[2]),
+        "sliding_protection": one_for_all(np.maximum, 0.0, n, root, everywhere[2]),
         "cut_cell": root[data["cut_cell"]], "cut_sign": sign[data["cut_cell"]],
         "node_cell": np.where(data["node_cell"] >= 0, root[data["node_cell"]], -1),
         "relation_starts": starts_of(row, relations.count), "relation_cells": cell,
@@ -1238,21 +1251,6 @@ def united(data, relations):
     }  # fmt: skip
     data = {**data, **changed}
     return data, Relations(data)
-
-
-def one_for_all(choose, start, root, numbers):
-    """Return the least or largest over each group of cells, at the cell that stands for it."""
-    found = np.full(len(root), start)
-    choose.at(found, root, numbers)
-    return found
-
-
-def either_way(choose, start, root, sign, upward, downward):
-    """Do so for what holds upwards and downwards; cells with the sign -1 move the other way."""
-    return [
-        one_for_all(choose, start, root, np.where(sign > 0, *pair))
-        for pair in ((upward, downward), (downward, upward))
-    ]
 
 
 class PatternPrices(CutPrices):
@@ -1363,18 +1361,13 @@ class AdjustmentPrices(Prices):
         """Find room, levels and open directions of groups, which go by the number of a cell."""
         n, sensitive = self.n, self.data["status"] == "u"
         live = np.flatnonzero(self.root >= 0)
-        root, same = self.root[live], self.sign[live] > 0
-        self.room, self.need, self.open = [], [], []
-        for one, other in ((0, 1), (1, 0)):
-            most, need, is_open = np.full(n, np.inf), np.zeros(n), np.ones(n, dtype=bool)
-            own = [np.where(same, parts[one][live], parts[other][live])
-                   for parts in (rooms_of, level, safe)]  # fmt: skip
-            np.minimum.at(most, root, own[0])
-            np.maximum.at(need, root, own[1])
-            np.logical_and.at(is_open, root, own[2])
-            self.room.append(most)
-            self.need.append(need)
-            self.open.append(is_open & (most >= need))
+        root, turn = self.root[live], self.sign[live]
+        rooms_of, level, safe = ([part[live] for part in both] for both in (rooms_of, level, safe))
+        self.room = either_way(np.minimum, np.inf, n, root, turn, *rooms_of)
+        self.need = either_way(np.maximum, 0.0, n, root, turn, *level)
+        may = either_way(np.logical_and, True, n, root, turn, *safe)
+        self.open = [way & (most >= need) for way, most, need in
+                     zip(may, self.room, self.need, strict=True)]  # fmt: skip
         require(np.all(self.root[sensitive] >= 0), "a sensitive cell that cannot move")
         self.groups, self.sensitive = np.unique(root), np.zeros(n, dtype=bool)
         self.sensitive[self.root[sensitive]] = True
@@ -1398,10 +1391,8 @@ class AdjustmentPrices(Prices):
         self.counts = np.array([self.m, statistics, self.m, self.m, 0])
         self.row, self.member, term = merged(starts, cells, terms, self.root, self.sign)
         self.term, self.size = term.astype(LONG), np.abs(term).astype(LONG)
-        self.order, self.columns = (
-            np.argsort(self.member, kind="stable"),
-            starts_of(self.member, self.n),
-        )
+        self.order = np.argsort(self.member, kind="stable")
+        self.columns = starts_of(self.member, self.n)
 
     def notes(self):
         """Return what the bound rests on."""

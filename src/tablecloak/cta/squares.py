@@ -165,9 +165,9 @@ class SquaresForm:
             minimize(negative, duals, jac=True, method="L-BFGS-B", options={"maxiter": CLIMBS})
         return best_duals
 
-    def bound(self, duals: Floats, directions: Floats | None) -> float:
+    def bound(self, duals: Floats) -> float:
         """Return the bound that multipliers prove, in scaled units and but for rounding."""
-        best, _ = self._cheapest(self.matrix.T @ duals, directions)
+        best, _ = self._cheapest(self.matrix.T @ duals, None)
         side = np.where(duals > 0, self.row_lower, self.row_upper)
         return float(np.sum(best) + np.dot(side, duals))
 

@@ -38,7 +38,7 @@ class MergedBound(BoundCertificate):
 
     Parameters
     ----------
-    problem, requirement, rows, tree, step
+    problem, requirement, rows, tree
         As of a bound of the given problem; the columns of the tree are groups.
     columns : tuple of (numpy.ndarray of int, float)
         The cell that names the group of each column, and the unit of the objective.
@@ -56,7 +56,7 @@ class MergedBound(BoundCertificate):
         rows = [_renamed(row, cells, index[cells[merged.problem.sensitive]]) for row in found.rows]
         free, scale = found.free_cells()
         columns = cells[free], scale
-        return cls(merged.original, requirement, rows, found.tree, found.step, columns)
+        return cls(merged.original, requirement, rows, found.tree, columns)
 
     def free_cells(self) -> tuple[Integers, float]:
         """Return the cell that names each column of the master, and the unit of its objective."""

@@ -92,16 +92,12 @@ def _proof(search: _Search, budget: Budget) -> Floats:
     """Return multipliers that prove most: of a point, of the relaxation, or better ones."""
     assert search.best is not None
     form, multipliers = search.form, [search.best.duals]
-
-    def proved(duals: Floats) -> float:
-        return form.bound(duals, None)
-
     seconds = TURNED_SHARE * budget.left
     # The relaxation is larger than the programs before it, and proves nothing when it is cut short.
     if seconds > search.longest:
         multipliers.append(form.relaxed(seconds))
-    best = max(multipliers, key=proved)
-    return max((best, form.climb(best, budget)), key=proved)
+    best = max(multipliers, key=form.bound)
+    return max((best, form.climb(best, budget)), key=form.bound)
 
 
 def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:

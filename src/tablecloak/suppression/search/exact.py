@@ -124,9 +124,7 @@ def bound_by_every_row(state: SearchState, budget: Budget) -> SearchState:
     separator = exploration.separator
     tree, bound = separator.over_every_row(budget.left)
     if bound > exploration.proved:
-        certificate = BoundCertificate(
-            state.problem, state.requirement, separator.pool, tree, exploration.step
-        )
+        certificate = BoundCertificate(state.problem, state.requirement, separator.pool, tree)
         proofs = (*exploration.proofs, Proof(bound, certificate))
         exploration = replace(exploration, proofs=proofs)
         exploration.report(budget, bound, 1)
@@ -168,7 +166,7 @@ def _proved(
 ) -> Exploration:
     """Return the exploration with the proof of a tree over the rows in use."""
     rows = list(exploration.separator.rows)
-    certificate = BoundCertificate(state.problem, state.requirement, rows, tree, exploration.step)
+    certificate = BoundCertificate(state.problem, state.requirement, rows, tree)
     return replace(exploration, proofs=(*exploration.proofs, Proof(bound, certificate)))
 
 

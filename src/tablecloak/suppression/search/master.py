@@ -75,15 +75,12 @@ class BoundCertificate:
     requirement : Requirement
     rows : list of CapacityRow or BridgeRow
     tree : BranchTree
-    step : float
-        Loss of every pattern is a multiple of it (1 for whole-number weights), or 0.
     """
 
     problem: ProtectionProblem
     requirement: Requirement
     rows: list[Row]
     tree: BranchTree
-    step: float
 
     def free_cells(self) -> tuple[npt.NDArray[np.int64], float]:
         """Return the cell of each column of the master, and the unit of its objective."""

@@ -12,6 +12,7 @@ from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.proof import ProtectionCertificate
+from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.state import SearchState
@@ -47,7 +48,7 @@ def closed(
         If a proof does not pass its check.
     """
     assert state.best is not None
-    suppressed, proof = proved_pattern(problem, state.requirement, state.best, state.audit)
+    suppressed, proof = _proved(problem, state)
     result = SuppressionPattern(
         problem=problem,
         suppressed=suppressed,
@@ -63,6 +64,37 @@ def closed(
     )
     bound = result.proved_bound()
     return replace(result, bound=bound, seconds=budget.elapsed)
+
+
+def _proved(problem: ProtectionProblem, state: SearchState) -> tuple[Flags, ProtectionCertificate]:
+    """Return the pattern and its proof; against insiders as it was audited, if that matters."""
+    assert state.best is not None
+    audit, question = state.audit, state.question
+    suppressed, proof = proved_pattern(problem, state.requirement, state.best, audit)
+    if audit is None or question is None or not _know_more(question, audit.suppressed, suppressed):
+        return suppressed, proof
+    proof = audit.certificate()
+    proof.verify()
+    return audit.suppressed, proof
+
+
+def _know_more(question: Question, audited: Flags, published: Flags) -> bool:
+    """Whether anybody may know more of a pattern than of the one that was audited.
+
+    What an insider knows may depend on what is suppressed, such as which cell is the largest.
+    """
+    if np.array_equal(audited, published):
+        return False
+    for kind in question.intruders:
+        known = {one.name: one for one in kind.members(question.finite, audited)}
+        for one in kind.members(question.finite, published):
+            before = known.get(one.name)
+            if before is None or not np.all(np.isin(one.cells, before.cells)):
+                return True
+            at = np.argsort(before.cells)[np.searchsorted(np.sort(before.cells), one.cells)]
+            if np.any(one.lower > before.lower[at]) or np.any(one.upper < before.upper[at]):
+                return True
+    return False
 
 
 def proved_pattern(

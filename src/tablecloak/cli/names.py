@@ -63,11 +63,11 @@ class Names:
 
     def listed(self) -> str:
         """Return all names with their summaries, for help."""
-        known = self.load()
+        names = self.load()
         shown = [
-            f"{name}: {text.removesuffix('.')}" if text else name for name, text in known.items()
+            f"{name}: {text.removesuffix('.')}" if text else name for name, text in names.items()
         ]
-        return ("; " if any(known.values()) else ", ").join(shown)
+        return ("; " if any(names.values()) else ", ").join(shown)
 
     def option(self, *flags: str, text: str = "") -> Any:
         """Declare an option: `text`, then the names."""
@@ -96,10 +96,10 @@ class Names:
             except InputError as error:
                 raise typer.BadParameter(str(error)) from None
             return
-        known = self.load()
-        if value not in known:
+        names = self.load()
+        if value not in names:
             raise typer.BadParameter(
-                f"There is no {self.noun} {value!r}.{suggestion(value, known)}"
+                f"There is no {self.noun} {value!r}.{suggestion(value, names)}"
             )
 
 
@@ -142,9 +142,9 @@ def _statistics() -> dict[str, str]:
 
 
 def _read_statistic(text: str) -> None:
-    name, known = text.partition(":")[0], _statistics()
-    if name not in known:
-        raise InputError(f"There is no statistic {name!r}.{suggestion(name, known)}")
+    name, names = text.partition(":")[0], _statistics()
+    if name not in names:
+        raise InputError(f"There is no statistic {name!r}.{suggestion(name, names)}")
 
 
 def _insiders() -> dict[str, str]:

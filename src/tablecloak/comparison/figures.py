@@ -60,7 +60,7 @@ def guesses(
     return kind_of(release).guesses(release, shown, knows=knows, time_limit=time_limit)
 
 
-def risk(found: Guesses) -> dict[str, float]:
+def risk(guessed: Guesses) -> dict[str, float]:
     """Return all measures of risk of what an intruder guesses.
 
     Returns
@@ -71,7 +71,7 @@ def risk(found: Guesses) -> dict[str, float]:
     """
     figures: dict[str, float] = {}
     for measure in RISKS:
-        figures |= measure().figures(found)
+        figures |= measure().figures(guessed)
     return figures
 
 

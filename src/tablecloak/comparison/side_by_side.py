@@ -145,14 +145,14 @@ def compare(
     >>> list(found.table.index)
     ['suppression', 'adjustment', 'adjustment with statistics']
     """
-    given = _default_methods(time_limit) if releases is None else dict(releases)
+    entries = _default_methods(time_limit) if releases is None else dict(releases)
     if not problem.table.n_cells:
         raise InputError("There is nothing to compare: the table has no cell.")
-    if not given:
+    if not entries:
         raise InputError("There is nothing to compare: give at least one release or method.")
     if not level_factors or min(level_factors) <= 0:
         raise InputError(f"`level_factors` must be greater than 0. Got {list(level_factors)}.")
-    wanted = list(_wanted(given, level_factors))
+    wanted = list(_wanted(entries, level_factors))
     tasks = [(problem, name, entry, factor, knows, time_limit) for name, entry, factor in wanted]
     results = dict((executor or SerialExecutor()).run(_measured, tasks))
     made: dict[str, Any] = {}
@@ -184,12 +184,12 @@ def _measured(
         raise InputError(f"{name!r} is a release of another table.")
     lower, upper = kind.ends(release)
     values = (lower + upper) / 2
-    found = guesses(release, knows=knows, time_limit=time_limit, values=values)
+    guessed = guesses(release, knows=knows, time_limit=time_limit, values=values)
     row: dict[str, object] = {
         "kind": kind.name,
         "level_factor": factor,
         "safe": kind.is_safe(problem, release, lower, upper),
-        **risk(Guesses(problem, found.guesses)),
+        **risk(Guesses(problem, guessed.guesses)),
         **utility(release, values),
         **kind.own_figures(release),
         "loss": release.loss,
@@ -211,9 +211,11 @@ def _map(table: pd.DataFrame) -> RiskUtilityMap:
     )
 
 
-def _wanted(given: Mapping[str, Any], factors: Sequence[float]) -> Iterator[tuple[str, Any, float]]:
+def _wanted(
+    entries: Mapping[str, Any], factors: Sequence[float]
+) -> Iterator[tuple[str, Any, float]]:
     """Each release, and each method for each factor; named by the factor if there are several."""
-    for name, entry in given.items():
+    for name, entry in entries.items():
         if not callable(entry):
             yield name, entry, 1.0
             continue

@@ -42,8 +42,8 @@ def read_code_values(
         frame[key] = stripped.map(spelling).fillna(stripped)
     status = np.where(number.isin(HIDDEN), "suppressed", "published")
     frame = frame.assign(status=status, value=pd.to_numeric(frame["value"], errors="coerce"))
-    known = pd.MultiIndex.from_frame(problem.table.keys)
-    empty = number.isin(EMPTY) & ~pd.MultiIndex.from_frame(frame[keys]).isin(known)
+    cells = pd.MultiIndex.from_frame(problem.table.keys)
+    empty = number.isin(EMPTY) & ~pd.MultiIndex.from_frame(frame[keys]).isin(cells)
     return frame[~empty].drop(columns="number").reset_index(drop=True)
 
 

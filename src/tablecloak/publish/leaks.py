@@ -146,8 +146,8 @@ def _parts(path: Path) -> Iterator[Part]:
     if content[:2] == b"\x1f\x8b":
         yield Part("unpacked", gzip.decompress(content))
         return
-    known = (each() for each in FORMATS if each.signature)
-    fitting = (each for each in known if content.startswith(each.signature))
+    formats = (each() for each in FORMATS if each.signature)
+    fitting = (each for each in formats if content.startswith(each.signature))
     yield from next((each.parts(path, content) for each in fitting), [Part("", content)])
 
 

@@ -84,10 +84,10 @@ def write_release(
 
 
 def _release_format(name: str) -> ReleaseFormat:
-    known = {each.name: each for each in formats_holding(ReleaseFormat)}
-    if name not in known:
-        raise InputError(f"Unknown format {name!r}.{suggestion(name, known)}")
-    return known[name]
+    formats = {each.name: each for each in formats_holding(ReleaseFormat)}
+    if name not in formats:
+        raise InputError(f"Unknown format {name!r}.{suggestion(name, formats)}")
+    return formats[name]
 
 
 def _about(
@@ -155,9 +155,9 @@ def _structural(released: pd.DataFrame, about: Mapping[str, Any]) -> list[object
     measure = str(about["measure"])
     dimensions = [name for name in released.columns if name not in (measure, "status")]
     codes = [released[name].unique() for name in dimensions]
-    sizes = [len(known) for known in codes]
+    sizes = [len(dimension) for dimension in codes]
     counts = [len(released), *sizes, math.prod(sizes), *(size - 1 for size in sizes)]
     # One version of a format is named by its year.
     named = [str(value) for key, value in about.items() if key != "reading"]
     shown = released[measure].dropna().tolist()
-    return [*shown, *(code for known in codes for code in known), *counts, *named, 2010]
+    return [*shown, *(code for dimension in codes for code in dimension), *counts, *named, 2010]

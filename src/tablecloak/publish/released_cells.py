@@ -113,13 +113,13 @@ def rows_in_table_order(
     InputError
         If cells are missing, unknown or given twice; names the first.
     """
-    given, wanted = names_of_cells(problem, frame, keys, source)
-    if given.has_duplicates:
-        raise InputError(f"{source}: cell {given[given.duplicated()][0]} is given twice.")
-    unknown = given[~given.isin(wanted)]
+    names, wanted = names_of_cells(problem, frame, keys, source)
+    if names.has_duplicates:
+        raise InputError(f"{source}: cell {names[names.duplicated()][0]} is given twice.")
+    unknown = names[~names.isin(wanted)]
     if len(unknown):
         raise InputError(f"{source}: cell {unknown[0]} is not in the original table.")
-    rows = given.get_indexer(wanted)
+    rows = names.get_indexer(wanted)
     missing = np.flatnonzero(rows < 0)
     if len(missing):
         raise InputError(
@@ -134,8 +134,8 @@ def names_of_cells(
 ) -> tuple[pd.Index, pd.Index]:
     """Names of the cells in a frame, and of those in the table."""
     if all(key in frame.columns for key in keys):
-        given = pd.MultiIndex.from_frame(frame[keys].apply(original_codes))
-        return given, pd.MultiIndex.from_frame(problem.table.keys)
+        names = pd.MultiIndex.from_frame(frame[keys].apply(original_codes))
+        return names, pd.MultiIndex.from_frame(problem.table.keys)
     if "cell" in frame.columns:
         numbers = pd.Index([str(cell) for cell in range(problem.table.n_cells)])
         return pd.Index(frame["cell"].astype(str)), numbers
@@ -154,8 +154,8 @@ def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
         For a word that is not known.
     """
     words = frame["status"].astype(str).str.strip().str.lower()
-    known = PUBLISHED | SUPPRESSED
-    odd = words[~words.isin(known)]
+    statuses = PUBLISHED | SUPPRESSED
+    odd = words[~words.isin(statuses)]
     if len(odd):
         raise InputError(
             f"{source}, row {odd.index[0] + 1}: status {odd.iloc[0]!r} is not known."

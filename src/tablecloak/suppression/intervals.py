@@ -303,14 +303,14 @@ def _published(
         lower, upper = outwards(problem, lower, upper)
         return lower, upper, with_intervals(finite, lower, upper)
 
-    lower, upper, known = ends(NOISE)
-    pool = search.proved(known.lower_bound - values, known.upper_bound - values)
+    lower, upper, bounded = ends(NOISE)
+    pool = search.proved(bounded.lower_bound - values, bounded.upper_bound - values)
     if np.any(pool.open):
-        lower, upper, known = ends(0.0)
+        lower, upper, bounded = ends(0.0)
         pool = search.pool
     # A forced cell stays hidden also where external bounds tell its value.
     proof = certificate_of(
-        known, (upper > lower) | finite.forced, requirement, [pool.whole_proof()]
+        bounded, (upper > lower) | finite.forced, requirement, [pool.whole_proof()]
     )
     proof.verify()
     return lower, upper, proof

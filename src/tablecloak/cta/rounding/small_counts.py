@@ -136,11 +136,11 @@ class SmallCountTable(Result):
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""
-        found = self.adjustment
+        adjusted = self.adjustment
         return (
             f"small counts rounded to 0 or {self.base}: {self.problem.n_sensitive} small counts, "
-            f"changes up to {self.most_moved}, loss {found.loss:.9g}, bound {found.bound:.9g}, "
-            f"{self._gaps()}, {found.seconds:.1f} s"
+            f"changes up to {self.most_moved}, loss {adjusted.loss:.9g}, "
+            f"bound {adjusted.bound:.9g}, {self._gaps()}, {adjusted.seconds:.1f} s"
         )
 
 

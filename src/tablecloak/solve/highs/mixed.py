@@ -40,9 +40,9 @@ def run_once(program: Program, request: Request) -> Claim:
         highs.setOptionValue("mip_feasibility_tolerance", FEASIBILITY_TOLERANCE)
     pass_program(highs, program)
     if request.start is not None:
-        given = highspy().HighsSolution()
-        given.col_value = list(request.start)
-        highs.setSolution(given)
+        solution = highspy().HighsSolution()
+        solution.col_value = list(request.start)
+        highs.setSolution(solution)
     status = run(highs, request.seconds, is_long=True)
     return _claim(highs, program, status, history)
 

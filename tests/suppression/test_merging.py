@@ -84,3 +84,60 @@ def test_all_copies_of_a_cell_have_the_same_interval(seed):
     for own in (group == number for number in np.unique(group)):
         np.testing.assert_allclose(up[own], up[own][0], atol=1e-6)
         np.testing.assert_allclose(down[own], down[own][0], atol=1e-6)
+
+
+def bound_with_names_of(problem, pattern, names) -> float:
+    """The bound that a certificate proves when other cells of a group stand for it."""
+    arrays = dict(arrays_of(pattern.certificates, problem))
+    cell, node = arrays["cut_cell"], arrays["node_cell"]
+    arrays["node_cell"] = np.where(node >= 0, names[node], -1)
+    arrays["cut_cell"] = names[cell]
+    return verifier.proved(arrays)
+
+
+def test_a_bound_may_name_any_cell_of_a_group_that_moves_with_it():
+    problem = coupled_problem(0).with_changes(upper_bound=1000.0, lower_bound=-1000.0)
+    status = np.full(problem.table.n_cells, "s")
+    inner = [problem.table.cell(r=row, c="x") for row in ("A1", "B")]
+    status[inner[0]] = "u"
+    problem = problem.with_changes(
+        status=status, upper_protection=9, lower_protection=4, sliding_protection=0, weights=1
+    )
+    pattern = tc.suppress(problem, method="exact", threads=1)
+    assert pattern.is_optimal
+    assert pattern.loss == 6
+    coupled = MergedProblem.of(problem).coupled
+    last = np.zeros(len(coupled.group), dtype=np.int64)
+    last[coupled.group] = np.arange(len(coupled.group))
+    names = last[coupled.group]
+    assert np.any(names != np.arange(len(names)))
+    assert bound_with_names_of(problem, pattern, names) == pattern.bound
+
+
+def test_a_cell_that_moves_the_other_way_proves_the_other_level():
+    # Of three cells in a row whose total is known, one is known as well: the others are opposite.
+    problem = coupled_problem(0)
+    cell = problem.table.cell
+    frozen = [cell(r=row, c="Total") for row in ("Total", "A", "A1", "B")]
+    status = np.full(problem.table.n_cells, "s")
+    status[frozen] = "z"
+    first = cell(r="A1", c="x")
+    status[first] = "u"
+    problem = problem.with_changes(
+        status=status, upper_bound=1000.0, lower_bound=-1000.0, weights=1,
+        upper_protection=np.where(status == "u", 9, 0), lower_protection=0, sliding_protection=0,
+    )  # fmt: skip
+    pattern = tc.suppress(problem, method="exact", threads=1)
+    coupled = MergedProblem.of(problem).coupled
+    other = cell(r="A1", c="y")
+    assert coupled.group[other] == coupled.group[first]
+    assert coupled.sign[other] == -coupled.sign[first]
+    assert pattern.is_optimal
+    arrays = dict(arrays_of(pattern.certificates, problem))
+    assert arrays["cut_cell"].tolist() == [first]
+    assert arrays["cut_kind"].tolist() == [0]
+    # The same row, as one of the other cell downwards.
+    for name in ("starts", "relations", "data"):
+        arrays[f"up_{name}"], arrays[f"down_{name}"] = arrays[f"down_{name}"], arrays[f"up_{name}"]
+    arrays |= {"cut_cell": np.array([other]), "cut_kind": np.array([1])}
+    assert verifier.proved(arrays) == pattern.bound

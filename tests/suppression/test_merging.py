@@ -57,7 +57,7 @@ def test_patterns_and_bounds_are_proved_for_the_given_problem(seed, requirement)
 
 @settings(max_examples=25, deadline=None)
 # Nothing can be moved freely: the null space is empty.
-@example(seed=1186, requirement="two-sided")
+@example(seed=1186, method="exact")
 @given(SEEDS, st.sampled_from(["sequential", "exact"]))
 def test_all_cells_of_a_group_are_hidden_or_none(seed, method):
     problem = coupled_problem(seed)

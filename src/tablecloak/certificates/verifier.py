@@ -117,13 +117,17 @@ TREE = arrays("""
     node_proof:i8:nodes:-1..proofs proof_starts:i8:proofs+1:starts-entries proof_kind:i8:entries
     proof_row:i8:entries proof_cell:i8:entries:-1..cells proof_data:f8:entries:!=0""")
 CUTS = arrays("""
-    cut_kind:i8:cuts:0..4 cut_cell:i8:cuts:0..cells
+    cut_kind:i8:cuts:0..5 cut_cell:i8:cuts:0..cells
     up_starts:i8:cuts+1:starts-ups up_relations:i8:ups:list-relations up_data:f8:ups
     down_starts:i8:cuts+1:starts-downs down_relations:i8:downs:list-relations
     down_data:f8:downs""")
+SUMS = arrays("""
+    sum_starts:i8:cuts+1:starts-summands sum_cuts:i8:summands:list-cuts sum_data:f8:summands:!=0
+    turned_starts:i8:cuts+1:starts-turns turned_cells:i8:turns:list-cells""")
 PARTS = arrays("part:i8:cells:-1..trees direction:i8:cells:-1..2")
 ZERO = {"relation_data": "a relation holds a coefficient of 0", "proof_data": "a multiplier of 0",
-        "witness_data": "a witness lists a cell that it does not move"}  # fmt: skip
+        "witness_data": "a witness lists a cell that it does not move",
+        "sum_data": "a multiplier of 0"}  # fmt: skip
 CLAIMS = ("protection", "additivity", "statistics", "loss", "bound")
 MEASURES = {"suppression": ("weights",), "intervals": ("widths",), "rounding": ("L1",),
             "adjustment": ("L1", "L2", "Linf"), "small counts": ("L1",)}  # fmt: skip
@@ -134,7 +138,7 @@ REQUIREMENTS = {
 }
 
 
-def schema_of(release, claims):
+def schema_of(release, claims, has_sums=False):
     """Return the arrays that a certificate with these claims consists of."""
     require(release in RELEASES, "unknown kind of release")
     known = [claim for claim in CLAIMS if claim in claims]
@@ -144,7 +148,12 @@ def schema_of(release, claims):
     require(release != "rounding" or "protection" not in claims, "rounding proves no protection")
     require(release == "adjustment" or "statistics" not in claims, "only adjustments keep those")
     require("bound" not in claims or "loss" in claims, "a bound on a loss that is not claimed")
-    tree = TREE | (CUTS if hidden else {} if release == "rounding" else PARTS)
+    require(not has_sums or (release == "suppression" and "bound" in claims), "sums of no cuts")
+    tree = (
+        TREE
+        | (SUMS if has_sums else {})
+        | (CUTS if hidden else {} if release == "rounding" else PARTS)
+    )
     groups = {"protection": WITNESSES if hidden else {}, "additivity": {}, "loss": LOSS,
               "statistics": STATISTICS, "bound": tree}  # fmt: skip
     schema = HEADER | PROBLEM | RELEASES[release]
@@ -170,7 +179,7 @@ def read(path):
         if {"release.npy", "claims.npy"} <= set(names):
             release, claims = (read_array(archive, archive.getinfo(f"{name}.npy"), HEADER)
                                for name in ("release", "claims"))  # fmt: skip
-            schema = schema_of(str(release), claims.tolist())
+            schema = schema_of(str(release), claims.tolist(), "sum_starts.npy" in names)
         exactly = set(names) == {f"{name}.npy" for name in schema}
         require(exactly, "an array is missing, unknown or stored twice")
         return {member.filename[:-4]: read_array(archive, member, schema) for member in members}
@@ -206,7 +215,7 @@ def check_form(data):
     word, version, schema = "tablecloak suppression certificate", OLD_VERSION, OLD_SCHEMA
     if "release" in data:
         word, version = "tablecloak certificate, secret", VERSION
-        schema = schema_of(str(data["release"]), data["claims"].tolist())
+        schema = schema_of(str(data["release"]), data["claims"].tolist(), "sum_starts" in data)
     require(data["format"] == word, "not a certificate")
     require(data["version"] == version, "unknown version")
     sizes = {"sensitive": int(np.sum(data["status"] == "u"))}
@@ -1146,11 +1155,12 @@ class CutPrices(Prices):
         terms, found = self.terms * multiplier[self.rows], []
         priced, sizes = (row_sums(self.columns, part) for part in (terms, np.abs(terms)))
         constant, counts = np.sum(multiplier * self.side), np.diff(self.columns) + 16
+        size = np.sum(multiplier * np.abs(self.side))
         for cost in (self.cost, 0 * self.cost):
             reduced = cost - priced
             best = np.where(reduced > 0, reduced * left[0], reduced * left[1])
-            error = np.sum(counts * (sizes + cost) * self.most) + len(multiplier) * constant
-            error += len(counts) * (constant + np.sum(sizes * self.most))
+            error = np.sum(counts * (sizes + cost) * self.most) + len(multiplier) * size
+            error += len(counts) * (size + np.sum(sizes * self.most))
             found.append((np.sum(best) + constant, EPSILON * error))
         return settled(*found)
 
@@ -1246,6 +1256,7 @@ def united(data, relations):
         "sliding_protection": one_for_all(np.maximum, 0.0, n, root, everywhere[2]),
         "cut_cell": root[data["cut_cell"]], "cut_sign": sign[data["cut_cell"]],
         "node_cell": np.where(data["node_cell"] >= 0, root[data["node_cell"]], -1),
+        "turned_cells": root[data["turned_cells"]] if "sum_starts" in data else root[:0],
         "relation_starts": starts_of(row, relations.count), "relation_cells": cell,
         "relation_data": term,
     }  # fmt: skip
@@ -1264,13 +1275,24 @@ class PatternPrices(CutPrices):
         self.low = data["values"] - data["lower_bound"]
         self.free, self.fixed = status == "s", np.isin(status, ["u", "m"])
         self.mobile = (status != "z") & (self.high + self.low > 0)
+        self.known = {}
         cost, most = np.where(self.free, data["weights"], 0.0), self.free | self.fixed
         self.lay(cost, self.fixed.astype(float), most.astype(float), data["choice"])
 
     def row(self, at):
-        """Return side, cells and coefficients of a capacity: what hiding each cell adds at most."""
-        if self.data["cut_kind"][at] == 3:
-            return self.bridge(at)
+        """Return side, cells and coefficients of a row; first of those that a sum is made of."""
+        found, waiting = {at}, [at]
+        while waiting:
+            parts = self.summands(waiting.pop())[0]
+            waiting.extend(new := [part for part in parts.tolist() if part not in found])
+            found.update(new)
+        for one in sorted(found - self.known.keys()):
+            laid = {3: self.bridge, 4: self.rounded}.get(self.data["cut_kind"][one], self.capacity)
+            self.known[one] = laid(one)
+        return self.known[at]
+
+    def capacity(self, at):
+        """Lay a capacity: what hiding each cell adds at most."""
         level, own, above, below = self.sides(at)
         counted = np.where(above > 0, above * self.high[own], 0.0)
         counted = (counted + np.where(below > 0, below * self.low[own], 0.0)) * (1 + 2.0**-48)
@@ -1290,6 +1312,63 @@ class PatternPrices(CutPrices):
         if not itself or not self.free[k] or np.any(self.fixed[others]):
             return 0.0, others[:0], np.zeros(0)
         return 0.0, np.append(others, k), np.append(np.ones(len(others)), -1.0)
+
+    def summands(self, at):
+        """Return the cuts that a sum is made of, all before it, and their multipliers."""
+        if self.data["cut_kind"][at] != 4:
+            return np.zeros(0, np.int64), np.zeros(0)
+        require("sum_starts" in self.data, "a sum without summands")
+        own = slice(*self.data["sum_starts"][at : at + 2])
+        cuts = self.data["sum_cuts"][own]
+        require(np.all(cuts < at), "a sum of cuts that come after it")
+        return cuts, self.data["sum_data"][own].astype(LONG)
+
+    def rounded(self, at):
+        """Lay a sum of rows, rounded since hidden cells are whole; turned ones count as published.
+
+        With a the sums over z = y or 1 - y, b what they reach at least, and f = b - floor(b): let
+        F(a) = floor(a) + min(1, (a - floor(a)) / f), and let what rows of negative multipliers l
+        have to spare count |l| / f times. Then F(a).z + spare is at least ceil(b). All sums are
+        loosened by their rounding first.
+        """
+        cuts, gamma = self.summands(at)
+        rows = [self.known[cut] for cut in cuts.tolist()]
+        own = np.unique(np.concatenate([np.zeros(0, np.int64), *(row[1] for row in rows)]))
+        turns = self.data["turned_cells"][slice(*self.data["turned_starts"][at : at + 2])]
+        turned = np.isin(own, turns)
+        total, size, reach, far = self.added(rows, gamma, own)
+        blur = EPSILON * (len(rows) + 4) * size
+        above = np.where(turned, -total, total) + blur
+        b = reach - np.sum(total[turned])
+        b -= EPSILON * (len(rows) + len(own) + 8) * (far + np.sum(size[turned]))
+        part = b - np.floor(b)
+        if not part >= 2.0**-20:
+            return 0.0, own[:0], np.zeros(0)
+        whole = np.floor(above)
+        term = whole + np.minimum((above - whole) / part, 1) * (1 + 4 * EPSILON)
+        term += 4 * EPSILON * (np.abs(whole) + 1)
+        spare = np.maximum(-gamma, 0) / part * (1 + 8 * EPSILON)
+        added, more, gained, farther = self.added(rows, spare, own)
+        side = np.ceil(b) - np.sum(term[turned]) + gained
+        far = np.abs(np.ceil(b)) + np.sum(np.abs(term[turned])) + farther
+        side -= (EPSILON * (len(rows) + len(own) + 16) + 2.0**-50) * far
+        error = EPSILON * (len(rows) + 8) * (more + np.abs(term))
+        return float(side), own, np.where(turned, -term, term) + added + error
+
+    def added(self, rows, gamma, own):
+        """Return the sums of rows and of their sides, and the sums of the sizes of all terms."""
+        total, size, reach, far = (
+            np.zeros(len(own), LONG),
+            np.zeros(len(own), LONG),
+            LONG(0),
+            LONG(0),
+        )
+        for (side, cells, terms), number in zip(rows, gamma, strict=True):
+            place, term = np.searchsorted(own, cells), terms * number
+            np.add.at(total, place, term)
+            np.add.at(size, place, np.abs(term))
+            reach, far = reach + number * LONG(side), far + np.abs(number * LONG(side))
+        return total, size, reach, far
 
     def joined(self, bounds):
         """Return the bound with what must be hidden; of whole weights the next whole number."""

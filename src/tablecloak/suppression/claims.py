@@ -27,7 +27,7 @@ from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.bridges import BridgeRow
-from tablecloak.suppression.search.master import BoundCertificate, Row
+from tablecloak.suppression.search.master import BoundCertificate, RoundedRow, Row
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["interval_claims", "pattern_claims", "proved_pattern_bound", "proved_widths_bound"]
@@ -36,7 +36,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 Floats = npt.NDArray[np.float64]
 Side = tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
 
-UP, DOWN, WIDTH, BRIDGE = range(4)
+UP, DOWN, WIDTH, BRIDGE, ROUNDED = range(5)
 """Kinds of cuts, as the verifier numbers them."""
 
 
@@ -169,12 +169,14 @@ def _widths_arrays(rows: Sequence[Row], multipliers: Floats, problem: Protection
 
 def _tree_arrays(certificate: BoundCertificate) -> Arrays:
     free, scale = certificate.free_cells()
+    _, place = _with_parents(certificate.rows)
 
     def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
         return int(free[column]), is_lower, int(limit)
 
     def multipliers(duals: npt.NDArray[np.float64]) -> Multipliers:
-        return Multipliers.of([(0, np.arange(len(duals)), -1, np.maximum(duals, 0.0) * scale)])
+        rows = place[: len(duals)]
+        return Multipliers.of([(0, rows, -1, np.maximum(duals, 0.0) * scale)])
 
     tree: Tree
     tree = tree_of(certificate.tree, limits, multipliers)
@@ -182,7 +184,8 @@ def _tree_arrays(certificate: BoundCertificate) -> Arrays:
 
 
 def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
-    """Return rows of a master problem by the multipliers that prove them."""
+    """Return rows of a master problem, and those they rest on, by what proves them."""
+    rows, _ = _with_parents(rows)
     sensitive = np.flatnonzero(problem.sensitive)
     kinds, cells = [], []
     sides: dict[str, list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]] = {"up": [], "down": []}
@@ -201,11 +204,59 @@ def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
         arrays[f"{name}_starts"] = starts_of([part[0] for part in parts])
         arrays[f"{name}_relations"] = joined([part[0] for part in parts], np.int64)
         arrays[f"{name}_data"] = joined([part[1] for part in parts], np.float64)
-    return arrays
+    return {**arrays, **_sum_arrays(rows)}
+
+
+def _with_parents(rows: Sequence[Row]) -> tuple[list[Row], npt.NDArray[np.int64]]:
+    """Return rows with all that sums among them are made of, before them, and where each stands."""
+    ordered: list[Row] = []
+    place: dict[int, int] = {}
+    for row in rows:
+        waiting = [row]
+        while waiting:
+            missing = [one for one in _parents(waiting[-1]) if id(one) not in place]
+            if missing:
+                waiting.extend(missing)
+                continue
+            last = waiting.pop()
+            if id(last) not in place:
+                place[id(last)] = len(ordered)
+                ordered.append(last)
+    return ordered, np.array([place[id(row)] for row in rows], dtype=np.int64)
+
+
+def _parents(row: Row) -> tuple[Row, ...]:
+    return row.parents if isinstance(row, RoundedRow) else ()
+
+
+def _sum_arrays(rows: Sequence[Row]) -> Arrays:
+    """Return what sums of rows are made of; nothing if there are none."""
+    if not any(isinstance(row, RoundedRow) for row in rows):
+        return {}
+    place = {id(row): at for at, row in enumerate(rows)}
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
+    sums, turned = [], []
+    for row in rows:
+        if isinstance(row, RoundedRow):
+            cuts = np.array([place[id(parent)] for parent in row.parents], dtype=np.int64)
+            sums.append(_sorted(cuts, row.multipliers))
+            turned.append(np.unique(row.turned))
+        else:
+            sums.append(nothing)
+            turned.append(nothing[0])
+    return {
+        "sum_starts": starts_of([part[0] for part in sums]),
+        "sum_cuts": joined([part[0] for part in sums], np.int64),
+        "sum_data": joined([part[1] for part in sums], np.float64),
+        "turned_starts": starts_of(turned),
+        "turned_cells": joined(turned, np.int64),
+    }
 
 
 def _cut(row: Row, sensitive: npt.NDArray[np.int64]) -> tuple[int, int, Side, Side]:
     """Return kind and cell of a row, and the multipliers that prove it upwards and downwards."""
+    if isinstance(row, RoundedRow):
+        return ROUNDED, 0, None, None
     if isinstance(row, BridgeRow):
         return BRIDGE, int(row.cell), (row.relations, row.multipliers), None
     cell = int(sensitive[row.index])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.bridges import BridgeRow
 from tablecloak.suppression.search.candidate import Candidate
-from tablecloak.suppression.search.master import BoundCertificate, Row
+from tablecloak.suppression.search.master import BoundCertificate, RoundedRow, Row
 from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system import System
@@ -53,7 +53,8 @@ class MergedBound(BoundCertificate):
         """Return the bound of the given problem that a bound of the merged one proves."""
         index = np.cumsum(merged.original.sensitive) - 1
         cells = merged.cells
-        rows = [_renamed(row, cells, index[cells[merged.problem.sensitive]]) for row in found.rows]
+        renaming = _Renaming(cells, index[cells[merged.problem.sensitive]])
+        rows = [renaming.of(row) for row in found.rows]
         free, scale = found.free_cells()
         columns = cells[free], scale
         return cls(merged.original, requirement, rows, found.tree, columns)
@@ -175,8 +176,24 @@ def _pool(found: WitnessPool, merged: MergedProblem, system: System) -> WitnessP
     return pool
 
 
-def _renamed(row: Row, cells: Integers, index: Integers) -> Row:
-    """Return a row with its number of a cell, or among the sensitive cells, exchanged."""
-    if isinstance(row, BridgeRow):
-        return replace(row, cell=int(cells[row.cell]))
-    return replace(row, index=int(index[row.index]))
+@dataclass(frozen=True, eq=False)
+class _Renaming:
+    """Exchanges numbers of cells, and those among the sensitive cells, in rows."""
+
+    cells: Integers
+    index: Integers
+    done: dict[int, Row] = field(default_factory=dict)
+
+    def of(self, row: Row) -> Row:
+        """Return a row renamed, the same one each time that sums refer to it."""
+        if id(row) not in self.done:
+            self.done[id(row)] = self._renamed(row)
+        return self.done[id(row)]
+
+    def _renamed(self, row: Row) -> Row:
+        if isinstance(row, RoundedRow):
+            parents = tuple(self.of(parent) for parent in row.parents)
+            return replace(row, parents=parents, turned=self.cells[row.turned])
+        if isinstance(row, BridgeRow):
+            return replace(row, cell=int(self.cells[row.cell]))
+        return replace(row, index=int(self.index[row.index]))

@@ -15,14 +15,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
-from tablecloak.solve.branch import BranchTree
+from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.solver import Solution
@@ -33,7 +34,7 @@ from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.separator import Separator
 from tablecloak.suppression.search.strategy import EXCHANGED
 
-__all__ = ["cut_root", "search_master"]
+__all__ = ["cut_root", "round_every_row", "search_master"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,27 +77,62 @@ def cut_root(
     bound : float
         What it proves, on the scaled objective.
     """
-    solver = LinearSolver(master.program)
     separator.forget_rows()
+    return _cut(LinearSolver(master.program), separator, (False, True) * 2, budget, progress)
+
+
+def round_every_row(master: Master, separator: Separator, budget: Budget) -> None:
+    """Add rounded sums to all rows found so far, until they stop to help."""
+    program = master.program.with_rows(*separator.use_every_row())
+    _cut(LinearSolver(program), separator, (True,), budget, lambda _: None)
+
+
+def _cut(
+    solver: LinearSolver,
+    separator: Separator,
+    turns: Sequence[bool],
+    budget: Budget,
+    progress: Callable[[float], None],
+) -> tuple[BranchTree, float]:
+    """Add rows of one kind after the other, each until it stops to help.
+
+    Kinds are rows from attacks (False) and rounded sums (True).
+    """
     tree, bound = BranchTree.of_root(np.empty(0)), -np.inf
     reached: list[float] = []
+    left = list(turns)
     while True:
         solution = solver.solve(max(budget.left, LEAST_SECONDS))
         if solution.bound > bound:
             tree, bound = BranchTree.of_root(solution.duals), solution.bound
         progress(bound)
         reached.append(bound)
-        is_slow = len(reached) > WINDOW and reached[-1] - reached[-1 - WINDOW] < LEAST_GAIN * bound
-        if not len(solution.x) or is_slow or budget.is_over:
-            return tree, bound
-        is_whole = bool(np.all(np.abs(solution.x - np.rint(solution.x)) <= INTEGRALITY))
-        try:
-            rows = separator(solution.x, is_whole)
-        except TimeoutError:
-            return tree, bound
+        rows = None
+        while len(solution.x) and rows is None and left and not budget.is_over:
+            if not _is_slow(reached):
+                rows = _next_rows(separator, solution.x, is_rounding=left[0])
+            if rows is None:
+                left.pop(0)
+                reached = reached[-1:]
         if rows is None:
             return tree, bound
         solver.add_rows(*rows)
+
+
+def _is_slow(reached: list[float]) -> bool:
+    """Whether the last rounds of rows raised the bound too little to go on with them."""
+    if len(reached) <= WINDOW:
+        return False
+    return reached[-1] - reached[-1 - WINDOW] < LEAST_GAIN * abs(reached[-1])
+
+
+def _next_rows(separator: Separator, x: Floats, *, is_rounding: bool) -> Rows | None:
+    if is_rounding:
+        return separator.round_up(x)
+    is_whole = bool(np.all(np.abs(x - np.rint(x)) <= INTEGRALITY))
+    with contextlib.suppress(TimeoutError):
+        return separator(x, is_whole)
+    return None
 
 
 def search_master(

@@ -16,7 +16,7 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.solve.branch import BranchResult, BranchTree, Separate, branch_and_bound
 from tablecloak.solve.program import Program
-from tablecloak.suppression.search.cutting import cut_root, search_master
+from tablecloak.suppression.search.cutting import cut_root, round_every_row, search_master
 from tablecloak.suppression.search.exploration import Exploration, Proof
 from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.search.nearby import search_nearby
@@ -83,6 +83,7 @@ def prove_by_every_row(state: SearchState, budget: Budget) -> SearchState:
     """Branch and bound over all rows found so far; only whole patterns are attacked."""
     before = _of(state)
     separator = before.separator
+    round_every_row(before.master, separator, budget)
     result, exploration = _searched(
         state,
         before,

@@ -38,7 +38,7 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.bridges import BridgeRow
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["BoundCertificate", "CapacityRow", "Master", "Row", "joined", "side"]
+__all__ = ["BoundCertificate", "CapacityRow", "Master", "RoundedRow", "Row", "joined", "side"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -62,7 +62,31 @@ class CapacityRow:
     down: tuple[npt.NDArray[np.int64], Floats] | None
 
 
-Row = CapacityRow | BridgeRow
+@dataclass(frozen=True, eq=False)
+class RoundedRow:
+    """A sum of rows, rounded because cells are hidden or not: see module `rounding`.
+
+    Parameters
+    ----------
+    parents : tuple of Row
+        Rows that are added up.
+    multipliers : numpy.ndarray of float, shape (n_parents,)
+        Of any sign.
+    turned : numpy.ndarray of int
+        Cells of the table that are counted as published (1) or not (0).
+    coefficients : scipy.sparse.csr_array, shape (1, n_free)
+    side : float
+        The right-hand side.
+    """
+
+    parents: tuple[Row, ...]
+    multipliers: Floats
+    turned: npt.NDArray[np.int64]
+    coefficients: csr_array
+    side: float
+
+
+Row = CapacityRow | BridgeRow | RoundedRow
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +97,7 @@ class BoundCertificate:
     ----------
     problem : ProtectionProblem
     requirement : Requirement
-    rows : list of CapacityRow or BridgeRow
+    rows : list of Row
     tree : BranchTree
     """
 
@@ -116,10 +140,12 @@ class Master:
         )
 
     def row(self, needs: Needs, proof: Row) -> csr_array:
-        """Coefficients over the free cells; the right-hand side is 1, or 0 for a bridge.
+        """Coefficients over the free cells; `side` gives the right-hand side.
 
         A row without entries says nothing.
         """
+        if isinstance(proof, RoundedRow):
+            return proof.coefficients
         if isinstance(proof, BridgeRow):
             return self._bridge_row(proof)
         return self._capacity_row(needs, proof)
@@ -195,7 +221,9 @@ class Master:
 
 
 def side(row: csr_array, proof: Row) -> float:
-    """Return the right-hand side of a row built from its proof."""
+    """Return the right-hand side of a row from its proof: 1 for a capacity, 0 for a bridge."""
+    if isinstance(proof, RoundedRow):
+        return proof.side
     return float(row.nnz > 0 and isinstance(proof, CapacityRow))
 
 

@@ -15,6 +15,7 @@ from tablecloak.suppression.search.bridges import BridgeFinder
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.capacity import CapacityFinder, Move
 from tablecloak.suppression.search.master import Master, Row, joined, side
+from tablecloak.suppression.search.rounding import rounded_rows
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["Separator"]
@@ -116,8 +117,21 @@ class Separator:
                 self._add(bridge, y, found)
         if not found:
             return None
-        added = joined(found, self.rows[-len(found) :])
-        self.pool.extend(self.rows[-len(found) :])
+        return self._pooled(found)
+
+    def round_up(self, x: Floats) -> Rows | None:
+        """Return rounded sums of all rows that a vertex of their program violates, if any."""
+        found = rounded_rows(self.master, self.pool, self.pooled, self.pooled_sides, x)
+        if not found:
+            return None
+        self.rows.extend(found)
+        return self._pooled([row.coefficients for row in found])
+
+    def _pooled(self, found: list[csr_array]) -> Rows:
+        """Keep the last of the rows in use in the pool, and return them."""
+        proofs = self.rows[-len(found) :]
+        added = joined(found, proofs)
+        self.pool.extend(proofs)
         self.pooled = csr_array(vstack([self.pooled, added[0]], format="csr"))
         self.pooled_sides = np.append(self.pooled_sides, added[1])
         return added

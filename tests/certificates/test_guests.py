@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -123,3 +124,38 @@ def test_nothing_is_proved_of_a_loss_that_is_measured_in_another_way_than_it_is_
         adjusted.verify()
     with DISTANCES.including(CityBlock):
         assert tc.adjust(tc.examples.cox_rounded(), distance="city-block").is_optimal
+
+
+JOB = """
+[data]
+file = "sales.csv"
+value = "sales"
+[dimensions.town]
+[dimensions.kind]
+[[rules]]
+rule = "minimum-frequency"
+minimum = 2
+range = 20
+[suppression]
+require = "lower"
+time_limit = 5
+[adjustment]
+distance = "city-block"
+time_limit = 5
+[output]
+report = false
+"""
+
+
+def test_a_job_with_guests_keeps_certificates_that_are_never_proved(tmp_path):
+    frame = pd.DataFrame(
+        {"town": [*"aabbcc"], "kind": [*"xyxyxy"], "sales": [7, 60, 80, 9, 55, 65]}
+    )
+    frame.to_csv(tmp_path / "sales.csv", index=False)
+    (tmp_path / "job.toml").write_text(JOB)
+    with REQUIREMENTS.including(Lower), DISTANCES.including(CityBlock):
+        tc.run_job(tmp_path / "job.toml", tmp_path / "out")
+    for release, unknown in (("suppression", "requirement"), ("adjustment", "measure")):
+        code, text = verdict(tmp_path / "out" / "internal" / f"{release}_certificate.npz")
+        assert code == 1
+        assert text.startswith(f"REFUSED: unknown {unknown} ")

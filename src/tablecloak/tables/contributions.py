@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,13 @@ from tablecloak.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Contributions"]
+__all__ = ["ContributionLevel", "Contributions"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+ContributionLevel = Literal["contributor", "holding"]
+"""Whose contributions are told apart."""
 
 Implausible = tuple[int, str, int | None]
 """A cell, what was found there, and the position among the largest that is concerned, if any."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from pydantic import Field
 from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.table import Table
@@ -23,9 +23,7 @@ __all__ = ["RULES", "Flags", "Floats", "Level", "LevelRange", "Rule", "contribut
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-Level = Annotated[
-    Literal["contributor", "holding"], Field(description="Whose contributions are compared.")
-]
+Level = Annotated[ContributionLevel, Field(description="Whose contributions are compared.")]
 
 _Share = Annotated[float, Field(ge=0)]
 LevelRange = _Share | tuple[_Share, _Share]

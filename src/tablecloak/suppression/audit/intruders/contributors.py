@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from pydantic import Field
 from tablecloak.suppression.audit import contributions
 from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.tables.contributions import ContributionLevel
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Contributors"]
@@ -47,9 +48,7 @@ class Contributors(Intruder):
     name: ClassVar[str] = "contributors"
 
     together: Annotated[int, Field(ge=1, le=2, description="2 for pairs.")] = 1
-    level: Annotated[Literal["contributor", "holding"], Field(description="Who is meant.")] = (
-        "contributor"
-    )
+    level: Annotated[ContributionLevel, Field(description="Who is meant.")] = "contributor"
     everywhere: Annotated[bool, Field(description="Also pairs that do not meet.")] = False
 
     @property

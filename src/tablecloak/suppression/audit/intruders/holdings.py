@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.audit.intruders.contributors import Contributors
+from tablecloak.tables.contributions import ContributionLevel
 
 __all__ = ["Holdings"]
 
@@ -20,6 +21,4 @@ class Holdings(Contributors):
 
     name: ClassVar[str] = "holdings"
 
-    level: Annotated[Literal["contributor", "holding"], Field(description="Who is meant.")] = (
-        "holding"
-    )
+    level: Annotated[ContributionLevel, Field(description="Who is meant.")] = "holding"

@@ -90,8 +90,9 @@ KINDS: dict[str, Callable[[Random], Any]] = {
 
 def altered(arrays: Arrays, random: Random) -> Arrays:
     """Return the arrays with something else in the proof."""
-    names = [name for name in arrays if name.startswith(("proof_d", "proof_r", "proof_c", "node_",
-             "cut_", "up_d", "up_r", "down_d")) and len(arrays[name])]  # fmt: skip
+    parts = ("proof_d", "proof_r", "proof_c", "node_", "cut_", "up_d", "up_r", "down_d", "sum_",
+             "turned_")  # fmt: skip
+    names = [name for name in arrays if name.startswith(parts) and len(arrays[name])]
     changed = dict(arrays)
     for name in random.choice(names, random.integers(1, 3)).tolist():
         array = changed[name].copy()

@@ -37,6 +37,11 @@ from tablecloak.certificates.verifier import main as verify
 Arrays = dict[str, Any]
 Random = np.random.Generator
 
+PROOFS = ("proof_", "node_", "cut_", "up_", "down_", "sum_", "turned_")
+"""Beginnings of the names of the arrays that prove a bound."""
+
+PARTS = ("tree_", "part", "direction")
+
 NEAR = 1e-6
 """Share by which the programs of the judge may be off; smaller faults are none to them."""
 
@@ -457,7 +462,7 @@ def proof(arrays: Arrays, random: Random) -> str:
     """Other multipliers, rows, cells or nodes, and a bound that is not what they prove."""
     if "bound" not in arrays:
         return figure(arrays, random)
-    names = [name for name in arrays if name.startswith(("proof_", "node_", "cut_", "up_", "down_"))
+    names = [name for name in arrays if name.startswith(PROOFS)
              and len(arrays[name])]  # fmt: skip
     name = str(random.choice(names))
     array = arrays[name] = arrays[name].copy()
@@ -539,8 +544,7 @@ def claim_dropped(arrays: Arrays, random: Random) -> str:
     """A certificate that claims less is as true; without the arrays of that claim."""
     if "bound" not in arrays:
         return figure(arrays, random)
-    names = ("bound", "tree_", "node_", "proof_", "cut_", "up_", "down_", "part", "direction")
-    for name in [name for name in arrays if name.startswith(names)]:
+    for name in [name for name in arrays if name.startswith(("bound", *PROOFS, *PARTS))]:
         del arrays[name]
     arrays["claims"] = arrays["claims"][arrays["claims"] != "bound"]
     return "true"

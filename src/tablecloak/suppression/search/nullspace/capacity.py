@@ -60,6 +60,12 @@ at once are tried first. Chosen by trial; not measured."""
 MOST_PASSED = 1e3
 """How far a class counts to pass its room, in medians, when weights are changed."""
 
+COMMON_TURNS = 3
+"""Changes of the weights that all open classes share: mostly the same small rooms bind."""
+
+LEAST_CHANGE = 1e-3
+"""Factor on the weight of a class that does not move."""
+
 SHARED = 6
 """Such points, one after the other, each for what those before it leave open."""
 
@@ -121,22 +127,51 @@ class Capacity:
         points: list[Floats] = []
         if space.rows.size * len(left) > SHARED_WORK:
             left, points = self._shared(factor, random)
-        found = dense.cho_solve(factor, space.rows[left].T, check_finite=False)
-        excess = self._excess(found, left)
-        points.append(found[:, excess <= 1])
-        bad = np.flatnonzero(~(excess <= 1))
+        weights = np.ones(len(space.rows))
+        for turn in range(COMMON_TURNS + 1):
+            found = dense.cho_solve(factor, space.rows[left].T, check_finite=False)
+            passed, excess = self._excess(found, left)
+            points.append(found[:, excess <= 1])
+            open_ = ~(excess <= 1)
+            left, found, excess = left[open_], found[:, open_], excess[open_]
+            most = MOST_OPEN if not every else max(MOST_OPEN_SHARE * len(self.needed), 1)
+            if not len(left) or turn == COMMON_TURNS or (every and len(left) > most):
+                break
+            weights = _changed(weights, passed[:, open_].max(axis=1))
+            factor = self._factor(weights)
+            if factor is None:
+                break
+        if len(left) > most:
+            return Verdicts(left, np.column_stack(points))
+        return self._each(left[np.argsort(-excess)], weights, points, every=every)
+
+    def _each(
+        self, left: Integers, weights: Floats, points: list[Floats], *, every: bool
+    ) -> Verdicts:
+        """Prove classes one by one; a point found for one may serve others."""
         open_: list[int] = []
-        if len(bad) > (MOST_OPEN if not every else max(MOST_OPEN_SHARE * len(self.needed), 1)):
-            open_ = left[bad].tolist()
-        for position in [] if open_ else bad[np.argsort(-excess[bad])].tolist():
-            turned = self._reweighted(int(left[position]), found[:, position])
+        while len(left):
+            turned = self._reweighted(int(left[0]), weights)
+            left, target = left[1:], int(left[0])
             if turned is None:
-                open_.append(int(left[position]))
+                open_.append(target)
                 if not every:
                     break
-            else:
-                points.append(turned)
+                continue
+            points.append(turned)
+            if turned.shape[1] == 1 and len(left):
+                left = left[~self._serves(turned, left)]
         return Verdicts(np.array(open_, dtype=np.int64), np.column_stack(points))
+
+    def _serves(self, point: Floats, classes: Integers) -> Flags:
+        """Which classes one point moves far enough on both sides."""
+        rows = self.space.rows
+        reached = np.abs(rows[classes] @ point)[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            passed = np.abs(rows @ point)[:, 0] / self.room
+        most = float(np.max(passed, initial=0.0, where=~np.isnan(passed)))
+        serves: Flags = self.level[classes] * EXACT * most <= reached
+        return serves
 
     def _factor(self, weights: Floats) -> tuple[Floats, bool] | None:
         """Cholesky factor of M with weights on the classes; None where there is none."""
@@ -157,9 +192,7 @@ class Capacity:
         for _ in range(SHARED):
             wanted = random.choice([-1.0, 1.0], len(left)) / self.level[left]
             point = dense.cho_solve(factor, wanted @ rows[left], check_finite=False)[:, None]
-            reached = np.abs(rows[left] @ point)[:, 0]
-            most = float(np.max(np.abs(rows @ point)[:, 0] / np.maximum(self.room, 1e-300)))
-            proved = self.level[left] * most <= reached / EXACT
+            proved = self._serves(point, left)
             if not np.any(proved):
                 break
             points.append(point)
@@ -168,44 +201,45 @@ class Capacity:
                 break
         return left, points
 
-    def _excess(self, found: Floats, classes: Integers) -> Floats:
-        """By how much each point passes the room when it moves its class as far as is needed."""
+    def _excess(self, found: Floats, classes: Integers) -> tuple[Floats, Floats]:
+        """How far points move each class beside its room, and pass it when they meet the need."""
         moves = self.space.rows @ found
         reached = moves[classes, np.arange(len(classes))]
         with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.max(np.abs(moves) / self.room[:, None], axis=0, initial=0.0)
-            excess: Floats = self.level[classes] * EXACT * most / reached
-        return np.where(reached > 0, excess, np.inf)
+            passed = np.abs(moves) / self.room[:, None]
+            passed[moves == 0] = 0.0
+            excess = self.level[classes] * EXACT * passed.max(axis=0, initial=0.0) / reached
+        return passed, np.where(reached > 0, excess, np.inf)
 
-    def _reweighted(self, target: int, start: Floats) -> Floats | None:
+    def _reweighted(self, target: int, weights: Floats) -> Floats | None:
         """Points that move one class far enough, on both sides, by other weights."""
         space = self.space
-        found = self._lawson(target, start, self.level[target], self.room, self.room)
+        found = self._lawson(target, weights, self.level[target], self.room, self.room)
         if found is not None:
             return found[:, None]
         if not np.any(space.high != space.low):
             return None
         sides = []
-        for level, high, low in (
-            (space.upper[target], space.high, space.low),
-            (space.lower[target], space.low, space.high),
-        ):
+        for level, sign in ((space.upper[target], 1), (space.lower[target], -1)):
             if level > 0:
-                found = self._lawson(target, start, level, high, low)
+                room = (space.high, space.low) if sign > 0 else (space.low, space.high)
+                found = self._lawson(target, weights, level, *room)
                 if found is None:
                     return None
-                sides.append(found if high is space.high else -found)
+                sides.append(sign * found)
         return np.column_stack(sides)
 
     def _lawson(
-        self, target: int, start: Floats, level: float, high: Floats, low: Floats
+        self, target: int, weights: Floats, level: float, high: Floats, low: Floats
     ) -> Floats | None:
         """A point that moves one class up by its level, within rooms up and down."""
         rows = self.space.rows
-        row, point = rows[target], start
-        weights = np.ones(len(rows))
-        last = np.inf
+        row, last = rows[target], np.inf
         for turn in range(LAWSON_TURNS + 1):
+            factor = self._factor(weights)
+            if factor is None:
+                return None
+            point = dense.cho_solve(factor, row, check_finite=False)
             moves = rows @ point
             with np.errstate(divide="ignore", invalid="ignore"):
                 passed = np.abs(moves) / np.where(moves > 0, high, low)
@@ -213,18 +247,20 @@ class Capacity:
             reached = float(row @ point)
             excess = level * EXACT * float(passed.max()) / reached if reached > 0 else np.inf
             if excess <= 1:
-                return point
+                found: Floats = point
+                return found
             if turn >= 4 and excess > 0.98 * last and excess > HOPELESS:
                 return None
             last = min(last, excess)
-            # One class without any room would take all the weight at once.
-            some = passed[(passed > 0) & np.isfinite(passed)]
-            passed = np.minimum(passed, MOST_PASSED * (np.median(some) if len(some) else 1.0))
-            share = passed / max(float(passed.max()), np.finfo(float).tiny)
-            weights = weights * (share + (1e-3 if turn == 0 else 1e-4))
-            weights /= weights.max()
-            factor = self._factor(weights)
-            if factor is None:
-                return None
-            point = dense.cho_solve(factor, row, check_finite=False)
+            weights = _changed(weights, passed)
         return None
+
+
+def _changed(weights: Floats, passed: Floats) -> Floats:
+    """Return weights that grow where a point passes its room most."""
+    some = passed[(passed > 0) & np.isfinite(passed)]
+    # One class without any room would take all the weight at once.
+    passed = np.minimum(passed, MOST_PASSED * (float(np.median(some)) if len(some) else 1.0))
+    changed = weights * (passed / max(float(passed.max()), np.finfo(float).tiny) + LEAST_CHANGE)
+    scaled: Floats = changed / changed.max()
+    return scaled

@@ -30,10 +30,11 @@ KEPT = 25
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """A null space after deletion, with the witnesses found in it."""
+    """A null space after deletion, with the witnesses found in it, and whether time ended it."""
 
     space: Space
     verdicts: Verdicts
+    is_cut_short: bool
 
 
 class Deletion:
@@ -43,13 +44,21 @@ class Deletion:
     ----------
     space : Space
     random : numpy.random.Generator
+    is_proved : bool, default=False
+        Whether all needs are known to hold in it.
     """
 
-    def __init__(self, space: Space, random: np.random.Generator) -> None:
+    def __init__(
+        self, space: Space, random: np.random.Generator, *, is_proved: bool = False
+    ) -> None:
         self.random = random
         self.space = self._without_rigid(space)
         space = self.space
-        self.verdicts = Capacity(space).verdicts(random, every=True)
+        self.verdicts = (
+            Verdicts(np.zeros(0, dtype=np.int64), np.zeros((space.rank, 0)))
+            if is_proved
+            else Capacity(space).verdicts(random, every=True)
+        )
         # What no point of the whole space proves is left to linear programs.
         self.excused = np.isin(space.class_of, [-1, *self.verdicts.open])
         self.kept = np.zeros(len(space.class_of), dtype=bool)
@@ -88,7 +97,7 @@ class Deletion:
             else:
                 self.kept |= self.space.class_of == order[0]
                 failed += 1
-        return Shrunk(self.space, self.verdicts)
+        return Shrunk(self.space, self.verdicts, budget.is_over)
 
     def _order(self, jitter: Floats) -> Integers:
         """Classes that may be published, the heaviest first."""

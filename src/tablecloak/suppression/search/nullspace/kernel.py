@@ -23,6 +23,9 @@ numbers, whose pivots shrink far more slowly."""
 RESIDUAL = 1e-7
 """Moves of published cells beyond which the null space is computed anew, by eigenvectors."""
 
+SPARSE_COST = 40
+"""Cost of a multiplication in a sparse product beside one in a dense product."""
+
 
 def null_vectors(basis: Basis, hidden: Flags) -> Floats:
     """Return an orthonormal basis of the deviations of hidden cells.
@@ -39,7 +42,7 @@ def null_vectors(basis: Basis, hidden: Flags) -> Floats:
     """
     conditions = csr_array(vstack([basis.matrix[~hidden], basis.leftover], format="csr"))
     columns, conditions = _peeled(conditions)
-    gram = (conditions.T @ conditions).toarray(order="F")
+    gram = _gram(conditions)
     for solve in (_by_pivots, _by_eigenvectors):
         solution = solve(gram)
         moves = _orthonormal(basis.matrix[hidden][:, columns] @ solution)
@@ -59,6 +62,16 @@ def _peeled(conditions: csr_array) -> tuple[Integers, csr_array]:
             return columns, conditions
         kept = np.delete(np.arange(conditions.shape[1]), alone)
         columns, conditions = columns[kept], csr_array(conditions[:, kept])
+
+
+def _gram(conditions: csr_array) -> Floats:
+    """Return C'C, by dense products where rows are long."""
+    length = np.diff(conditions.indptr).astype(np.float64)
+    if SPARSE_COST * float(np.sum(length**2)) < conditions.shape[0] * conditions.shape[1] ** 2:
+        return np.asarray((conditions.T @ conditions).toarray(order="F"))
+    full = conditions.toarray()
+    found: Floats = np.asfortranarray(full.T @ full)
+    return found
 
 
 def _by_pivots(gram: Floats) -> Floats:

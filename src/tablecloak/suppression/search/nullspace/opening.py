@@ -12,6 +12,9 @@ ROOMY_RANK = 0.2
 """Share of the first rank below which deletion must bring it for a table to count as roomy; where
 rooms bind, the first classes are refused already. docs/decisions.md, "Null space"."""
 
+CUT_SHORT_RANK = 0.6
+"""The same where time ended the deletion."""
+
 ROOMY_OPEN = 0.1
 """Share of the sensitive cells that the null space need not prove in such a table."""
 
@@ -41,7 +44,7 @@ class Opening:
         """
         found = self.found
         n_needs = len(self.search.system.needs.cells)
+        share = CUT_SHORT_RANK if found.is_cut_short else ROOMY_RANK
         return (
-            found.rank <= max(ROOMY_RANK * found.rank_before, 1)
-            and found.n_open <= ROOMY_OPEN * n_needs
+            found.rank <= max(share * found.rank_before, 1) and found.n_open <= ROOMY_OPEN * n_needs
         )

@@ -36,7 +36,7 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
     search = _search_of(state, budget)
     if search is None or not search.is_affordable(budget):
         return state
-    found = search.deleted(np.ones(state.system.n_unknown, dtype=bool), budget)
+    found = search.opened(budget)
     if found is None:
         return state
     watch = Stopwatch()
@@ -64,6 +64,8 @@ def search_null_space(state: SearchState, budget: Budget) -> SearchState:
     search, stale, proved = opening.search, 0, best.loss
     kept_back = PROOF_RESERVE * opening.proof_seconds
     left = budget.within(max(budget.left - kept_back, 0.0))
+    if best.is_cut_short and not left.is_over:
+        best = search.deleted(best.hidden, left, is_proved=not best.n_open) or best
     while not left.is_over and stale < STALE:
         found = search.tried(best, left)
         stale += 1

@@ -23,10 +23,15 @@ __all__ = ["Found", "NullSpaceSearch"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
 
-LEAST_SHARE, MOST_SHARE = 0.05, 0.5
-"""Share of the published cells that are hidden again in one try. docs/decisions.md, "Null
-space"."""
+CELL_SHARES = (0.05, 0.5)
+"""Least and largest share of the published cells that are hidden again in one try.
+docs/decisions.md, "Null space"."""
+
+SPANNING_SHARES = (0.02, 0.6)
+"""The same for published cells that determine all others, chosen on a logarithmic scale: each one
+hidden again raises the rank by one. docs/decisions.md, "Null space"."""
 
 NOISE = 0.25
 """Largest spread of the log-normal noise on the weights of one try."""
@@ -40,6 +45,13 @@ KEPT_IN_TRIES = 12
 MOST_RANK = 6000
 """Dimension of the unknown up to which dense null spaces are used: 10,000 cells by 6,000 take half
 a gigabyte."""
+
+LARGE_RANK = 1200
+"""Dimension of the unknown beyond which the heaviest cells are published before there is any dense
+null space. docs/decisions.md, "Null space"."""
+
+FEWER, FEWEST_AT_ONCE = 0.75, 100
+"""Factor on the number of cells published so if some need then fails, and when to give up."""
 
 WORK, SPEED = 12, 1e10
 """Floating-point operations of a deletion from all hidden, by cells times the square of the rank,
@@ -66,6 +78,10 @@ class Found:
         Dimension of the null space before and after deletion.
     n_open : int
         Sensitive cells that the null space does not prove, from the start.
+    spanning : numpy.ndarray of int
+        Published cells from which all other published ones follow.
+    is_cut_short : bool
+        Whether time ended the deletion.
     """
 
     hidden: Flags
@@ -74,6 +90,8 @@ class Found:
     rank_before: int
     rank: int
     n_open: int
+    spanning: Integers
+    is_cut_short: bool
 
 
 class NullSpaceSearch:
@@ -117,12 +135,36 @@ class NullSpaceSearch:
         return cls(system, weights, must, basis, seed) if basis.n_free <= MOST_RANK else None
 
     def is_affordable(self, budget: Budget) -> bool:
-        """Whether there is time for a deletion from all hidden."""
-        work = WORK * self.system.n_unknown * self.basis.n_free**2
-        return work <= SPEED * budget.left
+        """Whether there is time for a first deletion."""
+        rank = min(self.basis.n_free, LARGE_RANK)
+        return WORK * self.system.n_unknown * rank**2 <= SPEED * budget.left
+
+    def opened(self, budget: Budget) -> Found | None:
+        """Delete from all hidden; where its null space is large, the heaviest cells at once."""
+        hidden = np.ones(self.system.n_unknown, dtype=bool)
+        order = np.argsort(-np.where(self.must, -1.0, self.weights), kind="stable")
+        count = max(self.basis.n_free - LARGE_RANK // 2, 0) if self._is_large else 0
+        while count >= FEWEST_AT_ONCE and not budget.is_over:
+            trial = hidden.copy()
+            trial[order[:count]] = False
+            found = self.deleted(trial, budget)
+            if found is not None and not found.n_open:
+                return found
+            count = int(FEWER * count)
+        return self.deleted(hidden, budget)
+
+    @property
+    def _is_large(self) -> bool:
+        return self.basis.n_free > LARGE_RANK
 
     def deleted(
-        self, hidden: Flags, budget: Budget, *, noise: float = 0.0, most_kept: int = KEPT
+        self,
+        hidden: Flags,
+        budget: Budget,
+        *,
+        noise: float = 0.0,
+        most_kept: int = KEPT,
+        is_proved: bool = False,
     ) -> Found | None:
         """Publish what can be of a pattern; None if nothing in it can move.
 
@@ -134,6 +176,8 @@ class NullSpaceSearch:
             Spread of the log-normal noise on the weights.
         most_kept : int, default=25
             Classes that could not be published after which the deletion ends.
+        is_proved : bool, default=False
+            Whether all needs are known to hold while these cells are hidden.
         """
         system, random = self.system, self.random
         vectors = null_vectors(self.basis, hidden)
@@ -141,7 +185,9 @@ class NullSpaceSearch:
             return None
         space = space_of(system, self.weights, self.must, hidden, vectors, random)
         jitter = np.exp(noise * random.standard_normal(system.n_unknown))
-        deletion = Deletion(space, random)
+        if np.any(space.class_of[system.needs.cells] < 0):
+            return None
+        deletion = Deletion(space, random, is_proved=is_proved)
         shrunk = deletion.run(budget, jitter, most_kept)
         left = shrunk.space.alive | self.must
         return Found(
@@ -151,18 +197,28 @@ class NullSpaceSearch:
             rank_before=space.rank,
             rank=shrunk.space.rank,
             n_open=int(np.sum(deletion.excused[system.needs.cells])),
+            spanning=shrunk.space.spanning,
+            is_cut_short=shrunk.is_cut_short,
         )
 
     def tried(self, best: Found, budget: Budget) -> Found | None:
         """Hide a part again, or everything, and delete in another order."""
         random = self.random
-        hidden = best.hidden.copy()
-        published = np.flatnonzero(~hidden)
-        if random.random() < RESTARTS:
-            hidden[published] = True
+        kind = random.random()
+        if kind < RESTARTS:
+            hidden = np.ones(len(best.hidden), dtype=bool)
+        elif kind < (1 + RESTARTS) / 2:
+            # Of the cells that determine all other published ones, so that the rank rises surely.
+            share = np.exp(random.uniform(*np.log(SPANNING_SHARES)))
+            hidden = np.ones(len(best.hidden), dtype=bool)
+            hidden[best.spanning[random.random(len(best.spanning)) >= share]] = False
         else:
-            share = random.uniform(LEAST_SHARE, MOST_SHARE)
+            published = np.flatnonzero(~best.hidden)
+            hidden = best.hidden.copy()
+            share = random.uniform(*CELL_SHARES)
             hidden[published[random.random(len(published)) < share]] = True
         noise = NOISE * float(random.random())
-        found = self.deleted(hidden, budget, noise=noise, most_kept=KEPT_IN_TRIES)
+        found = self.deleted(
+            hidden, budget, noise=noise, most_kept=KEPT_IN_TRIES, is_proved=not best.n_open
+        )
         return found if found is not None and found.n_open <= best.n_open else None

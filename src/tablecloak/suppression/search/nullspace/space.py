@@ -54,6 +54,8 @@ class Space:
         Class of each cell; -1 for a cell that does not move.
     factor : numpy.ndarray of float, shape (n_unknown,)
         Move of each cell for a unit move of its class.
+    spanning : numpy.ndarray of int
+        Published cells from which all others that do not move follow.
     """
 
     rows: Floats
@@ -66,6 +68,7 @@ class Space:
     length: Floats
     class_of: Integers
     factor: Floats
+    spanning: Integers
 
     @property
     def rank(self) -> int:
@@ -98,7 +101,7 @@ class Space:
         first vectors, which are then dropped.
         """
         given = np.asfortranarray(self.rows[classes].T)
-        reflectors, _, scales, *_ = lapack.dgeqp3(given)
+        reflectors, order, scales, *_ = lapack.dgeqp3(given)
         size = np.abs(np.diagonal(reflectors))
         new = int(np.sum(size > DEPENDENT * size[0]))
         work = 64 * len(self.rows)
@@ -109,9 +112,18 @@ class Space:
         share = np.sqrt(np.einsum("ij,ij->i", left, left))
         alive = self.length * share > DEAD
         alive[classes] = False
-        return self._rescaled(left, share, np.flatnonzero(alive)).merged(random)
+        chosen = self._cells_of(classes[order[:new] - 1])
+        return self._rescaled(left, share, np.flatnonzero(alive), chosen).merged(random)
 
-    def _rescaled(self, rows: Floats, share: Floats, kept: Integers) -> Space:
+    def _cells_of(self, classes: Integers) -> Integers:
+        """Return one cell of each class."""
+        cell = np.zeros(len(self.rows), dtype=np.int64)
+        alive = np.flatnonzero(self.alive)
+        cell[self.class_of[alive]] = alive
+        found: Integers = cell[classes]
+        return found
+
+    def _rescaled(self, rows: Floats, share: Floats, kept: Integers, chosen: Integers) -> Space:
         """Return the space over some classes, whose rows are scaled to unit length."""
         share = share[kept]
         place = np.full(len(self.rows) + 1, -1, dtype=np.int64)
@@ -129,6 +141,7 @@ class Space:
             length=self.length[kept] * share,
             class_of=place[self.class_of],
             factor=self.factor * scale[self.class_of],
+            spanning=np.concatenate([self.spanning, chosen]),
         )
 
     def merged(self, random: np.random.Generator) -> Space:
@@ -206,6 +219,7 @@ def space_of(
         length=share,
         class_of=place,
         factor=factor,
+        spanning=np.flatnonzero(~hidden),
     ).merged(random)
 
 

@@ -36,7 +36,7 @@ gets the other half. Chosen by trial; not measured."""
 
 TURNS = 2
 """Times that all cells are protected again within the first pattern, in the opposite order first.
-Chosen by trial; not measured."""
+docs/decisions.md, "Turns within the first pattern"."""
 
 LEAST_GAIN = 1e-9
 """Improvements end when a round of them lowers the loss by less than this share."""

@@ -33,6 +33,8 @@ class Phase:
         Of the time that is then left.
     least : float, default=0
         Share of the whole time limit that it gets in any case, past the limit if need be.
+    most : float, default=inf
+        Seconds that it gets at most.
     when : callable, optional
         Whether it is done at all.
     """
@@ -40,6 +42,7 @@ class Phase:
     run: Run
     share: float = 1.0
     least: float = 0.0
+    most: float = math.inf
     when: Condition = _always
 
 
@@ -61,7 +64,7 @@ def run_phases(phases: Sequence[Phase], state: SearchState, budget: Budget) -> S
 
 
 def _part(phase: Phase, budget: Budget) -> Budget:
-    part = budget.share(phase.share)
+    part = budget.share(phase.share).within(phase.most)
     whole = budget.deadline - budget.started
     return part.at_least(phase.least * whole) if phase.least and math.isfinite(whole) else part
 

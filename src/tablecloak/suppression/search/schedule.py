@@ -67,8 +67,12 @@ NULL_SHARE = 0.8
 """Share of the time for the search in null spaces where the table has room, up to `EXACT_CELLS`;
 the rest is for a bound."""
 
-FIRST_SHARE_SMALL = 0.25
+FIRST_SHARE_SMALL = 0.5
 """Share of the time for the heuristic before the exact method, up to `SEARCHED_CELLS`."""
+
+FIRST_SECONDS_SMALL = 1.0
+"""Seconds that it gets at most: a first pattern, cleaned up. What the exact method mends is soon
+better. docs/decisions.md, "Cuts, then a program over all of them"."""
 
 FIRST_SHARE = 0.5
 """Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`."""
@@ -83,10 +87,10 @@ patterns as well; with less, it only proves a bound."""
 LEAST_BOUND_SHARE = 0.02
 """Share of the whole time that a bound gets even where the first pattern took all of it."""
 
-ROOT_SHARE = 0.2
+ROOT_SHARE = 0.3
 """Share of the time of the exact method for the first look at the root."""
 
-MASTER_SHARE = 0.4
+MASTER_SHARE = 0.7
 """Share of the time then left for searches over all rows. docs/decisions.md, "Cuts, then a program
 over all of them"."""
 
@@ -181,9 +185,9 @@ _ANY_PROOF = Phase(
 )
 
 EXACT_SMALL = (
-    Phase(delete_from_all_hidden, OPENING_SHARE_SMALL),
-    Phase(try_strategies, FIRST_SHARE_SMALL),
-    Phase(search_null_space, NULL_SHARE_SMALL, when=is_roomy),
+    Phase(delete_from_all_hidden, OPENING_SHARE_SMALL, most=FIRST_SECONDS_SMALL),
+    Phase(try_strategies, FIRST_SHARE_SMALL, most=FIRST_SECONDS_SMALL),
+    Phase(search_null_space, NULL_SHARE_SMALL, most=FIRST_SECONDS_SMALL, when=is_roomy),
     _ANY_PROOF,
 )
 

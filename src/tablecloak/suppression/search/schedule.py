@@ -57,6 +57,9 @@ OPENING_SHARE = 0.25
 """Share of the time for deletion from all hidden, which usually takes a tenth of it: a first
 pattern where the table has room."""
 
+OPENING_SHARE_MEDIUM = 0.1
+"""The same up to `EXACT_CELLS`: it must not cost much where rooms bind."""
+
 OPENING_SHARE_SMALL = 0.05
 """The same up to `SEARCHED_CELLS`, where programs and the exact method find the best patterns."""
 
@@ -192,7 +195,7 @@ EXACT_SMALL = (
 )
 
 EXACT = (
-    Phase(delete_from_all_hidden, OPENING_SHARE),
+    Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM),
     Phase(try_strategies, FIRST_SHARE, when=is_tight),
     Phase(search_null_space, NULL_SHARE, when=is_roomy),
     _ANY_PROOF,

@@ -25,7 +25,7 @@ from scipy.linalg import lapack
 
 from tablecloak.suppression.search.nullspace.space import Space
 
-__all__ = ["Capacity", "Verdicts"]
+__all__ = ["EACH_RANK", "Capacity", "Verdicts"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -59,6 +59,9 @@ at once are tried first. Chosen by trial; not measured."""
 
 MOST_PASSED = 1e3
 """How far a class counts to pass its room, in medians, when weights are changed."""
+
+EACH_RANK = 200
+"""Rank up to which weights are changed for one class alone; beyond, that takes seconds."""
 
 COMMON_TURNS = 3
 """Changes of the weights that all open classes share: mostly the same small rooms bind."""
@@ -141,7 +144,7 @@ class Capacity:
             factor = self._factor(weights)
             if factor is None:
                 break
-        if len(left) > most:
+        if len(left) > most or (not every and space.rank > EACH_RANK):
             return Verdicts(left, np.column_stack(points))
         return self._each(left[np.argsort(-excess)], weights, points, every=every)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.nullspace.capacity import Capacity, Verdicts
+from tablecloak.suppression.search.nullspace.capacity import EACH_RANK, Capacity, Verdicts
 from tablecloak.suppression.search.nullspace.space import Space
 
 __all__ = ["Deletion", "Shrunk"]
@@ -20,6 +20,13 @@ Integers = npt.NDArray[np.int64]
 BLOCK, LEAST_BLOCK = 1 / 3, 8
 """Share of the rank, and least number, of the classes published at once. docs/decisions.md, "Null
 space"."""
+
+HIGH_RANK_REFUSAL = 0.25
+"""What a refusal counts at a rank beyond `EACH_RANK`."""
+
+HOPELESS = 0.1
+"""Share of the needed classes that may be open at the start: with more, rooms bind and nothing
+would be gained."""
 
 RIGID = 1e-9
 """Share of its larger room below which a class has none on the other side."""
@@ -84,8 +91,10 @@ class Deletion:
             Factors on the weights of cells, for another order.
         most_kept : int, default=25
         """
+        if len(self.verdicts.open) > HOPELESS * max(len(self.space.needed), 10):
+            return Shrunk(self.space, self.verdicts, is_cut_short=False)
         block = max(LEAST_BLOCK, int(self.space.rank * BLOCK))
-        failed = 0
+        failed = 0.0
         while not budget.is_over and self.space.rank > 1 and failed < most_kept:
             order = self._order(jitter)[: min(block, self.space.rank - 1)]
             if not len(order):
@@ -96,7 +105,8 @@ class Deletion:
                 block = max(1, len(order) // 3)
             else:
                 self.kept |= self.space.class_of == order[0]
-                failed += 1
+                # A refusal at a high rank says less: fewer weights were tried.
+                failed += 1 if self.space.rank <= EACH_RANK else HIGH_RANK_REFUSAL
         return Shrunk(self.space, self.verdicts, budget.is_over)
 
     def _order(self, jitter: Floats) -> Integers:

@@ -16,7 +16,7 @@ from tablecloak.budget import Budget
 from tablecloak.suppression.search.nullspace.basis import Basis, basis_of
 from tablecloak.suppression.search.nullspace.deletion import KEPT, Deletion
 from tablecloak.suppression.search.nullspace.kernel import null_vectors
-from tablecloak.suppression.search.nullspace.space import space_of
+from tablecloak.suppression.search.nullspace.space import moves, space_of
 from tablecloak.suppression.system import System
 
 __all__ = ["Found", "NullSpaceSearch"]
@@ -50,8 +50,8 @@ LARGE_RANK = 1200
 """Dimension of the unknown beyond which the heaviest cells are published before there is any dense
 null space. docs/decisions.md, "Null space"."""
 
-FEWER, FEWEST_AT_ONCE = 0.75, 100
-"""Factor on the number of cells published so if some need then fails, and when to give up."""
+REOPENINGS = 6
+"""Times that cells beside sensitive ones that cannot move are hidden again in that."""
 
 WORK, SPEED = 12, 1e10
 """Floating-point operations of a deletion from all hidden, by cells times the square of the rank,
@@ -141,16 +141,24 @@ class NullSpaceSearch:
 
     def opened(self, budget: Budget) -> Found | None:
         """Delete from all hidden; where its null space is large, the heaviest cells at once."""
-        hidden = np.ones(self.system.n_unknown, dtype=bool)
+        everything = np.ones(self.system.n_unknown, dtype=bool)
+        if not self._is_large:
+            return self.deleted(everything, budget)
+        hidden = everything.copy()
         order = np.argsort(-np.where(self.must, -1.0, self.weights), kind="stable")
-        count = max(self.basis.n_free - LARGE_RANK // 2, 0) if self._is_large else 0
-        while count >= FEWEST_AT_ONCE and not budget.is_over:
-            trial = hidden.copy()
-            trial[order[:count]] = False
-            found = self.deleted(trial, budget)
-            if found is not None and not found.n_open:
-                return found
-            count = int(FEWER * count)
+        hidden[order[: self.basis.n_free - LARGE_RANK // 2]] = False
+        hidden |= self.must
+        for _ in range(REOPENINGS):
+            vectors = null_vectors(self.basis, hidden)
+            needed = np.zeros(len(hidden), dtype=bool)
+            needed[self.system.needs.cells] = True
+            stuck = needed[hidden] & ~moves(vectors)
+            if not np.any(stuck) or budget.is_over:
+                break
+            # What stands in a relation with a cell that cannot move is hidden again.
+            cells = np.flatnonzero(hidden)[stuck]
+            rows = self.system.by_cell[cells].indices
+            hidden[self.system.matrix[np.unique(rows)].indices] = True
         return self.deleted(hidden, budget)
 
     @property

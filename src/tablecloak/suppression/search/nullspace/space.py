@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 
 from tablecloak.suppression.system import System
 
-__all__ = ["Space", "space_of"]
+__all__ = ["Space", "moves", "space_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -203,7 +203,7 @@ def space_of(
     random : numpy.random.Generator
     """
     size = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    moving = np.flatnonzero(size > DEAD)
+    moving = np.flatnonzero(moves(vectors))
     cells, share = np.flatnonzero(hidden)[moving], size[moving]
     place, factor = np.full(system.n_unknown, -1, dtype=np.int64), np.zeros(system.n_unknown)
     place[cells], factor[cells] = np.arange(len(cells)), share
@@ -221,6 +221,12 @@ def space_of(
         factor=factor,
         spanning=np.flatnonzero(~hidden),
     ).merged(random)
+
+
+def moves(vectors: Floats) -> Flags:
+    """Which cells move at all in an orthonormal null space, one row for each cell."""
+    flags: Flags = np.einsum("ij,ij->i", vectors, vectors) > DEAD**2
+    return flags
 
 
 def _asked(system: System) -> tuple[Floats, Floats]:

@@ -18,6 +18,9 @@ from tablecloak.certificates.file import write_certificate
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.proof import ProtectionCertificate
+from tablecloak.suppression.search.exact import look_at_root, search_whole_tree
+from tablecloak.suppression.search.phase import Phase
+from tablecloak.suppression.search.portfolio import try_strategies
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
@@ -102,7 +105,17 @@ def test_bound_that_is_claimed_too_high_is_refused(pattern):
         replace(pattern, bound=3077.0).verify()
 
 
-def test_bound_is_not_proved_without_the_leaves_of_its_tree(pattern):
+@pytest.fixture
+def tree_alone(monkeypatch):
+    """Branch and bound as the only proof: rows mostly settle a small table before it."""
+    phases = (Phase(try_strategies), Phase(look_at_root), Phase(search_whole_tree))
+    monkeypatch.setattr("tablecloak.suppression.search.methods.exact.EXACT_SMALL", phases)
+
+
+@pytest.mark.usefixtures("tree_alone")
+def test_bound_is_not_proved_without_the_leaves_of_its_tree():
+    pattern = tc.suppress(tc.examples.cox_rounded(), method="exact")
+    pattern.verify()
     tree = pattern.bound_certificate.tree
     assert len(tree.nodes) > 1
     cut = replace(tree, nodes=tree.nodes[:-1])
@@ -288,6 +301,7 @@ def test_unsafe_patterns_get_no_certificate_file(pattern, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("tree_alone")
 def test_bound_is_proved_as_well_when_rows_are_dropped_on_the_way(monkeypatch):
     problem = tc.examples.cox_rounded()
     whole = tc.suppress(problem, method="exact")

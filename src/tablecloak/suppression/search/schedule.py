@@ -21,6 +21,7 @@ from tablecloak.suppression.search.exact import (
 )
 from tablecloak.suppression.search.insiders import hold_against_insiders
 from tablecloak.suppression.search.nullspace.phases import (
+    clean_up_in_null_space,
     delete_from_all_hidden,
     search_null_space,
 )
@@ -69,6 +70,10 @@ NULL_SHARE_SMALL = 0.1
 NULL_SHARE = 0.8
 """Share of the time for the search in null spaces where the table has room, up to `EXACT_CELLS`;
 the rest is for a bound."""
+
+CLEAN_UP_SHARE = 0.05
+"""Share of the time for the clean-up of a pattern in its null space, on large tables.
+docs/decisions.md, "Null space"."""
 
 FIRST_SHARE_SMALL = 0.5
 """Share of the time for the heuristic before the exact method, up to `SEARCHED_CELLS`."""
@@ -156,9 +161,15 @@ def is_tight(state: SearchState, budget: Budget) -> bool:
     return not is_roomy(state, budget)
 
 
+def is_unopened(state: SearchState, budget: Budget) -> bool:
+    """Whether there was no time to delete from all hidden; from a pattern it takes far less."""
+    return state.opening is None and state.best is not None and not budget.is_over
+
+
 SEQUENTIAL = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
-    Phase(try_strategies, when=is_tight),
+    Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_tight),
+    Phase(clean_up_in_null_space, when=is_unopened),
     Phase(search_null_space, when=is_roomy),
 )
 
@@ -203,7 +214,10 @@ EXACT = (
 
 BOUNDED = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
-    Phase(try_strategies, 1 - BOUND_SHARE, when=is_tight),
+    Phase(try_strategies, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_tight),
+    Phase(
+        clean_up_in_null_space, CLEAN_UP_SHARE / (BOUND_SHARE + CLEAN_UP_SHARE), when=is_unopened
+    ),
     Phase(search_null_space, 1 - BOUND_SHARE, when=is_roomy),
     Phase(
         either(

@@ -42,6 +42,9 @@ RESTARTS = 0.1
 KEPT_IN_TRIES = 12
 """Classes that could not be published after which a try ends."""
 
+MOST_CELLS = 20_000
+"""Cells up to which a basis is built: how much it fills is known afterwards only."""
+
 MOST_RANK = 6000
 """Dimension of the unknown up to which dense null spaces are used: 10,000 cells by 6,000 take half
 a gigabyte."""
@@ -129,7 +132,7 @@ class NullSpaceSearch:
             Cells with the smallest one are the free ones of the basis.
         seed : int
         """
-        if system.n_unknown - system.matrix.shape[0] > MOST_RANK:
+        if system.n_unknown > MOST_CELLS or system.n_unknown - system.matrix.shape[0] > MOST_RANK:
             return None
         basis = basis_of(system, size)
         return cls(system, weights, must, basis, seed) if basis.n_free <= MOST_RANK else None

@@ -67,6 +67,15 @@ def test_a_callback_that_is_interrupted_stops_the_search_and_one_that_fails_rais
     assert budget.is_stopped
 
 
+@pytest.fixture
+def default_handler():
+    """Other libraries, such as Spark, leave handlers of their own behind."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_handler")
 def test_the_first_interrupt_stops_and_the_second_one_raises():
     budget = Budget.of(100.0)
     with pytest.raises(KeyboardInterrupt), budget.interruptible():

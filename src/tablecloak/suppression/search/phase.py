@@ -35,6 +35,8 @@ class Phase:
         Share of the whole time limit that it gets in any case, past the limit if need be.
     most : float, default=inf
         Seconds that it gets at most.
+    most_share : float, default=0
+        Share of the whole time limit up to which it may get more than that.
     when : callable, optional
         Whether it is done at all.
     """
@@ -43,6 +45,7 @@ class Phase:
     share: float = 1.0
     least: float = 0.0
     most: float = math.inf
+    most_share: float = 0.0
     when: Condition = _always
 
 
@@ -64,8 +67,9 @@ def run_phases(phases: Sequence[Phase], state: SearchState, budget: Budget) -> S
 
 
 def _part(phase: Phase, budget: Budget) -> Budget:
-    part = budget.share(phase.share).within(phase.most)
     whole = budget.deadline - budget.started
+    most = max(phase.most, phase.most_share * whole) if math.isfinite(whole) else phase.most
+    part = budget.share(phase.share).within(most)
     return part.at_least(phase.least * whole) if phase.least and math.isfinite(whole) else part
 
 

@@ -31,6 +31,10 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
+NO_ROOM = 1e-9
+"""Room, in units of the system, that every class counts with: one whose cells have theirs on
+different sides has none."""
+
 LEAST_ROOM = 1e-3
 """Share of its larger room that a class counts with at least in the weights of least squares;
 one that cannot move down at all would otherwise not move up either."""
@@ -104,7 +108,7 @@ class Capacity:
 
     def __init__(self, space: Space, excused: Flags | None = None) -> None:
         self.space = space
-        self.room = np.minimum(space.high, space.low)
+        self.room = np.maximum(np.minimum(space.high, space.low), NO_ROOM)
         larger = np.maximum(space.high, space.low)
         self.weighted = space.rows / np.maximum(self.room, LEAST_ROOM * larger)[:, None]
         needed = space.needed

@@ -33,7 +33,7 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
     """Hide everything and publish what can be; a first pattern, where the table has room."""
     if budget.is_over or not len(state.system.needs.cells):
         return state
-    budget.report("deleting", float(state.problem.weights[state.system.cells].sum()))
+    budget.report("protecting", float(state.problem.weights[state.system.cells].sum()))
     search = _search_of(state, budget)
     if search is None or not search.is_affordable(budget):
         return state

@@ -115,6 +115,8 @@ class NullSpaceSearch:
     ) -> None:
         self.system, self.weights, self.must, self.basis = system, weights, must, basis
         self.random = np.random.default_rng(seed)
+        # What has no room at all moves in no witness, as if it were published.
+        self.roomy = (system.high > 0) | (system.low < 0)
 
     @classmethod
     def of(
@@ -191,6 +193,7 @@ class NullSpaceSearch:
             Whether all needs are known to hold while these cells are hidden.
         """
         system, random = self.system, self.random
+        hidden = hidden & self.roomy
         vectors = null_vectors(self.basis, hidden)
         if not vectors.shape[1]:
             return None

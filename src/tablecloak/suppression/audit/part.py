@@ -16,7 +16,7 @@ from tablecloak.suppression.audit.disclosures import disclosures
 from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.audit.intruders.integers import WholeNumbers
 from tablecloak.suppression.audit.members import Members
-from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.audit.prove import SPARE, prove
 from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
 from tablecloak.suppression.kept_witnesses import PoolProof
 from tablecloak.suppression.knowledge import Knowledge
@@ -32,13 +32,9 @@ Integers = npt.NDArray[np.int64]
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
 
-
 EXACT_COST = 10.0
 """What moving a cell costs more for each insider who knows it exactly, where others cost 1. Chosen
 by trial; not measured."""
-
-SPARE = 1e-6
-"""Share of a need that is asked for beyond it: making a witness exact may cost a last digit."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tablecloak.suppression.audit.attack import BAND, Attack, Extreme
 from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.witness import WitnessPool
 
-__all__ = ["prove"]
+__all__ = ["SPARE", "prove"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -23,7 +23,8 @@ BATCH_ROUNDS = 8
 by trial; not measured."""
 
 SPARE = 1e-6
-"""Share of a need that is asked for beyond it, where there is room."""
+"""Share of a need that is asked for beyond it, where there is room: making a witness exact may cost
+a last digit."""
 
 NEARBY_SPARE = 0.05
 """Share asked for beyond a need in a second try, since a witness beside cells of another order of

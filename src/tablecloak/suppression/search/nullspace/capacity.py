@@ -174,9 +174,7 @@ class Capacity:
         """Which classes one point moves far enough on both sides."""
         rows = self.space.rows
         reached = np.abs(rows[classes] @ point)[:, 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            passed = np.abs(rows @ point)[:, 0] / self.room
-        most = float(np.max(passed, initial=0.0, where=~np.isnan(passed)))
+        most = float(np.max(np.abs(rows @ point)[:, 0] / self.room, initial=0.0))
         serves: Flags = self.level[classes] * EXACT * most <= reached
         return serves
 
@@ -212,9 +210,8 @@ class Capacity:
         """How far points move each class beside its room, and pass it when they meet the need."""
         moves = self.space.rows @ found
         reached = moves[classes, np.arange(len(classes))]
+        passed = np.abs(moves) / self.room[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            passed = np.abs(moves) / self.room[:, None]
-            passed[moves == 0] = 0.0
             excess = self.level[classes] * EXACT * passed.max(axis=0, initial=0.0) / reached
         return passed, np.where(reached > 0, excess, np.inf)
 

@@ -116,7 +116,7 @@ class NullSpaceSearch:
         self.system, self.weights, self.must, self.basis = system, weights, must, basis
         self.random = np.random.default_rng(seed)
         # What has no room at all moves in no witness, as if it were published.
-        self.roomy = (system.high > 0) | (system.low < 0)
+        self.movable = (system.high > 0) | (system.low < 0)
 
     @classmethod
     def of(
@@ -193,7 +193,7 @@ class NullSpaceSearch:
             Whether all needs are known to hold while these cells are hidden.
         """
         system, random = self.system, self.random
-        hidden = hidden & self.roomy
+        hidden = hidden & self.movable
         vectors = null_vectors(self.basis, hidden)
         if not vectors.shape[1]:
             return None

@@ -808,6 +808,19 @@ def repacked(arrays: Arrays, random: Random, what: str) -> tuple[str, bytes]:
 # -- the campaign --------------------------------------------------------------------------------
 
 
+def verified(folder: Path, content: bytes, problem: str) -> tuple[list[tuple[int, str]], str]:
+    """Verify a file alone and beside its problem; return codes with texts, and both verdicts."""
+    (folder / "c.npz").write_bytes(content)
+    (folder / "p.jj").write_text(problem)
+    answers = []
+    for files in (["c.npz"], ["c.npz", "p.jj"]):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            code = verify([str(folder / file) for file in files])
+        answers.append((code, printed.getvalue()))
+    verdict = " / ".join("PROVED" if code == 0 else "REFUSED" for code, _ in answers)
+    return answers, verdict
+
+
 def attack(folder: Path, seed: tuple[int, ...]) -> tuple[str, str, str]:
     """Alter one certificate; return the alteration, the verdict, and what is wrong with it."""
     random = np.random.default_rng(seed)
@@ -824,14 +837,7 @@ def attack(folder: Path, seed: tuple[int, ...]) -> tuple[str, str, str]:
         alter = ALTERATIONS[int(random.integers(len(ALTERATIONS)))]
         name, expected = alter.__name__, alter(arrays, random)
         content = packed(arrays, random)
-    (folder / "c.npz").write_bytes(content)
-    (folder / "p.jj").write_text(problem)
-    answers = []
-    for files in (["c.npz"], ["c.npz", "p.jj"]):
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            code = verify([str(folder / file) for file in files])
-        answers.append((code, printed.getvalue()))
-    verdict = " / ".join("PROVED" if code == 0 else "REFUSED" for code, _ in answers)
+    answers, verdict = verified(folder, content, problem)
     if expected == "bytes" and answers[0][0] == 0:
         try:
             with np.load(folder / "c.npz") as file:

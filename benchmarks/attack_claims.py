@@ -13,8 +13,6 @@ true certificate that is refused, and a crash. Prints counts; exit code 1 if any
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import itertools
 import sys
 import tempfile
@@ -32,7 +30,6 @@ from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
 import tablecloak as tc
 from tablecloak.certificates.claim import arrays_of
-from tablecloak.certificates.verifier import main as verify
 
 Arrays = dict[str, Any]
 Random = np.random.Generator
@@ -587,14 +584,7 @@ def attack(case: tuple[Arrays, str], random: Random, folder: Path) -> tuple[str,
     alter = ALTERATIONS[int(random.integers(len(ALTERATIONS)))]
     with np.errstate(all="ignore"):
         expected = alter(arrays, random)
-    (folder / "c.npz").write_bytes(plain.packed(arrays, random))
-    (folder / "p.jj").write_text(problem)
-    answers = []
-    for files in (["c.npz"], ["c.npz", "p.jj"]):
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            code = verify([str(folder / file) for file in files])
-        answers.append((code, printed.getvalue()))
-    verdict = " / ".join("PROVED" if code == 0 else "REFUSED" for code, _ in answers)
+    answers, verdict = plain.verified(folder, plain.packed(arrays, random), problem)
     return alter.__name__, verdict, wrong(arrays, original, expected, answers)
 
 

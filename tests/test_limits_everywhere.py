@@ -9,7 +9,6 @@ import typer
 from typer.testing import CliRunner
 
 import tablecloak as tc
-from tablecloak.budget import Budget
 from tablecloak.cli.main import app
 
 SEARCHES = [
@@ -54,19 +53,11 @@ def test_every_command_has_the_options_of_what_it_calls(name):
     assert COMMANDS[name] <= {each.name for each in command.params}
 
 
-def test_threads_of_a_command_reach_its_search_and_its_audit(tmp_path, monkeypatch):
-    budgets = []
-    begun = Budget.begun.__func__
-
-    def recorded(cls, *args, **options):
-        budgets.append(begun(cls, *args, **options))
-        return budgets[-1]
-
-    monkeypatch.setattr(Budget, "begun", classmethod(recorded))
+def test_threads_of_a_command_reach_its_search_and_its_audit(tmp_path, budgets_begun):
     tc.write_jj(tc.examples.cox_rounded(), tmp_path / "cox.jj")
     words = ["round", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv"), "--threads", "3"]
     CliRunner().invoke(app, [*words, "--base", "25"])
     CliRunner().invoke(app, [*words, "--small-counts"])
-    assert len(budgets) == 4
+    assert len(budgets_begun) == 4
     # Controlled rounding alone does one program after the other.
-    assert [budget.threads for budget in budgets] == [1, 3, 3, 3]
+    assert [budget.threads for budget in budgets_begun] == [1, 3, 3, 3]

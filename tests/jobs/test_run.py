@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.budget import Budget
 from tablecloak.jobs import run
 from tablecloak.jobs.load import read_job
 
@@ -43,22 +42,14 @@ def job_file(tmp_path):
 
 
 def test_threads_of_a_job_reach_its_searches_and_audits_and_are_no_part_of_its_fingerprint(
-    job_file, monkeypatch
+    job_file, budgets_begun
 ):
-    budgets = []
-    begun = Budget.begun.__func__
-
-    def recorded(cls, *args, **options):
-        budgets.append(begun(cls, *args, **options))
-        return budgets[-1]
-
-    monkeypatch.setattr(Budget, "begun", classmethod(recorded))
     plain = read_job(job_file("")).fingerprint()
     job = read_job(job_file("threads = 3"))
     assert job.fingerprint() == plain
     assert tc.run_job(job).is_safe
     # A suppression, an adjustment, and the audit of the first.
-    assert [budget.threads for budget in budgets] == [3, 3, 3]
+    assert [budget.threads for budget in budgets_begun] == [3, 3, 3]
 
 
 def test_a_fault_of_any_column_shows_before_a_search_begins(job_file, monkeypatch):

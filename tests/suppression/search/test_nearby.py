@@ -37,6 +37,19 @@ class NeverContent:
         return csr_array((0, n)), np.empty(0), np.empty(0)
 
 
+def turns_near(master: Master) -> int:
+    """Search near the best pattern for half a second; return how many turns it took."""
+    turns = []
+    search_nearby(
+        master,
+        NeverContent(master),
+        Budget.of(0.5, seed=1),
+        step=1.0,
+        progress=lambda: turns.append(1),
+    )
+    return len(turns)
+
+
 @pytest.mark.parametrize("n_free", [0, 1, 4, 9, 12])
 def test_search_ends_at_its_deadline_with_fewer_cells_free_than_a_part_has(n_free):
     problem = random_problem(3)
@@ -45,15 +58,7 @@ def test_search_ends_at_its_deadline_with_fewer_cells_free_than_a_part_has(n_fre
     status[free[n_free:]] = "z"
     master = Master(problem.with_changes(status=status), tc.Requirement.TWO_SIDED)
     assert len(master.free) == n_free
-    turns = []
-    search_nearby(
-        master,
-        NeverContent(master),
-        Budget.of(0.5, seed=1),
-        step=1.0,
-        progress=lambda: turns.append(1),
-    )
-    assert bool(turns) == bool(n_free)
+    assert bool(turns_near(master)) == bool(n_free)
 
 
 def test_a_problem_that_asks_for_nothing_has_nothing_to_be_searched_near():
@@ -62,12 +67,4 @@ def test_a_problem_that_asks_for_nothing_has_nothing_to_be_searched_near():
     nothing = np.full(problem.table.n_cells, "s")
     master = Master(problem.with_changes(status=nothing), tc.Requirement.TWO_SIDED)
     assert len(master.free)
-    turns = []
-    search_nearby(
-        master,
-        NeverContent(master),
-        Budget.of(0.5, seed=1),
-        step=1.0,
-        progress=lambda: turns.append(1),
-    )
-    assert not turns
+    assert not turns_near(master)

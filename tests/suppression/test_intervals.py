@@ -154,9 +154,9 @@ def test_interruption_keeps_the_proved_intervals():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("require", ["two-sided", "width", "upper"])
-def test_100_random_releases_survive_a_naive_attack_for_every_requirement(require):
+def test_random_releases_survive_a_naive_attack_for_every_requirement(require):
     published = 0
-    for seed in range(100):
+    for seed in range(40):
         problem = naive.random_problem(seed)
         try:
             found = tc.publish_intervals(problem, require=require, time_limit=0.1, seed=seed)
@@ -173,7 +173,7 @@ def test_100_random_releases_survive_a_naive_attack_for_every_requirement(requir
         assert not np.any(~exact & problem.frozen), seed
         assert not naive.exposed(problem, low, high, require), seed
         assert 0 <= found.bound <= found.narrowest * (1 + 1e-6), seed
-    assert published > 70
+    assert published > 28
 
 
 def test_cells_without_levels_and_forced_cells_are_not_published_as_they_are():

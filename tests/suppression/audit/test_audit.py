@@ -431,7 +431,8 @@ def first_pattern(problem: tc.ProtectionProblem) -> tc.Suppression:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["targus", "table8", "osorio", "table7", "hier13x7x7d", "table1", "dale", "hier13", "hier16"]
+    "name",
+    ["targus", "table8", "osorio", "table7", "hier13x7x7d", "table1", "dale", "hier13", "hier16"],
 )
 def test_first_patterns_of_castros_tables_pass_and_fail_without_one_needed_cell(instances, name):
     """One table of each kind; the larger ones of a kind are attacked below."""

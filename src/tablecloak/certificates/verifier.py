@@ -106,6 +106,8 @@ WITNESSES = arrays("""
     intruder_lower:f8:facts:any intruder_upper:f8:facts:any
     claim_starts:i8:insiders+1:starts-claims claim_index:i8:claims:list-sensitive
     claim_upper:i8:claims:-1..witnesses claim_lower:i8:claims:-1..witnesses""")
+LEFT_OUT = arrays("""
+    open_starts:i8:insiders+1:starts-opens open_index:i8:opens:list-sensitive""")
 STATISTICS = arrays("""
     statistic_kind:U:statistics statistic_slack:f8:statistics:>=0 statistic_target:f8:statistics
     statistic_starts:i8:statistics+1:starts-coefficients
@@ -138,7 +140,7 @@ REQUIREMENTS = {
 }
 
 
-def schema_of(release, claims, has_sums=False):
+def schema_of(release, claims, has_sums=False, has_open=False):
     """Return the arrays that a certificate with these claims consists of."""
     require(release in RELEASES, "unknown kind of release")
     known = [claim for claim in CLAIMS if claim in claims]
@@ -148,13 +150,15 @@ def schema_of(release, claims, has_sums=False):
     require(release != "rounding" or "protection" not in claims, "rounding proves no protection")
     require(release == "adjustment" or "statistics" not in claims, "only adjustments keep those")
     require("bound" not in claims or "loss" in claims, "a bound on a loss that is not claimed")
+    require(not has_open or (hidden and "protection" in claims), "pairs of no insiders")
     require(not has_sums or (release == "suppression" and "bound" in claims), "sums of no cuts")
     tree = (
         TREE
         | (SUMS if has_sums else {})
         | (CUTS if hidden else {} if release == "rounding" else PARTS)
     )
-    groups = {"protection": WITNESSES if hidden else {}, "additivity": {}, "loss": LOSS,
+    witnesses = WITNESSES | (LEFT_OUT if has_open else {})
+    groups = {"protection": witnesses if hidden else {}, "additivity": {}, "loss": LOSS,
               "statistics": STATISTICS, "bound": tree}  # fmt: skip
     schema = HEADER | PROBLEM | RELEASES[release]
     for claim in claims:
@@ -179,7 +183,8 @@ def read(path):
         if {"release.npy", "claims.npy"} <= set(names):
             release, claims = (read_array(archive, archive.getinfo(f"{name}.npy"), HEADER)
                                for name in ("release", "claims"))  # fmt: skip
-            schema = schema_of(str(release), claims.tolist(), "sum_starts.npy" in names)
+            optional = (f"{name}.npy" in names for name in ("sum_starts", "open_starts"))
+            schema = schema_of(str(release), claims.tolist(), *optional)
         exactly = set(names) == {f"{name}.npy" for name in schema}
         require(exactly, "an array is missing, unknown or stored twice")
         return {member.filename[:-4]: read_array(archive, member, schema) for member in members}
@@ -215,7 +220,8 @@ def check_form(data):
     word, version, schema = "tablecloak suppression certificate", OLD_VERSION, OLD_SCHEMA
     if "release" in data:
         word, version = "tablecloak certificate, secret", VERSION
-        schema = schema_of(str(data["release"]), data["claims"].tolist(), "sum_starts" in data)
+        optional = (name in data for name in ("sum_starts", "open_starts"))
+        schema = schema_of(str(data["release"]), data["claims"].tolist(), *optional)
     require(data["format"] == word, "not a certificate")
     require(data["version"] == version, "unknown version")
     sizes = {"sensitive": int(np.sum(data["status"] == "u"))}
@@ -597,13 +603,14 @@ def check_hidden(data, relations):
     keys = list_numbers(data["witness_starts"]) * len(data["values"]) + at
     check_reach(reach(data, keys, cells, data["upper_witness"]),
                 -reach(data, keys, cells, data["lower_witness"]), need, "everybody")  # fmt: skip
-    (insiders, cut), idle = check_insiders(data, keys, need), np.sum(level == 0)
+    (insiders, cut, pairs), idle = check_insiders(data, keys, need), np.sum(level == 0)
     requirement = str(data["requirement"])
     return [
         (True, f"{len(cells)} sensitive cells, {requirement}: each can lie"),
         (True, REQUIREMENTS[requirement]),
         (idle, f"of them, {idle} have no level, so that nothing was asked"),
         (True, f"against everybody and {insiders} different insiders"),
+        (pairs, f"NOTHING is claimed of {pairs} pairs of an insider and a sensitive cell"),
         (cut, f"in {cut} cases a level is cut to what insiders knew of the cell before"),
         (True, f"if nobody learns more of the {np.sum(hidden)} hidden cells, of {len(hidden)}"),
         (insiders, "not checked: who the insiders are, and whether they know more"),
@@ -722,7 +729,10 @@ def check_reach(up, down, need, who):
 
 
 def check_insiders(data, keys, need):
-    """Check each insider's claim; return how many differ in what they know, and levels cut."""
+    """Check each insider's claim; return how many differ in what they know, and levels cut.
+
+    Also of how many pairs of an insider and a sensitive cell nothing is claimed.
+    """
     values, witness = data["values"], list_numbers(data["witness_starts"])
     cells, low, high = (data[f"intruder_{name}"] for name in ("cells", "lower", "upper"))
     bounds, true = (data["lower_bound"][cells], data["upper_bound"][cells]), values[cells]
@@ -739,7 +749,9 @@ def check_insiders(data, keys, need):
     sides = [(sign, data[f"{side}_witness"], data[f"claim_{side}"])
              for sign, side in ((1, "upper"), (-1, "lower"))]  # fmt: skip
     common = [sign * reach(data, keys, need[0], numbers) for sign, numbers, _ in sides]
-    known, cut = set(), 0
+    known, cut, pairs = set(), 0, 0
+    nobody = np.zeros(len(data["intruder_names"]) + 1, dtype=np.int64)
+    left_out = data.get("open_starts", nobody), data.get("open_index", nobody[:0])
     for insider in range(len(data["intruder_names"])):
         own = slice(*data["intruder_starts"][insider : insider + 2])
         claim = slice(*data["claim_starts"][insider : insider + 2])
@@ -747,7 +759,10 @@ def check_insiders(data, keys, need):
         require(np.any(news), f"{who} knows nothing beyond what everybody knows")
         # Adding 0 makes 0 of -0.
         facts = (at[news], low[own][news] + 0.0, high[own][news] + 0.0)
-        known.add(tuple(part.tobytes() for part in facts))
+        open_ = left_out[1][slice(*left_out[0][insider : insider + 2])]
+        pairs += len(open_)
+        if len(open_) < len(need[0]):
+            known.add(tuple(part.tobytes() for part in facts))
         entries = order[positions(columns, at)]
         moves, length = data["witness_data"][entries], np.diff(columns)[at]
         outside = moves < np.repeat(least[own], length)
@@ -766,9 +781,13 @@ def check_insiders(data, keys, need):
         below, above = np.maximum(below[need[0]], 0), np.maximum(above[need[0]], 0)
         left = (need[0], np.minimum(need[1], above), np.minimum(need[2], below),
                 np.minimum(need[3], above + below))  # fmt: skip
+        for part in left[1:]:
+            part[open_] = 0
         check_reach(*reached, left, who)
-        cut += np.sum(np.any(np.array(left[1:]) < np.array(need[1:]), axis=0))
-    return len(known), int(cut)
+        narrow = np.any(np.array(left[1:]) < np.array(need[1:]), axis=0)
+        narrow[open_] = False
+        cut += np.sum(narrow)
+    return len(known), int(cut), pairs
 
 
 # -- adjusted and rounded tables: what they keep, and how far they lie from the truth -------------

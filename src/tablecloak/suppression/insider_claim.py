@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,12 @@ class InsiderClaim:
         rule out.
     upper_witness, lower_witness : numpy.ndarray of int
         Witnesses that take their place.
+    open : numpy.ndarray of int
+        Positions of sensitive cells of which nothing is claimed against this intruder.
     """
 
     knowledge: Knowledge
     index: Integers
     upper_witness: Integers
     lower_witness: Integers
+    open: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

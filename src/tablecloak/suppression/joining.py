@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ def certificate_of(
     requirement: Requirement,
     proofs: Sequence[PoolProof],
     insiders: Sequence[tuple[Knowledge, Sequence[PoolProof]]] = (),
+    left_out: Mapping[int, Integers] = MappingProxyType({}),
 ) -> ProtectionCertificate:
     """Join the witnesses of separate systems into one proof.
 
@@ -45,14 +47,18 @@ def certificate_of(
         Of all needs of each system.
     insiders : sequence of (Knowledge, sequence of PoolProof)
         For each further intruder the needs whose common witness it can rule out, proved anew.
+    left_out : mapping of int to numpy.ndarray of int
+        By the position of an insider the sensitive cells, among all, of which nothing is claimed
+        against it.
     """
     rows = _RowsByCell(problem.table.n_cells, apart=bool(insiders))
     upper, lower = rows.join(proofs, problem)
     claims = []
-    for knowledge, own in insiders:
+    for number, (knowledge, own) in enumerate(insiders):
         above, below = rows.join(own, problem)
         index = np.sort(np.concatenate([_NO_CELLS, *(proof.index for proof in own)]))
-        claims.append(InsiderClaim(knowledge, index, above[index], below[index]))
+        open_ = np.sort(left_out.get(number, _NO_CELLS))
+        claims.append(InsiderClaim(knowledge, index, above[index], below[index], open_))
     return ProtectionCertificate(
         problem=problem,
         suppressed=suppressed,

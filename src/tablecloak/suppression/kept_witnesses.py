@@ -91,20 +91,54 @@ class KeptWitnesses(ProvedNeeds):
         self._next += len(good)
         self._cache = None
 
+    def keep(self, witness: tuple[Integers, Floats], numbers: dict[int, int]) -> int:
+        """Keep one witness that was made exact for this system; return its number.
+
+        Parameters
+        ----------
+        witness : tuple of (numpy.ndarray of int, numpy.ndarray of float)
+        numbers : dict of int to int
+            Numbers of the witnesses at hand by the identity of their moves; brought up to date.
+        """
+        number = numbers.setdefault(id(witness[1]), self._next)
+        if number == self._next:
+            self.rows[number] = witness
+            self._next, self._cache = number + 1, None
+        return number
+
+    def moving(self, position: int) -> list[int]:
+        """Return the numbers of the witnesses that move a cell."""
+        matrix = self._matrix()
+        rows = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
+        found: list[int] = self._numbers()[rows].tolist()
+        return found
+
     def use_all(self) -> None:
         """Prove what the witnesses at hand can prove."""
         self._use_best(self._matrix(), self._numbers(), np.ones(len(self.rows), dtype=bool))
 
     def proof(self, chosen: Flags) -> PoolProof:
         """Return the witnesses of some needs, renumbered from 0, for each side of each."""
-        upper, lower = self.upper_witness[chosen], self.lower_witness[chosen]
+        needs = np.flatnonzero(chosen)
+        return self.proof_by(needs, self.upper_witness[needs], self.lower_witness[needs])
+
+    def proof_by(self, needs: Integers, upper: Integers, lower: Integers) -> PoolProof:
+        """Return some witnesses of some needs, renumbered from 0.
+
+        Parameters
+        ----------
+        needs : numpy.ndarray of int
+            Positions of the needs.
+        upper, lower : numpy.ndarray of int
+            Numbers of the witnesses that prove them.
+        """
         used = np.unique(np.concatenate([upper, lower]))
         used = used[used != TRUTH]
         # The last entry answers for TRUTH, which is -1.
         number_of = np.full(self._next + 1, TRUTH, dtype=np.int64)
         number_of[used] = np.arange(len(used))
         rows = [self.rows[number] for number in used.tolist()]
-        index, cells = self.needs.index[chosen], self.system.cells
+        index, cells = self.needs.index[needs], self.system.cells
         return PoolProof(index, number_of[upper], number_of[lower], cells, rows)
 
     def whole_proof(self) -> PoolProof:

@@ -13,6 +13,7 @@ from tablecloak import showing
 from tablecloak.certificates.claim import Claim
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
+from tablecloak.suppression.against_insiders import AgainstInsiders
 from tablecloak.suppression.claims import pattern_claims, proved_pattern_bound
 from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.requirement import Requirement
@@ -53,6 +54,8 @@ class SuppressionPattern(Result):
     time_limit : float, default=inf
     first_seconds : float, default=0
         When the first pattern was proved, from the start.
+    insiders : AgainstInsiders, optional
+        How it stands against the insiders against whom it was asked to hold, and what that costs.
     """
 
     problem: ProtectionProblem
@@ -66,6 +69,7 @@ class SuppressionPattern(Result):
     notes: tuple[str, ...] = field(default=())
     time_limit: float = np.inf
     first_seconds: float = 0.0
+    insiders: AgainstInsiders | None = None
 
     @property
     def loss(self) -> float:
@@ -167,8 +171,11 @@ class SuppressionPattern(Result):
             f"bound {bound}, {gap}, {int(self.suppressed.sum())} cells suppressed "
             f"({int(self.secondary.sum())} secondary), {self.problem.n_sensitive} sensitive cells "
             f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
-            f"{self._lateness()}"
+            f"{self._lateness()}{self._against_insiders()}"
         )
+
+    def _against_insiders(self) -> str:
+        return "" if self.insiders is None else f"; {self.insiders.summary()}"
 
     def _robustness(self) -> str:
         if int(self.suppressed.sum()) > SUMMED_UP_CELLS:

@@ -86,7 +86,7 @@ class ProtectionCertificate:
         For each sensitive cell, in the order of `problem.sensitive`, the witness that moves
         it up and the one that moves it down; -1 where the true table suffices.
     insiders : tuple of InsiderClaim
-        The same for intruders who know more.
+        The same for intruders who know more; each names the cells of which it claims nothing.
     """
 
     problem: ProtectionProblem
@@ -204,7 +204,9 @@ class ProtectionCertificate:
             moved = sign * self._reach(matrix, witness, needs.cells)
             good = (witness == TRUTH) | ~np.append(refuted, False)[witness]
             reach.append(np.where(good, moved, 0.0))
-        self._require(~needs.met(*reach), needs.cells, f" against {known.name}")
+        unmet = ~needs.met(*reach)
+        unmet[claim.open] = False
+        self._require(unmet, needs.cells, f" against {known.name}")
 
     def _check_status(self, matrix: csr_array) -> None:
         problem = self.problem

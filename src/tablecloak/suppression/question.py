@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
 from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
 from tablecloak.suppression.external_bounds import with_finite_bounds, with_intervals
+from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.needs import Needs, needs_of
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
@@ -38,9 +39,10 @@ class Question:
     intruders : sequence of Intruder
         Who attacks besides the external intruder; "integers" is among them if everybody knows that
         values are whole.
-    must_hold : bool
-        Whether the caller named some of them, so that a proof against all is required. If not, a
-        pattern that nobody is known to attack will do.
+    named : tuple of str
+        Names of those kinds that the caller named.
+    hold : Hold
+        Whether a pattern must hold against these.
     """
 
     problem: ProtectionProblem
@@ -48,7 +50,21 @@ class Question:
     requirement: Requirement
     needs: Needs
     intruders: Sequence[Intruder]
-    must_hold: bool
+    named: tuple[str, ...]
+    hold: Hold
+
+    @property
+    def must_hold(self) -> bool:
+        """Whether a proof against all insiders is required.
+
+        If not, a pattern that nobody is known to attack who knows that values are whole will do.
+        """
+        return bool(self.named) and self.hold.is_strict
+
+    @property
+    def is_best_effort(self) -> bool:
+        """Whether a pattern is to hold against insiders as far as possible."""
+        return bool(self.named) and not self.hold.is_strict
 
     @classmethod
     def of(
@@ -56,22 +72,25 @@ class Question:
         problem: ProtectionProblem,
         require: Requirement | str,
         intruders: Intruder | str | Sequence[Intruder | str],
+        hold: Hold | str = "strict",
     ) -> Question:
         """Read what a caller gave, and find out what it asks of each cell.
 
         Raises
         ------
         InputError
-            For an unknown requirement or intruder.
+            For an unknown requirement, intruder, or way to hold against intruders.
         ModelError
             If external bounds alone break a protection level.
         """
-        requirement = Requirement.parse(require)
-        named = parse_intruders(intruders)
+        requirement, hold = Requirement.parse(require), Hold.parse(hold)
+        given = parse_intruders(intruders)
+        named = given if hold.is_asked else []
         kinds = with_whole_numbers(named, problem)
         finite = with_finite_bounds(problem)
         needs = needs_of(finite, requirement)
-        return cls(problem, finite, requirement, needs, kinds, must_hold=bool(named))
+        names = tuple(kind.name_of_kind for kind in named if not kind.is_everybody)
+        return cls(problem, finite, requirement, needs, kinds, names, hold)
 
     def knowing(self, lower: Floats, upper: Floats) -> Question:
         """Return the question where everybody also knows published intervals, shape (n_cells,).

@@ -12,6 +12,7 @@ from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.merging import search_merged
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.question import Question
@@ -34,6 +35,7 @@ def suppress(
     require: Requirement | str = Requirement.TWO_SIDED,
     weights: WeightRule | str | None = None,
     protect_against: Intruder | str | Sequence[Intruder | str] = (),
+    hold: Hold | str = "strict",
     previous: SuppressionPattern | npt.ArrayLike | None = None,
     discount: float = 0.5,
     time_limit: float = 60.0,
@@ -66,6 +68,15 @@ def suppress(
         valid, but less tight. A table of counts is never returned if somebody who knows that
         counts are whole is known to attack it; whether that is proved as well says
         `SuppressionPattern.is_proved_in_whole_numbers`.
+    hold : {"strict", "possible", "off"}, default="strict"
+        How the pattern must hold against those insiders.
+
+        - "strict": against all of them; otherwise an error is raised.
+        - "possible": as far as possible. Cells that no pattern hides from some insider, and what
+          is not settled in time, are left out of what the certificate claims; notes and
+          `SuppressionPattern.insiders` tell how many, and what it costs. A pattern that is proved
+          against everybody is always returned.
+        - "off": `protect_against` is not regarded.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its
         cells have a lower weight.
@@ -98,11 +109,12 @@ def suppress(
     Raises
     ------
     InputError
-        For an unknown method, requirement or weight rule.
+        For an unknown method, requirement, weight rule, insider or way to hold against insiders.
     ModelError
-        If a cell cannot be protected at all; names the cells.
+        If a cell cannot be protected at all, or not against an insider against whom the pattern
+        must hold; names the cells.
     SolverError
-        If no proved pattern was found.
+        If no proved pattern was found, or none that holds where it must.
 
     Notes
     -----
@@ -120,8 +132,8 @@ def suppress(
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     problem = _weighed(problem, weights, previous, discount)
     chosen = SearchMethod.parse(method)
-    question = Question.of(problem, require, protect_against)
-    insiders_share = INSIDERS_SHARE if question.must_hold else WHOLE_NUMBERS_SHARE
+    question = Question.of(problem, require, protect_against, hold)
+    insiders_share = INSIDERS_SHARE if question.named else WHOLE_NUMBERS_SHARE
     share = insiders_share if question.intruders else 1.0
     with budget.interruptible():
         part = budget.share(share)

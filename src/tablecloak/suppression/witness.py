@@ -128,6 +128,13 @@ class WitnessPool(KeptWitnesses):
         new = [number for number in other._used().tolist() if number not in self.rows]
         self.learn(other.rows[number] for number in new)
 
+    def keep_used(self, other: WitnessPool) -> None:
+        """Keep the witnesses in use by a pool that started from this one, by their numbers."""
+        new = [number for number in other._used().tolist() if number not in self.rows]
+        self.rows.update((number, other.rows[number]) for number in new)
+        self._next = max(self._next, other._next)
+        self._cache = None if new else self._cache
+
     def in_whole_numbers(self) -> WitnessPool:
         """Return a pool that holds, and takes, witnesses in whole numbers only."""
         whole = [bool(np.all(data == np.rint(data))) for _, data in self.rows.values()]

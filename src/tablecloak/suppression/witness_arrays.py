@@ -32,6 +32,10 @@ def witness_arrays(
     """Return witnesses and insiders as plain arrays; see `ProtectionCertificate`."""
     insiders = [claim for claim in insiders if _knows_more(claim.knowledge, problem)]
     knowledge = [claim.knowledge for claim in insiders]
+    left_out = {
+        "open_starts": starts_of([claim.open for claim in insiders]),
+        "open_index": joined([claim.open for claim in insiders], np.int64),
+    }
     return {
         **rows_of("witness", deviations),
         "upper_witness": upper_witness.astype(np.int64),
@@ -45,6 +49,7 @@ def witness_arrays(
         "claim_index": joined([claim.index for claim in insiders], np.int64),
         "claim_upper": joined([claim.upper_witness for claim in insiders], np.int64),
         "claim_lower": joined([claim.lower_witness for claim in insiders], np.int64),
+        **(left_out if len(left_out["open_index"]) else {}),
     }
 
 

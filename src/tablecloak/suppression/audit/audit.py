@@ -338,7 +338,7 @@ def attacked(
     members = Members(question, hidden)
     bundles = System.of(question.finite, question.needs, hidden).bundles()
     parts = [Part(system, WitnessPool(system)) for system in bundles]
-    _learn(parts, witnesses or [], question.problem.table.n_cells)
+    _learn(parts, witnesses or [], hidden)
     attack_parts(parts, members, budget.share(1 - CHECK_SHARE), is_exact=is_exact)
     assembled = Assembled(question.needs, hidden, parts)
     audit = Audit(
@@ -369,19 +369,28 @@ def attacked(
     return audit
 
 
-def _learn(parts: list[Part], witnesses: Witnesses, n_cells: int) -> None:
-    """Give each part the witnesses that move none but its own cells."""
+def _learn(parts: list[Part], witnesses: Witnesses, is_hidden: Flags) -> None:
+    """Give each part what witnesses move of its cells; those of published cells are of no use."""
     if not witnesses:
         return
-    place, owner = np.zeros(n_cells, dtype=np.int64), np.full(n_cells, -1, dtype=np.int64)
+    place = np.zeros(len(is_hidden), dtype=np.int64)
+    owner = np.full(len(is_hidden), -1, dtype=np.int64)
     for number, part in enumerate(parts):
         place[part.system.cells] = np.arange(part.system.n_unknown)
         owner[part.system.cells] = number
-    own: list[Witnesses] = [[] for _ in parts]
+    # The last one is for components without sensitive cells, which are in no part.
+    own: list[Witnesses] = [[] for _ in [*parts, None]]
     for cells, moves in witnesses:
-        number = int(owner[cells[0]]) if len(cells) else -1
-        if number >= 0 and np.all(owner[cells] == number):
-            own[number].append((place[cells], moves))
-    for part, rows in zip(parts, own, strict=True):
+        owners = owner[cells]
+        if not len(cells) or not np.all(is_hidden[cells]):
+            continue
+        if np.all(owners == owners[0]):
+            own[owners[0]].append((place[cells], moves))
+            continue
+        # Parts share no relation, so that each share of a witness is one.
+        for number in np.unique(owners).tolist():
+            inside = owners == number
+            own[number].append((place[cells[inside]], moves[inside]))
+    for part, rows in zip(parts, own[:-1], strict=True):
         part.pool.learn(rows)
         part.pool.use_all()

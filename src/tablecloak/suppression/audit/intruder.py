@@ -40,6 +40,10 @@ class Intruder(ABC):
     knows_whole_numbers: ClassVar[bool] = False
     """Whether it attacks with integer programs."""
 
+    knows_by_cell: ClassVar[bool] = False
+    """Whether it knows of a hidden cell what it knows, whatever else is hidden, so that a pattern
+    that hides less tells it no more. If not, every such pattern is audited anew."""
+
     @property
     def name_of_kind(self) -> str:
         """What to call its members in reports."""

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.audit.attack import Attack, Extreme
-from tablecloak.suppression.audit.covering import CoverProgram
 from tablecloak.suppression.audit.disclosures import disclosures
+from tablecloak.suppression.audit.few_cells import FewCells
 from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.audit.intruders.integers import WholeNumbers
 from tablecloak.suppression.audit.members import Members
-from tablecloak.suppression.audit.prove import SPARE, prove
+from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
 from tablecloak.suppression.kept_witnesses import PoolProof
 from tablecloak.suppression.knowledge import Knowledge
@@ -31,10 +31,6 @@ Integers = npt.NDArray[np.int64]
 
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
-
-EXACT_COST = 10.0
-"""What moving a cell costs more for each insider who knows it exactly, where others cost 1. Chosen
-by trial; not measured."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +135,13 @@ def _attack_part(part: Part, task: _Task) -> None:
     # Before the insiders: their proof refers to witnesses that this one may replace.
     if task.members.know_whole_numbers:
         _attack_in_whole_numbers(part, task)
-    covering = _Covering(part.system, members, budget)
+    few = FewCells(part.system, members)
     judged = 0
     for number, positions, low, high in members:
         if task.budget.is_over:
             break
         judged += 1
-        _attack_as(attack, covering, part, task, number, (positions, low, high))
+        _attack_as(attack, few, part, task, number, (positions, low, high))
         task.report()
     part.not_judged = part.not_judged[judged:]
     part.programs += attack.programs
@@ -166,50 +162,9 @@ def _measure_intervals(attack: Attack, part: Part, task: _Task) -> None:
                 task.report()
 
 
-class _Covering:
-    """Witnesses that move as few cells as can be, so that few insiders can rule them out.
-
-    Parameters
-    ----------
-    system : System
-    members : list of (int, numpy.ndarray, numpy.ndarray, numpy.ndarray)
-        Number, positions and room of each insider, as `Members.within` returns them.
-    budget : Budget
-    """
-
-    def __init__(
-        self, system: System, members: list[tuple[int, Integers, Floats, Floats]], budget: Budget
-    ) -> None:
-        self.system, self.budget = system, budget
-        self.program: CoverProgram | None = None
-        self.cost = np.ones(system.n_unknown)
-        for _, positions, low, high in members:
-            # Whoever knows a cell exactly rules out every witness that moves it.
-            np.add.at(self.cost, positions[(low == 0) & (high == 0)], EXACT_COST)
-
-    def prove(self, pool: WitnessPool, where: Flags) -> None:
-        """Search witnesses for the open needs of somebody who knows more."""
-        if self.program is None:
-            self.program = CoverProgram(self.system, False, self.budget)
-        self.program.know(pool.system.low, pool.system.high)
-        needs = pool.needs
-        for index in np.flatnonzero(pool.open & where).tolist():
-            for sign, need, other in (
-                (1, needs.upper[index], pool.below[index]),
-                (-1, needs.lower[index], pool.above[index]),
-            ):
-                if self.budget.is_over:
-                    return
-                wanted = max(float(need), float(needs.width[index] - other))
-                if pool.lacks(index, sign):
-                    cell = int(needs.cells[index])
-                    more = sign * wanted * (1 + SPARE)
-                    pool.add(self.program.solve(self.cost, cell, more), self.budget)
-
-
 def _attack_as(
     attack: Attack,
-    covering: _Covering,
+    few: FewCells,
     part: Part,
     task: _Task,
     number: int,
@@ -227,7 +182,7 @@ def _attack_as(
     known = ~part.pool.open
     failures: dict[tuple[int, int], Extreme] = {}
     if np.any(pool.open & known):
-        covering.prove(pool, known)
+        few.prove(pool, known, task.budget)
     if np.any(pool.open & known):
         attack.know(system)
         failures = prove(attack, pool, task.budget, after_each=task.report)

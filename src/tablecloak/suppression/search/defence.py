@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError, listed
-from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.attack import Attack, Extreme
 from tablecloak.suppression.audit.audit import Audit, attacked
-from tablecloak.suppression.audit.finding import Finding
+from tablecloak.suppression.audit.finding import Finding, Verdict
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
 from tablecloak.suppression.knowledge import Knowledge
@@ -42,17 +42,31 @@ class Defence:
     candidate : Candidate
         Proved against the external intruder.
     budget : Budget
+    gives_up : bool, default=False
+        Whether to go on where a cell cannot be hidden from somebody; else that is an error.
 
     Attributes
     ----------
     hidden : numpy.ndarray of bool, shape (n_unknown,)
         What is suppressed now, over the cells of the candidate's system.
+    hopeless : set of (str, int)
+        Insiders by their names, and cells that no pattern hides from them.
     """
 
-    def __init__(self, problem: ProtectionProblem, candidate: Candidate, budget: Budget) -> None:
+    def __init__(
+        self,
+        problem: ProtectionProblem,
+        candidate: Candidate,
+        budget: Budget,
+        *,
+        gives_up: bool = False,
+    ) -> None:
         self.problem = problem
         self.candidate = candidate
         self.budget = budget
+        self.gives_up = gives_up
+        self.hopeless: set[tuple[str, int]] = set()
+        self._in_vain: set[tuple[str, int]] = set()
         self.system = candidate.pool.system
         self.hidden = candidate.hidden.copy()
         # What was proved of one pattern mostly holds for the next one.
@@ -81,6 +95,26 @@ class Defence:
         """The pattern, shape (n_cells,)."""
         return self._in_table(self.hidden)
 
+    @property
+    def outsiders(self) -> Flags:
+        """The pattern that protects against everybody only, shape (n_cells,)."""
+        must = (self.problem.sensitive | self.problem.forced)[self.system.cells]
+        return self._in_table(self.candidate.hidden & (self.candidate.pool.moved() | must))
+
+    def number_of(self, cell: int) -> int:
+        """Return the number in the table of a cell of the system."""
+        return int(self.system.cells[cell])
+
+    def is_given_up(self, finding: Finding) -> bool:
+        """Whether there is no use in protecting what was found once more.
+
+        Where nobody is named, some did not come to attack; or a search in whole numbers ended
+        without a verdict.
+        """
+        if finding.knowledge is None:
+            return finding.verdict is Verdict.UNDECIDED
+        return (finding.intruder, finding.cell) in self._in_vain | self.hopeless
+
     def _in_table(self, hidden: Flags) -> Flags:
         suppressed = np.zeros(self.problem.table.n_cells, dtype=bool)
         suppressed[self.system.cells[hidden]] = True
@@ -101,16 +135,18 @@ class Defence:
         """Publish a cell."""
         self.hidden[cell] = False
 
-    def audited(self, question: Question, suppressed: Flags) -> Audit:
+    def audited(self, question: Question, suppressed: Flags, budget: Budget | None = None) -> Audit:
         """Attack a pattern, with the witnesses of those that were attacked before.
 
         Parameters
         ----------
         question : Question
         suppressed : numpy.ndarray of bool, shape (n_cells,)
+        budget : Budget, optional
+            By default that of all.
         """
-        witnesses = list(self._witnesses.values())
-        audit = attacked(question, suppressed, self.budget.quiet(), witnesses=witnesses)
+        witnesses, budget = list(self._witnesses.values()), budget or self.budget
+        audit = attacked(question, suppressed, budget.quiet(), witnesses=witnesses)
         for part in audit.parts:
             self._learn(part.pool)
         return audit
@@ -160,15 +196,31 @@ class Defence:
                 break
             if not protect_need(builder, pool, hidden, index, Strategy()):
                 attack.hide(np.ones(own.n_unknown))
-                prove(attack, pool, self.budget)
-                if pool.is_open(index):
-                    if builder.budget.is_over:
-                        break
-                    cell = int(own.cells[own.needs.cells[index]])
-                    raise self._cannot_hold(cell, knowledge)
-                hidden |= pool.moved()
+                failures = prove(attack, pool, self.budget)
+                if not pool.is_open(index):
+                    hidden |= pool.moved()
+                    continue
+                if builder.budget.is_over:
+                    break
+                self._give_up(index, own, knowledge, failures)
         attack.know(self.system)
         self._learn(pool)
+
+    def _give_up(
+        self,
+        index: int,
+        own: System,
+        knowledge: Knowledge,
+        failures: Mapping[tuple[int, int], Extreme],
+    ) -> None:
+        """Take note of a cell that is not hidden from an insider even with everything hidden."""
+        cell = int(own.cells[own.needs.cells[index]])
+        if not self.gives_up:
+            raise self._cannot_hold(cell, knowledge)
+        limits = [failures[index, s].limit if (index, s) in failures else np.inf for s in (1, -1)]
+        above, below = (np.full(len(own.needs.cells), limit) for limit in limits)
+        is_proved = not own.needs.met(above, below)[index]
+        (self.hopeless if is_proved else self._in_vain).add((knowledge.name, cell))
 
     def _cannot_hold(self, cell: int, knowledge: Knowledge) -> ModelError:
         return ModelError(

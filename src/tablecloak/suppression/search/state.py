@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.exploration import Exploration
+from tablecloak.suppression.search.held import Held
 from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.search.nullspace.opening import Opening
 from tablecloak.suppression.system import System
@@ -49,8 +49,8 @@ class SearchState:
     exploration : Exploration or None
     question : Question or None
         What is asked beyond what the search method knows: who attacks. Set after the search.
-    audit : Audit or None
-        Of the best pattern, extended until it is proved against insiders.
+    held : Held or None
+        The best pattern, extended until it is proved against insiders.
     opening : Opening or None
         What deletion from all hidden found.
     notes : tuple of str
@@ -68,7 +68,7 @@ class SearchState:
     horizon: Budget | None = None
     exploration: Exploration | None = None
     question: Question | None = None
-    audit: Audit | None = None
+    held: Held | None = None
     opening: Opening | None = None
     notes: tuple[str, ...] = ()
 

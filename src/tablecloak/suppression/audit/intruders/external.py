@@ -19,6 +19,7 @@ class External(Intruder):
     """Contributed to no cell and knows what everybody knows. Always attacks."""
 
     name: ClassVar[str] = "external"
+    knows_by_cell: ClassVar[bool] = True
     is_everybody: ClassVar[bool] = True
 
     def knowledge(

@@ -19,6 +19,7 @@ class WholeNumbers(Intruder):
     """Knows that all values are whole numbers; attacks with integer programs."""
 
     name: ClassVar[str] = "integers"
+    knows_by_cell: ClassVar[bool] = True
     knows_whole_numbers: ClassVar[bool] = True
 
     def lacking(self, problem: ProtectionProblem) -> str:

@@ -19,6 +19,7 @@ class KnownZeros(Intruder):
     """Knows which suppressed cells are zero."""
 
     name: ClassVar[str] = "zeros"
+    knows_by_cell: ClassVar[bool] = True
 
     def knowledge(
         self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]

@@ -1,0 +1,172 @@
+"""How a pattern stands against insiders: what is left open, and what holding against them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.suppression.audit.groups import sensitive_groups
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import Rule
+
+__all__ = ["AgainstInsiders", "OpenPair", "WhyOpen"]
+
+Flags = npt.NDArray[np.bool_]
+
+
+class WhyOpen(Enum):
+    """Why nothing is claimed of a sensitive cell against an insider."""
+
+    HOPELESS = "no pattern hides it"
+    """With everything hidden that may be, this insider still comes too close."""
+    ATTACKABLE = "attack succeeds"
+    """This insider comes too close, and time ended before a pattern was found that prevents it."""
+    UNDECIDED = "not settled in time"
+    """Neither a proof nor an attack was found; treat it as attackable."""
+
+
+@dataclass(frozen=True)
+class OpenPair:
+    """An insider and a sensitive cell of which nothing is claimed. Secret.
+
+    Parameters
+    ----------
+    insider : str
+    cell : int
+    why : WhyOpen
+    """
+
+    insider: str
+    cell: int
+    why: WhyOpen
+
+
+@dataclass(frozen=True, eq=False)
+class AgainstInsiders:
+    """How a pattern stands against insiders, beside the one for outsiders alone. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        With the weights of the search.
+    intruders : dict of str to int
+        For each kind of insider how many there are.
+    suppressed, outsiders : numpy.ndarray of bool, shape (n_cells,)
+        The pattern, and the one that protects against everybody only, from which it began.
+    successful_before : int
+        How many insiders are known to attack the latter.
+    unsettled_before : int
+        For how many that was not settled.
+    open : tuple of OpenPair
+        What is not claimed of the pattern.
+    unjudged : int
+        How many insiders did not come to attack at all: nothing is claimed against them.
+    groups : tuple of (int, int), optional
+        Sums of hidden cells that a rule finds unsafe, in the pattern for outsiders and in this one.
+    """
+
+    problem: ProtectionProblem
+    intruders: dict[str, int]
+    suppressed: Flags
+    outsiders: Flags
+    successful_before: int
+    unsettled_before: int
+    open: tuple[OpenPair, ...] = ()
+    unjudged: int = 0
+    groups: tuple[int, int] | None = None
+
+    @property
+    def loss(self) -> float:
+        """Weight of what the pattern hides."""
+        return float(self.problem.weights[self.suppressed].sum())
+
+    @property
+    def loss_before(self) -> float:
+        """Weight of what the pattern for outsiders hides."""
+        return float(self.problem.weights[self.outsiders].sum())
+
+    @property
+    def successful(self) -> int:
+        """How many insiders are known to attack the pattern."""
+        return len(self._succeeding)
+
+    @property
+    def unsettled(self) -> int:
+        """For how many that is not settled."""
+        return self.unjudged + len({pair.insider for pair in self.open} - self._succeeding)
+
+    @property
+    def _succeeding(self) -> set[str]:
+        return {pair.insider for pair in self.open if pair.why is not WhyOpen.UNDECIDED}
+
+    def count(self, why: WhyOpen) -> tuple[int, int]:
+        """Return how many insiders, and how many cells, are open for a reason."""
+        pairs = [pair for pair in self.open if pair.why is why]
+        return len({pair.insider for pair in pairs}), len({pair.cell for pair in pairs})
+
+    def counted(self, rules: Sequence[Rule]) -> tuple[int, int]:
+        """Return the number of unsafe sums of hidden cells before, and now.
+
+        Parameters
+        ----------
+        rules : sequence of Rule
+            Such as apply to sums.
+        """
+        before, now = (
+            len(sensitive_groups(self.problem, hidden, rules))
+            for hidden in (self.outsiders, self.suppressed)
+        )
+        return before, now
+
+    def summary(self) -> str:
+        """Say in one line what it costs and what is left open. Names no cell and no insider."""
+        tried = ", ".join(f"{number} {name}" for name, number in self.intruders.items())
+        told = [
+            f"against {tried or 'insiders, of whom there are none'}",
+            f"successful {_change(self.successful_before, self.successful)}",
+            f"loss {_change(self.loss_before, self.loss)}",
+            f"cells {_change(int(self.outsiders.sum()), int(self.suppressed.sum()))}",
+        ]
+        if self.unsettled_before or self.unsettled:
+            told.insert(2, f"not settled {_change(self.unsettled_before, self.unsettled)}")
+        if self.groups is not None:
+            told.append(f"sensitive groups {_change(*self.groups)}")
+        return ", ".join(told)
+
+    def statements(self) -> list[str]:
+        """Say plainly what the pattern does not hold against, one reason a sentence."""
+        told = []
+        for why, words in (
+            (WhyOpen.HOPELESS, "no pattern hides"),
+            (WhyOpen.ATTACKABLE, "in the time given no pattern was found that hides"),
+            (WhyOpen.UNDECIDED, "in the time given it was not settled whether the pattern hides"),
+        ):
+            insiders, cells = self.count(why)
+            if insiders:
+                told.append(
+                    f"From {insiders} insiders {words} {cells} sensitive cells: nothing is "
+                    f"claimed of these."
+                )
+        if self.unjudged:
+            told.append(
+                f"{self.unjudged} insiders did not attack in the time given: nothing is "
+                f"claimed against them."
+            )
+        return told
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each open pair: codes of the cell, insider, and why. Secret."""
+        keys = self.problem.table.keys.iloc[[pair.cell for pair in self.open]]
+        return keys.assign(
+            insider=[pair.insider for pair in self.open],
+            open=[pair.why.value for pair in self.open],
+        )
+
+
+def _change(before: float, now: float) -> str:
+    return f"{before:.12g}" if before == now else f"{before:.12g} -> {now:.12g}"

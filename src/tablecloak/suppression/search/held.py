@@ -1,0 +1,85 @@
+"""What a pattern is proved to hold against, and what is left out of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.against_insiders import AgainstInsiders
+from tablecloak.suppression.proof import ProtectionCertificate
+from tablecloak.suppression.question import Question
+from tablecloak.suppression.search.standing import Standing
+
+__all__ = ["Held", "held"]
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A pattern with its verified proof against everybody and against insiders.
+
+    Parameters
+    ----------
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    certificate : ProtectionCertificate
+        Verified.
+    left_out : list of (str, int)
+        Insiders by their names, and the sensitive cells of which nothing is claimed against them.
+    insiders : AgainstInsiders, optional
+        What it costs; None if nobody was named.
+    """
+
+    suppressed: Flags
+    certificate: ProtectionCertificate
+    left_out: list[tuple[str, int]]
+    insiders: AgainstInsiders | None = None
+
+
+def held(standing: Standing, question: Question) -> Held:
+    """Return the pattern that stands, verified; what no witness moves is published.
+
+    Parameters
+    ----------
+    standing : Standing
+    question : Question
+
+    Raises
+    ------
+    VerificationError
+        If the proof does not pass its check.
+    """
+    problem, audited = question.problem, standing.audit.suppressed
+    must = problem.sensitive | problem.forced
+    # What no witness moves protects nothing, and may follow from the published cells anyway.
+    for fewer in (standing.suppressed & (must | standing.moved()), standing.suppressed):
+        if not _know_more(question, audited, fewer):
+            standing.suppressed = fewer
+            break
+    else:
+        standing = Standing(standing.audit, standing.members)
+    proof = standing.certificate()
+    proof.verify()
+    named, pairs = standing.members.named, standing.left_out()
+    return Held(standing.suppressed, proof, [(named[number].name, cell) for number, cell in pairs])
+
+
+def _know_more(question: Question, audited: Flags, published: Flags) -> bool:
+    """Whether anybody may know more of a pattern than of the one that was audited.
+
+    What an insider knows may depend on what is suppressed, such as which cell is the largest.
+    """
+    if np.array_equal(audited, published):
+        return False
+    for kind in question.intruders:
+        known = {one.name: one for one in kind.members(question.finite, audited)}
+        for one in kind.members(question.finite, published):
+            before = known.get(one.name)
+            if before is None or not np.all(np.isin(one.cells, before.cells)):
+                return True
+            at = np.argsort(before.cells)[np.searchsorted(np.sort(before.cells), one.cells)]
+            if np.any(one.lower > before.lower[at]) or np.any(one.upper < before.upper[at]):
+                return True
+    return False

@@ -1,0 +1,363 @@
+"""How a pattern stands against insiders, kept up to date while single cells are published again.
+
+An audit leaves for every insider the witnesses that it cannot rule out. Publishing a cell harms
+only those that move it: they alone are proved anew, everybody's first, then those of insiders.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.audit import Audit
+from tablecloak.suppression.audit.few_cells import FewCells
+from tablecloak.suppression.audit.members import Members
+from tablecloak.suppression.audit.part import Part
+from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
+from tablecloak.suppression.joining import certificate_of
+from tablecloak.suppression.kept_witnesses import PoolProof
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.proof import ProtectionCertificate
+from tablecloak.suppression.system import System
+from tablecloak.suppression.witness import WitnessPool
+
+__all__ = ["Standing"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+_NO_NEEDS = np.zeros(0, dtype=np.int64)
+
+
+class Standing:
+    """A pattern with all that is proved of it against everybody and against each insider.
+
+    Parameters
+    ----------
+    audit : Audit
+        Of the pattern. What it left open for an insider stays open.
+    members : Members
+        All insiders of the same pattern.
+
+    Attributes
+    ----------
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+        The pattern as it is now.
+    """
+
+    def __init__(self, audit: Audit, members: Members) -> None:
+        self.audit, self.members = audit, members
+        self.suppressed = audit.suppressed.copy()
+        numbers: dict[str, list[int]] = {}
+        for number, knowledge in enumerate(members.named):
+            numbers.setdefault(knowledge.name, []).append(number)
+        # Of several members with one name, what is open for one counts as open for all.
+        open_: dict[int, list[int]] = {}
+        for finding in audit.findings:
+            for number in numbers.get(finding.intruder, []):
+                open_.setdefault(number, []).append(finding.cell)
+        self.parts = [_StandingPart(part, members, open_) for part in audit.parts]
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether every sensitive cell is proved to be protected against everybody."""
+        hidden = self.suppressed[self.audit.needs.cells]
+        in_parts = sum(len(part.system.needs.cells) for part in self.parts)
+        is_open = any(bool(np.any(part.pool.open)) for part in self.parts)
+        return bool(np.all(hidden)) and in_parts == len(hidden) and not is_open
+
+    def left_out(self) -> list[tuple[int, int]]:
+        """Return the pairs of an insider, by its number, and a sensitive cell that are open."""
+        return [
+            (number, int(part.system.cells[part.system.needs.cells[index]]))
+            for part in self.parts
+            for number, needs in part.left_out.items()
+            for index in np.flatnonzero(needs)
+        ]
+
+    def publish(self, cell: int, budget: Budget) -> bool:
+        """Publish a cell if all that is proved can be proved without it; say whether it was.
+
+        Parameters
+        ----------
+        cell : int
+            A suppressed cell, by its number in the table, that need not be hidden.
+        budget : Budget
+            What cannot be proved before it ends is not proved.
+        """
+        for part in self.parts:
+            position = part.position_of(cell)
+            if position >= 0 and not part.publish(position, budget, self._knows_whole_numbers):
+                return False
+        self.suppressed[cell] = False
+        return True
+
+    @property
+    def _knows_whole_numbers(self) -> bool:
+        return self.members.know_whole_numbers
+
+    def moved(self) -> Flags:
+        """Which cells any witness in use moves, shape (n_cells,)."""
+        moved = np.zeros(len(self.suppressed), dtype=bool)
+        for part in self.parts:
+            for number in part.used():
+                moved[part.system.cells[part.pool.rows[number][0]]] = True
+        return moved
+
+    def certificate(self) -> ProtectionCertificate:
+        """Return the proof of all that is not left out. To be verified."""
+        proofs: dict[int, list[PoolProof]] = {}
+        left_out: dict[int, list[Integers]] = {}
+        for part in self.parts:
+            for number in part.room:
+                proofs.setdefault(number, []).append(part.proof_of(number))
+                left_out.setdefault(number, []).append(part.open_to(number))
+        numbers = sorted(proofs)
+        return certificate_of(
+            self.audit.problem,
+            self.suppressed,
+            self.audit.requirement,
+            [part.pool.whole_proof() for part in self.parts],
+            [(self._known_by(number), proofs[number]) for number in numbers],
+            {place: np.concatenate(left_out[number]) for place, number in enumerate(numbers)},
+        )
+
+    def _known_by(self, number: int) -> Knowledge:
+        """What an insider knows of the cells that are still suppressed."""
+        known = self.members.named[number]
+        kept = self.suppressed[known.cells]
+        return replace(
+            known, cells=known.cells[kept], lower=known.lower[kept], upper=known.upper[kept]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Own:
+    """The needs that an insider needs witnesses of its own for, and their numbers in the pool."""
+
+    needs: Integers
+    upper: Integers
+    lower: Integers
+
+    @classmethod
+    def of(cls, pool: WitnessPool, chosen: Flags) -> _Own:
+        return cls(np.flatnonzero(chosen), pool.upper_witness[chosen], pool.lower_witness[chosen])
+
+    @property
+    def rows(self) -> set[int]:
+        return set(self.upper.tolist()) | set(self.lower.tolist())
+
+
+class _StandingPart:
+    """One part of the audit: a bundle of components of hidden cells.
+
+    Attributes
+    ----------
+    pool : WitnessPool
+        Everybody's proof; it holds the witnesses of insiders as well.
+    room : dict of int to (numpy.ndarray, numpy.ndarray, numpy.ndarray)
+        Of each insider who knows cells here: their positions, and the room it leaves them.
+    own : dict of int to _Own
+    left_out : dict of int to numpy.ndarray of bool, shape (n_needs,)
+        Needs of which nothing is claimed.
+    failures : Counter
+        How often an insider prevented that a cell was published; those are asked first.
+    """
+
+    def __init__(self, part: Part, members: Members, open_: dict[int, list[int]]) -> None:
+        self.system, self.pool = part.system, part.pool
+        self.hidden = np.ones(part.system.n_unknown, dtype=bool)
+        inside = members.within(part.system)
+        self._few = FewCells(part.system, inside)
+        self.room = {number: (at, low, high) for number, at, low, high in inside}
+        self.own: dict[int, _Own] = {}
+        self.left_out: dict[int, Flags] = {}
+        self.users: dict[int, set[int]] = {}
+        self.failures: Counter[int] = Counter()
+        owners = [np.full(len(at), number) for number, at, _, _ in inside]
+        self._owner = np.concatenate([_NO_NEEDS, *owners])
+        self._cell, self._low, self._high = (
+            np.concatenate([np.zeros(0, kind), *(one[place] for one in inside)])
+            for place, kind in ((1, np.int64), (2, np.float64), (3, np.float64))
+        )
+        self._take_over(part, open_)
+
+    def _take_over(self, part: Part, open_: dict[int, list[int]]) -> None:
+        """Learn what the audit proved, and what it left open."""
+        cells = self.system.cells[self.system.needs.cells]
+        numbers = {id(moves): number for number, (_, moves) in self.pool.rows.items()}
+        judged = {number: proof for number, _, proof in part.insiders}
+        for number in self.room:
+            left_out = np.isin(cells, np.array(open_.get(number, []), dtype=np.int64))
+            if number in judged:
+                own = self._adopted(judged[number], numbers, left_out)
+            else:
+                # Nobody attacked as this one: what it cannot rule out holds all the same.
+                pool, changed = self.pool.against(self._seen_by(number))
+                left_out |= pool.open
+                own = _Own.of(pool, changed & ~left_out)
+            if np.any(left_out):
+                self.left_out[number] = left_out
+            self._keep(number, own)
+
+    def _adopted(self, proof: PoolProof, numbers: dict[int, int], left_out: Flags) -> _Own:
+        named = [self.pool.keep(row, numbers) for row in proof.witnesses]
+        # The last entry answers for the true table, which is -1.
+        renumbered = np.array([*named, -1], dtype=np.int64)
+        needs = np.searchsorted(self.system.needs.index, proof.index)
+        kept = ~left_out[needs]
+        return _Own(needs[kept], renumbered[proof.upper][kept], renumbered[proof.lower][kept])
+
+    @cached_property
+    def _attack(self) -> Attack:
+        return Attack(self.system)
+
+    def position_of(self, cell: int) -> int:
+        """Return the position of a cell of the table, -1 if it is not in this part."""
+        at = int(np.searchsorted(self.system.cells, cell))
+        inside = at < self.system.n_unknown and self.system.cells[at] == cell
+        return at if inside else -1
+
+    def publish(self, position: int, budget: Budget, whole: bool) -> bool:
+        """Publish one cell if what rests on it can be proved without it."""
+        harmed = set(self.pool.moving(position))
+        trial = self.pool.without(position)
+        self.hidden[position] = False
+        self._attack.hide(self.hidden)
+        self._few.hide(self.hidden)
+        changed = self._changed(trial)
+        new: dict[int, _Own] | None = None
+        if self._is_proved(trial, np.any(changed, axis=0), budget, whole):
+            new = self._proved_against(self._doubted(trial, harmed), trial, budget)
+        if new is None:
+            self.hidden[position] = True
+            return False
+        self.pool = trial
+        for number, own in new.items():
+            self._keep(number, own)
+        return True
+
+    def _is_proved(self, trial: WitnessPool, changed: Flags, budget: Budget, whole: bool) -> bool:
+        """Prove everybody's needs within the trial; in whole numbers if somebody knows these."""
+        if np.any(trial.open):
+            self._few.prove(trial, trial.open, budget)
+        if np.any(trial.open):
+            prove(self._attack, trial, budget, stop_at_failure=True)
+        if np.any(trial.open):
+            return False
+        if not whole or not np.any(changed):
+            return True
+        low, high = np.where(self.hidden, [self.system.low, self.system.high], 0.0)
+        system = self.system.with_room(low, high)
+        failed, _ = prove_in_whole_numbers(system, trial, changed, budget)
+        return not failed
+
+    def _proved_against(
+        self, doubted: Iterable[int], trial: WitnessPool, budget: Budget
+    ) -> dict[int, _Own] | None:
+        """Return new witnesses of each insider whose proof is doubted; None if somebody's fails."""
+        found = {}
+        for number in sorted(doubted, key=lambda one: (-self.failures[one], one)):
+            own = self._held_against(number, trial, budget)
+            if own is None:
+                self.failures[number] += 1
+                return None
+            found[number] = own
+        return found
+
+    def _held_against(self, number: int, trial: WitnessPool, budget: Budget) -> _Own | None:
+        system = self._seen_by(number)
+        pool, changed = trial.against(system)
+        asked = ~self.left_out.get(number, np.zeros(len(changed), dtype=bool))
+        if np.any(pool.open & asked):
+            self._few.prove(pool, asked, budget)
+        if np.any(pool.open & asked):
+            nothing = Extreme(np.zeros(0), 0.0, np.inf, np.zeros(0))
+            skipped = {(index, 1): nothing for index in np.flatnonzero(~asked).tolist()}
+            self._attack.know(system)
+            prove(self._attack, pool, budget, stop_at_failure=True, disclosed=skipped)
+            self._attack.know(self.system)
+            if np.any(pool.open & asked):
+                return None
+        if np.any(changed):
+            changed |= np.any(_differ(pool, trial), axis=0)
+            trial.keep_used(pool)
+        return _Own.of(pool, changed & asked)
+
+    def _doubted(self, trial: WitnessPool, harmed: set[int]) -> set[int]:
+        """Return the insiders whose proof has lost a witness, or who can rule out a new one."""
+        doubted: set[int] = set()
+        for row in harmed:
+            doubted |= self.users.get(row, set())
+        up, down = self._changed(trial)
+        for changed, witness in ((up, trial.upper_witness), (down, trial.lower_witness)):
+            for row in np.unique(witness[changed]).tolist():
+                if row < 0:
+                    continue
+                needs = np.flatnonzero(changed & (witness == row))
+                ruled_out = set(self._who_rules_out(trial.rows[row])) - doubted
+                doubted |= {n for n in ruled_out if self._relies_on_everybody(n, needs)}
+        return doubted
+
+    def _relies_on_everybody(self, number: int, needs: Integers) -> bool:
+        return not np.all(np.isin(needs, self.own[number].needs))
+
+    def _changed(self, trial: WitnessPool) -> Flags:
+        return _differ(trial, self.pool)
+
+    def _who_rules_out(self, witness: tuple[Integers, Floats]) -> list[int]:
+        """Return the insiders who know that a witness is not the true table."""
+        deviation = np.zeros(self.system.n_unknown)
+        deviation[witness[0]] = witness[1]
+        moves = deviation[self._cell]
+        outside = (moves < self._low) | (moves > self._high)
+        found: list[int] = np.unique(self._owner[outside]).tolist()
+        return found
+
+    def _seen_by(self, number: int) -> System:
+        at, known_low, known_high = self.room[number]
+        low, high = self.system.low.copy(), self.system.high.copy()
+        low[at], high[at] = np.maximum(low[at], known_low), np.minimum(high[at], known_high)
+        return self.system.with_room(low, high)
+
+    def _keep(self, number: int, own: _Own) -> None:
+        before = self.own.get(number)
+        for row in before.rows - own.rows if before else ():
+            self.users[row].discard(number)
+        for row in own.rows:
+            self.users.setdefault(row, set()).add(number)
+        self.own[number] = own
+
+    def used(self) -> set[int]:
+        """Return the numbers of all witnesses in use, by everybody or by an insider."""
+        every = [self.pool.upper_witness, self.pool.lower_witness]
+        used = set(np.concatenate(every).tolist())
+        for own in self.own.values():
+            used |= own.rows
+        return used - {-1}
+
+    def proof_of(self, number: int) -> PoolProof:
+        """Return the witnesses of the needs that an insider needs its own for."""
+        own = self.own[number]
+        return self.pool.proof_by(own.needs, own.upper, own.lower)
+
+    def open_to(self, number: int) -> Integers:
+        """Return which sensitive cells, among all of the table, are left out for an insider."""
+        left_out = self.left_out.get(number)
+        return _NO_NEEDS if left_out is None else self.system.needs.index[left_out]
+
+
+def _differ(one: WitnessPool, other: WitnessPool) -> Flags:
+    """Which needs have another witness upwards, and downwards."""
+    return np.array(
+        [one.upper_witness != other.upper_witness, one.lower_witness != other.lower_witness]
+    )

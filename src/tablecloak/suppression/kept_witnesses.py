@@ -87,9 +87,12 @@ class KeptWitnesses(ProvedNeeds):
         bad = np.zeros(len(rows), dtype=bool)
         bad[np.repeat(np.arange(len(rows)), length)[outside]] = True
         good = [row for row, is_bad in zip(rows, bad.tolist(), strict=True) if not is_bad]
-        self.rows.update(enumerate(good, start=self._next))
-        self._next += len(good)
-        self._cache = None
+        self._hold(good)
+
+    def take(self, witnesses: Iterable[tuple[Integers, Floats]]) -> None:
+        """Keep witnesses for which all relations and bounds hold, and prove what they can."""
+        self._hold(list(witnesses))
+        self.use_all()
 
     def keep(self, witness: tuple[Integers, Floats], numbers: dict[int, int]) -> int:
         """Keep one witness that was made exact for this system; return its number.
@@ -164,6 +167,11 @@ class KeptWitnesses(ProvedNeeds):
         for name in ("above", "below", "upper_witness", "lower_witness"):
             setattr(pool, name, getattr(self, name).copy())
         return pool
+
+    def _hold(self, rows: Witnesses) -> None:
+        self.rows.update(enumerate(rows, start=self._next))
+        self._next += len(rows)
+        self._cache = None
 
     def _keep_only(self, kept: Flags) -> None:
         """Drop all witnesses but some, given in their order, which stand in for the others."""

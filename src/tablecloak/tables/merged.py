@@ -8,7 +8,7 @@ the cheaper one, and has to hide totals beside it later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,7 @@ from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["MergedProblem"]
+__all__ = ["MergedProblem", "MergedTable"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -28,6 +28,25 @@ Levels = tuple[Floats, Floats, Floats]
 
 LARGEST_WHOLE = 2.0**31
 """Coefficients up to this size are added up without rounding, however many a relation has."""
+
+
+@dataclass(frozen=True, eq=False)
+class MergedTable(Table):
+    """The table of a merged problem; it knows the codes of all cells that became one.
+
+    Parameters
+    ----------
+    given : Table
+        Whose cells were merged.
+    group : numpy.ndarray of int, shape (given.n_cells,)
+        The cell of this table that each of them belongs to.
+    turn : numpy.ndarray of float, shape (given.n_cells,)
+        1 where it moves as its group does, or else -1.
+    """
+
+    given: Table = field(kw_only=True)
+    group: Integers = field(kw_only=True)
+    turn: Floats = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +202,10 @@ def _merged(
     )
 
 
-def _table(table: Table, coupled: CoupledCells, cells: Integers) -> Table:
+def _table(table: Table, coupled: CoupledCells, cells: Integers) -> MergedTable:
     """Return the table of groups; its relations are sums of whole coefficients, hence exact."""
     relations, values = csr_array(table.relations @ coupled.spread), table.values[cells]
-    return Table(
+    return MergedTable(
         keys=table.keys.iloc[cells].reset_index(drop=True),
         values=values,
         relations=relations,
@@ -195,6 +214,9 @@ def _table(table: Table, coupled: CoupledCells, cells: Integers) -> Table:
         unit=table.unit,
         integer=table.integer,
         decimals=table.decimals,
+        given=table,
+        group=coupled.group,
+        turn=coupled.sign,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.budget import Budget
+from tablecloak.budget import Budget, Stopwatch
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.proof import ProtectionCertificate
@@ -16,7 +16,7 @@ from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["closed", "proved_pattern"]
+__all__ = ["closed", "proved_pattern", "with_first"]
 
 Flags = npt.NDArray[np.bool_]
 
@@ -97,3 +97,19 @@ def proved_pattern(
     proof = replace(proof, suppressed=suppressed)
     proof.verify()
     return suppressed, proof
+
+
+def with_first(state: SearchState, candidate: Candidate, budget: Budget) -> SearchState:
+    """Return the state with its first pattern, and the time that its certificate takes.
+
+    Raises
+    ------
+    VerificationError
+        If the proof does not pass its check.
+    """
+    watch = Stopwatch()
+    proved_pattern(state.problem, state.requirement, candidate)
+    budget.report("protecting", candidate.loss)
+    return replace(
+        state, best=candidate, first_seconds=budget.elapsed, closing_seconds=watch.seconds
+    )

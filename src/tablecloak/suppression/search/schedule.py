@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from tablecloak.budget import Budget
+from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.exact import (
     bound_by_every_row,
     cut_at_root,
@@ -70,6 +71,13 @@ NULL_SHARE_SMALL = 0.1
 NULL_SHARE = 0.8
 """Share of the time for the search in null spaces where the table has room, up to `EXACT_CELLS`;
 the rest is for a bound."""
+
+PROGRAMS_CELLS = 4_000
+"""Free cells up to which programs are tried where boxes have found a pattern. docs/decisions.md,
+"Boxes"."""
+
+BOXES_SHARE = 0.5
+"""Share of the time for boxes up to `PROGRAMS_CELLS`, of which they take little."""
 
 CLEAN_UP_SHARE = 0.05
 """Share of the time for the clean-up of a pattern in its null space, on large tables.
@@ -166,6 +174,17 @@ def is_tight(state: SearchState, budget: Budget) -> bool:
     return not is_roomy(state, budget)
 
 
+def is_crossed(state: SearchState, budget: Budget) -> bool:
+    """Whether boxes find better patterns than programs and deletion do, or find them sooner."""
+    return is_tight(state, budget) and state.n_free > EXACT_CELLS
+
+
+def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
+    """Whether programs may still find a better pattern in the time that is left."""
+    is_small = state.best is None or state.n_free <= PROGRAMS_CELLS
+    return is_tight(state, budget) and is_small
+
+
 def is_unopened(state: SearchState, budget: Budget) -> bool:
     """Whether there was no time to delete from all hidden; from a pattern it takes far less."""
     return state.opening is None and state.best is not None and not budget.is_over
@@ -173,7 +192,8 @@ def is_unopened(state: SearchState, budget: Budget) -> bool:
 
 SEQUENTIAL = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
-    Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_tight),
+    Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
+    Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_left_to_programs),
     Phase(clean_up_in_null_space, when=is_unopened),
     Phase(search_null_space, when=is_roomy),
 )
@@ -224,7 +244,8 @@ EXACT = (
 
 BOUNDED = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
-    Phase(try_strategies, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_tight),
+    Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
+    Phase(try_strategies, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_left_to_programs),
     Phase(
         clean_up_in_null_space, CLEAN_UP_SHARE / (BOUND_SHARE + CLEAN_UP_SHARE), when=is_unopened
     ),

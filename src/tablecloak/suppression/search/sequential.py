@@ -76,6 +76,7 @@ def protect_one_by_one(
     *,
     within: Flags | None = None,
     latest: Budget | None = None,
+    begun: Candidate | None = None,
 ) -> Candidate:
     """Build a pattern by protecting one sensitive cell after another.
 
@@ -93,6 +94,8 @@ def protect_one_by_one(
     latest : Budget, optional
         When to give up; between the end of the budget and this one the rest is protected in a
         hurry. By default there is no such time.
+    begun : Candidate, optional
+        What is suppressed and proved already; by default what must be suppressed, and nothing.
 
     Returns
     -------
@@ -107,7 +110,9 @@ def protect_one_by_one(
     weights = problem.weights[system.cells]
     hidden = (problem.sensitive | problem.forced)[system.cells]
     pool = WitnessPool(system)
-    batched = system.n_unknown <= BATCHED_CELLS
+    if begun is not None:
+        hidden, pool = hidden | begun.hidden, begun.pool.copy()
+    batched = system.n_unknown <= BATCHED_CELLS and begun is None
     attack = Attack(system, only_pushed=not batched)
     working = latest or budget
     if batched:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.suppression.search.candidate import Candidate
-from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.nullspace.opening import Opening
 from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import (
@@ -103,15 +102,7 @@ def _with_proved(state: SearchState, found: Found, budget: Budget) -> SearchStat
     if not candidate.is_proved or (state.best and candidate.loss >= state.best.loss):
         return state
     return (
-        _first(state, candidate, budget) if state.best is None else replace(state, best=candidate)
-    )
-
-
-def _first(state: SearchState, candidate: Candidate, budget: Budget) -> SearchState:
-    """Return the state with its first pattern, and the time that its certificate takes."""
-    watch = Stopwatch()
-    proved_pattern(state.problem, state.requirement, candidate)
-    budget.report("deleting", candidate.loss)
-    return replace(
-        state, best=candidate, first_seconds=budget.elapsed, closing_seconds=watch.seconds
+        with_first(state, candidate, budget)
+        if state.best is None
+        else replace(state, best=candidate)
     )

@@ -1,0 +1,1 @@
+"""Patterns from boxes: witnesses that are products of one move on each dimension."""

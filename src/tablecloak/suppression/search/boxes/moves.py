@@ -1,0 +1,84 @@
+"""Moves on one dimension: one leaf up, another down, and with them the codes above."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.suppression.search.boxes.grid import Grid
+
+__all__ = ["Moves"]
+
+Integers = npt.NDArray[np.int64]
+Signs = npt.NDArray[np.int8]
+
+MOST_MOVES = 80
+"""Moves of each code that are tried, those with the fewest codes first, then the fullest. On 14,248
+cells of four dimensions 40 of them and one box at a time lost half as much again as 80 and six."""
+
+MOST_OWN = 6
+"""Leaves below a code that are tried, those with most cells first. Chosen by trial; not
+measured."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The moves of each code of a grid, made when they are first asked for.
+
+    A move is a vector over the codes of one dimension that keeps all sums: a leaf `a` goes up, and
+    perhaps a leaf `b` down; a code moves by 1 if it covers `a` alone, and by -1 if `b` alone. It
+    moves the code that it is asked for by 1.
+
+    Parameters
+    ----------
+    grid : Grid
+    """
+
+    grid: Grid
+    known: dict[tuple[int, int], tuple[Integers, Signs]] = field(default_factory=dict)
+
+    def of(self, dimension: int, code: int) -> tuple[Integers, Signs]:
+        """Return where moves lead, as differences of points, and by how much; one move a row.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (n_moves, n_codes)
+        numpy.ndarray of int, shape (n_moves, n_codes)
+            0 where a row is filled up.
+        """
+        key = dimension, code
+        if key not in self.known:
+            self.known[key] = self._made(dimension, code)
+        return self.known[key]
+
+    def _made(self, dimension: int, code: int) -> tuple[Integers, Signs]:
+        cover = self.grid.covers[dimension]
+        filled = _of_leaves(cover, self.grid.filled[dimension])
+        own = np.flatnonzero(cover[code])
+        if not len(own):
+            return np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int8)
+        own = own[np.argsort(-filled[own], kind="stable")][:MOST_OWN]
+        others = np.flatnonzero(cover[code] == 0)
+        up, down = cover[:, own].T, cover[:, others].T
+        # The last move of each leaf takes nothing back: all codes above it move.
+        down = np.vstack([down, np.zeros((1, len(cover)), dtype=np.int8)])
+        every = (up[:, None, :] - down[None, :, :]).reshape(-1, len(cover))
+        fullness = np.tile(np.append(filled[others], 0), len(own))
+        length = np.count_nonzero(every, axis=1)
+        chosen = np.lexsort((-fullness, length))[:MOST_MOVES]
+        every, most = every[chosen], int(length[chosen].max())
+        # Codes that move come first in each row.
+        order = np.argsort(every == 0, axis=1, kind="stable")[:, :most]
+        moved = np.take_along_axis(every, order, axis=1)
+        return (order - code) * self.grid.strides[dimension], moved
+
+
+def _of_leaves(cover: Signs, filled: Integers) -> Integers:
+    """Return how many cells have each leaf as their code."""
+    # Codes above a single leaf are as full as the leaf, or nearly.
+    code, leaf = np.nonzero(cover * (cover.sum(axis=1, dtype=np.int64) == 1)[:, None])
+    found = np.zeros(cover.shape[1], dtype=np.int64)
+    np.maximum.at(found, leaf, filled[code])
+    return found

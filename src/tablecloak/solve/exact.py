@@ -209,7 +209,8 @@ class NullSpace:
         self.row, self.column, self.coefficient = row, column, coefficient
         self.held = held
         self._pivots = _eliminated(row, column, coefficient, held, ended)
-        self.is_cut_short = self._pivots is None and ended()
+        self.is_given_up = self._pivots is None
+        self.is_cut_short = self.is_given_up and ended()
         self._multiple = 1
 
     def near(self, d: Floats) -> Floats | None:

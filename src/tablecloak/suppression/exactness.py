@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped
+from tablecloak.suppression.exact_span import ExactSpan
 from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.proof import REAL_SHARE, is_outside, least_asked
 from tablecloak.suppression.system import System, entries_of
@@ -24,6 +25,16 @@ Integers = npt.NDArray[np.int64]
 
 KEPT_CELLS = 50_000
 """Cells of all eliminations that are kept at once; each cell takes about a kilobyte."""
+
+FEWEST_SPANNED = 200
+"""Moved cells from which on all are followed from few free ones; fewer are eliminated at once."""
+
+LARGEST_SPANNED = 10_000_000
+"""Product of moved and free cells up to which that is tried: the coefficients between them are
+kept. Chosen by trial; not measured."""
+
+MOST_SHRUNK = 1e-6
+"""Share by which a deviation is shrunk for cells that rounding moved beyond their bounds."""
 
 HELD_SHARE = 1e-7
 """Distance from a bound, as a share of the largest move, that counts as lying at it."""
@@ -40,11 +51,14 @@ class Exactness:
         Of that system, perhaps cut to what an intruder knows.
     whole_only : bool
         Whether only whole numbers will do.
+    is_thorough : bool, default=True
+        Whether a deviation of many cells may take an elimination of its own.
     """
 
     system: System
     needs: Needs
     whole_only: bool
+    is_thorough: bool = True
 
     def near(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
         """Deviations close to one that a solver returned, for which all relations hold exactly."""
@@ -83,6 +97,9 @@ class Exactness:
         budget: Budget,
     ) -> Iterator[Floats]:
         """Deviations whose rounding errors some cells take up; elimination is done once for all."""
+        yield from self._spanned(cells, d, budget)
+        if not self.is_thorough and len(cells) >= FEWEST_SPANNED:
+            return
         spaces, key = self.system.null_spaces, cells.tobytes()
         held = self._held(cells, d)
         space = spaces.get(key)
@@ -96,6 +113,33 @@ class Exactness:
                 spaces[key] = space
             if (exact := space.near(d)) is not None:
                 yield exact
+
+    def _spanned(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
+        """Deviations that rest on one elimination, whichever cells lie at bounds."""
+        if len(cells) < FEWEST_SPANNED:
+            return
+        spans, key = self.system.spans, cells.tobytes()
+        if key not in spans:
+            if sum(span.n_cells for span in spans.values() if span) > KEPT_CELLS:
+                spans.clear()
+            relations = self.system.part(cells).matrix
+            span = ExactSpan.of(relations, budget, LARGEST_SPANNED / len(cells))
+            if budget.is_over:
+                return
+            spans[key] = span
+        if (found := spans[key]) is None:
+            return
+        shrunk = 1.0
+        for _ in range(2):
+            exact = found.near(d * shrunk)
+            if exact is None or not self.is_exact(cells, exact):
+                return
+            yield exact
+            beyond = self.beyond(cells, exact)
+            if not 0 < beyond <= MOST_SHRUNK:
+                return
+            # Rounding errors of cells at a bound: the true table keeps all bounds.
+            shrunk = 1 - 2 * beyond
 
     def _held(self, cells: Integers, d: Floats) -> Flags:
         """Cells that lie at a bound, or move just as far as is asked of them."""

@@ -16,10 +16,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.solve.exact import NullSpace, whole_factors
+from tablecloak.solve.independent import distinct_rows
+from tablecloak.suppression.exact_span import ExactSpan
 from tablecloak.suppression.needs import Needs, own_precision
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["System", "distinct_rows", "entries_of"]
+__all__ = ["System", "entries_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -55,6 +57,8 @@ class System:
         Rounding error of each cell's own value.
     null_spaces : dict
         Eliminations of the relations over sets of cells, kept for witnesses over the same cells.
+    spans : dict
+        The same for many cells at once; None where that would take too much.
     """
 
     cells: Integers
@@ -68,6 +72,7 @@ class System:
     factor: Floats
     slack: Floats
     null_spaces: dict[bytes, NullSpace] = field(default_factory=dict, repr=False)
+    spans: dict[bytes, ExactSpan | None] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, problem: ProtectionProblem, needs: Needs, unknown: Flags) -> System:
@@ -223,30 +228,3 @@ def entries_of(matrix: csr_array, rows: Integers) -> Integers:
     count = int(ends[-1]) if len(ends) else 0
     found: Integers = np.arange(count) + np.repeat(start - ends + length, length)
     return found
-
-
-def distinct_rows(matrix: csr_array) -> tuple[csr_array, Integers]:
-    """Rows that are not empty, each distinct one once, whatever its sign.
-
-    Rows are the same if their products with two random vectors agree to the last digit. Should
-    two different rows ever do so, witnesses still fail their check on all relations.
-
-    Returns
-    -------
-    matrix : scipy.sparse.csr_array
-    rows : numpy.ndarray of int
-        Number of each kept row in the given matrix.
-    """
-    matrix = csr_array(matrix)
-    matrix.sort_indices()
-    length = np.diff(matrix.indptr)
-    used = np.flatnonzero(length)
-    if not len(used):
-        return csr_array((0, matrix.shape[1])), used
-    sign = np.sign(matrix.data[matrix.indptr[used]])
-    random = np.random.default_rng(20011)
-    keys = [matrix @ random.random(matrix.shape[1]) for _ in range(2)]
-    table = np.column_stack([length[used], *(sign * key[used] for key in keys)])
-    _, first = np.unique(table, axis=0, return_index=True)
-    rows = used[np.sort(first)]
-    return csr_array(matrix[rows, :]), rows

@@ -45,7 +45,7 @@ class WitnessPool(KeptWitnesses):
         Its cells are meant by all positions here.
     """
 
-    def add(self, deviation: Floats, budget: Budget) -> None:
+    def add(self, deviation: Floats, budget: Budget, *, is_thorough: bool = True) -> None:
         """Keep a solution, and its mirror image, where they prove something new.
 
         Parameters
@@ -54,16 +54,21 @@ class WitnessPool(KeptWitnesses):
             A d = 0 and low <= d <= high, in the unit of the table.
         budget : Budget
             Making it exact is given up when it ends.
+        is_thorough : bool, default=True
+            Whether a solution that moves many cells may take an elimination of its own.
         """
         if len(deviation):
             cells = np.flatnonzero(deviation)
-            self.add_sparse(cells, deviation[cells], budget)
+            self.add_sparse(cells, deviation[cells], budget, is_thorough=is_thorough)
 
-    def add_sparse(self, cells: Integers, deviation: Floats, budget: Budget) -> None:
+    def add_sparse(
+        self, cells: Integers, deviation: Floats, budget: Budget, *, is_thorough: bool = True
+    ) -> None:
         """Keep a solution that is given on the cells that it moves."""
         size = np.abs(deviation)
         largest = np.max(size, initial=0.0)
         most = 0
+        exactness = Exactness(self.system, self.needs, self._whole_only, is_thorough)
         for noise in NOISES:
             large = size > noise * largest
             moved, d = cells[large], deviation[large]
@@ -75,8 +80,8 @@ class WitnessPool(KeptWitnesses):
             for signed in (d, -d):
                 # Scaling amplifies what the solver left of a residual; the plain one may still do.
                 stretched = self._stretched(moved, signed)
-                if not self._add_one(moved, stretched, index, touched, budget):
-                    self._add_one(moved, signed, index, touched, budget)
+                if not self._add_one(moved, stretched, index, touched, exactness, budget):
+                    self._add_one(moved, signed, index, touched, exactness, budget)
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
@@ -189,14 +194,19 @@ class WitnessPool(KeptWitnesses):
         return scaled
 
     def _add_one(
-        self, cells: Integers, d: Floats, needed: Integers, touched: Flags, budget: Budget
+        self,
+        cells: Integers,
+        d: Floats,
+        needed: Integers,
+        touched: Flags,
+        exactness: Exactness,
+        budget: Budget,
     ) -> bool:
         """Keep one witness, made exact, if it proves something; return False if it is none."""
         index, moves = needed[touched], d[touched]
         if not self._is_new(index, moves):
             return True
         kept, scale = False, 1.0
-        exactness = Exactness(self.system, self.needs, self._whole_only)
         for _ in range(PULLS):
             missed = np.inf
             for exact in exactness.near(cells, d * scale, budget):

@@ -157,12 +157,15 @@ def _prove_alone(
         wanted = np.inf if width > side_need + other else max(side_need, width - other)
         wanted = float(_a_little_more(pool, np.array(wanted)))
         extreme = attack.extreme(cell, side, enough=wanted, time_limit=budget.left)
-        if len(extreme.deviation):
-            pool.add(extreme.deviation, budget)
+        pool.add(extreme.deviation, budget, is_thorough=False)
         if pool.lacks(index, side) and extreme.reach >= min(wanted, side_need) * (1 - 1e-9):
             farther = wanted * (1 + NEARBY_SPARE)
             closer = attack.extreme(cell, side, enough=farther, time_limit=budget.left, nearby=True)
-            pool.add(closer.deviation, budget)
+            # What reaches farther may lose last digits, and needs no elimination of its own.
+            pool.add(closer.deviation, budget, is_thorough=False)
+            for found in (extreme, closer):
+                if pool.lacks(index, side):
+                    pool.add(found.deviation, budget)
         if pool.lacks(index, side):
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):

@@ -8,7 +8,7 @@ import scipy.linalg as dense
 from scipy.linalg import lapack
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.suppression.search.nullspace.basis import Basis
+from tablecloak.suppression.basis import Basis
 
 __all__ = ["null_vectors"]
 

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.exact_span import ExactSpan
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder
-from tablecloak.suppression.search.nullspace.exact_span import ExactSpan
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system import System
@@ -79,7 +79,9 @@ def _add_exactly(pool: WitnessPool, deviations: Floats, budget: Budget) -> None:
     cells = np.flatnonzero(np.any(deviations != 0, axis=1))
     if not len(cells) or budget.is_stopped:
         return
-    span = ExactSpan(pool.system, cells, budget)
+    span = ExactSpan.of(pool.system.part(cells).matrix, budget)
+    if span is None:
+        return
     for deviation in deviations[cells].T:
         for side in (deviation, -deviation):
             exact = span.near(_as_far_as_needed(pool, cells, side))

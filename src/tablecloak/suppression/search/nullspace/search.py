@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.nullspace.basis import Basis, basis_of
+from tablecloak.suppression.basis import Basis, basis_of
 from tablecloak.suppression.search.nullspace.deletion import KEPT, Deletion
 from tablecloak.suppression.search.nullspace.kernel import null_vectors
 from tablecloak.suppression.search.nullspace.space import moves, space_of
@@ -136,8 +136,8 @@ class NullSpaceSearch:
         """
         if system.n_unknown > MOST_CELLS or system.n_unknown - system.matrix.shape[0] > MOST_RANK:
             return None
-        basis = basis_of(system, size)
-        return cls(system, weights, must, basis, seed) if basis.n_free <= MOST_RANK else None
+        basis = basis_of(system.matrix, size, MOST_RANK)
+        return cls(system, weights, must, basis, seed) if basis else None
 
     def is_affordable(self, budget: Budget) -> bool:
         """Whether there is time for a first deletion."""

@@ -16,8 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.suppression.system import System
-
 __all__ = ["Basis", "basis_of"]
 
 Floats = npt.NDArray[np.float64]
@@ -30,7 +28,7 @@ order."""
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """All deviations of a system as d = N z with E z = 0.
+    """All deviations with A d = 0 as d = N z with E z = 0.
 
     Parameters
     ----------
@@ -52,29 +50,34 @@ class Basis:
         return int(self.matrix.shape[1])
 
 
-def basis_of(system: System, size: Floats) -> Basis:
-    """Return a sparse basis of all deviations of a system.
+def basis_of(relations: csr_array, size: Floats, most_free: float = np.inf) -> Basis | None:
+    """Return a sparse basis of all deviations that relations leave.
 
     Parameters
     ----------
-    system : System
+    relations : scipy.sparse.csr_array, shape (n_relations, n_unknown)
     size : numpy.ndarray of float, shape (n_unknown,)
         Cells with the smallest one become free first.
+    most_free : float, default=inf
+        Number of free cells beyond which None is returned.
     """
-    free, determined = _determined(system, np.argsort(size, kind="stable"))
-    matrix = _followed(system, free, determined)
-    residual = csr_array(system.matrix @ matrix)
+    free, determined = _determined(relations, np.argsort(size, kind="stable"))
+    if len(free) > most_free:
+        return None
+    matrix = _followed(relations, free, determined)
+    residual = csr_array(relations @ matrix)
     residual.data[np.abs(residual.data) < NOTHING] = 0.0
     residual.eliminate_zeros()
     return Basis(free, matrix, csr_array(residual[np.diff(residual.indptr) > 0]))
 
 
-def _determined(system: System, order: Integers) -> tuple[Integers, list[tuple[int, int]]]:
+def _determined(relations: csr_array, order: Integers) -> tuple[Integers, list[tuple[int, int]]]:
     """Return the free cells, and each other cell with the relation that determines it, in order."""
-    start, inside = system.matrix.indptr.tolist(), system.matrix.indices.tolist()
-    first, rows = system.by_cell.indptr.tolist(), system.by_cell.indices.tolist()
-    left = np.diff(system.matrix.indptr).tolist()
-    known = [False] * system.n_unknown
+    by_cell = csr_array(relations.T)
+    start, inside = relations.indptr.tolist(), relations.indices.tolist()
+    first, rows = by_cell.indptr.tolist(), by_cell.indices.tolist()
+    left = np.diff(relations.indptr).tolist()
+    known = [False] * relations.shape[1]
     waiting = [row for row, count in enumerate(left) if count == 1]
     free: list[int] = []
     determined: list[tuple[int, int]] = []
@@ -103,14 +106,14 @@ def _determined(system: System, order: Integers) -> tuple[Integers, list[tuple[i
     return np.array(free, dtype=np.int64), determined
 
 
-def _followed(system: System, free: Integers, determined: list[tuple[int, int]]) -> csr_array:
+def _followed(relations: csr_array, free: Integers, determined: list[tuple[int, int]]) -> csr_array:
     """Return N: rows of free cells are unit vectors, the others follow wave by wave."""
     own_place = np.arange(len(free))
     matrix = csr_array((np.ones(len(free)), (own_place, own_place)), shape=(len(free), len(free)))
-    place = np.full(system.n_unknown, -1, dtype=np.int64)
+    place = np.full(relations.shape[1], -1, dtype=np.int64)
     place[free] = np.arange(len(free))
-    for cells, rows in _waves(system, free, determined):
-        touched = csr_array(system.matrix[rows])
+    for cells, rows in _waves(relations, determined):
+        touched = csr_array(relations[rows])
         row = np.repeat(np.arange(len(rows)), np.diff(touched.indptr))
         own = touched.indices == cells[row]
         pivot = np.zeros(len(rows))
@@ -129,11 +132,11 @@ def _followed(system: System, free: Integers, determined: list[tuple[int, int]])
 
 
 def _waves(
-    system: System, free: Integers, determined: list[tuple[int, int]]
+    relations: csr_array, determined: list[tuple[int, int]]
 ) -> Iterator[tuple[Integers, Integers]]:
     """Split determined cells into waves, each of which follows from those before it."""
-    wave = np.zeros(system.n_unknown, dtype=np.int64)
-    start, inside = system.matrix.indptr, system.matrix.indices
+    wave = np.zeros(relations.shape[1], dtype=np.int64)
+    start, inside = relations.indptr, relations.indices
     for cell, row in determined:
         cells = inside[start[row] : start[row + 1]]
         wave[cell] = 0

@@ -11,6 +11,9 @@ import tablecloak
 from tablecloak.app.fields import choices_of, number, whole
 from tablecloak.app.options import options_of
 from tablecloak.errors import InputError
+from tablecloak.jobs.schema import SECTIONS
+from tablecloak.suppression.audit.intruder import usual_intruders
+from tablecloak.suppression.hold import HOLDS
 from tablecloak.tables.rules.rule import RULES
 
 __all__ = ["KEPT", "METHODS", "ROLES", "Choices"]
@@ -142,7 +145,8 @@ class Choices:
         lines += [")", f"problem = table.protect({', '.join(rules)})"]
         results = {"suppression": "pattern", "adjustment": "adjusted"}
         for method, options in self.methods.items():
-            given = _arguments(options | {"time_limit": self.time_limit})
+            said = _against(options, self.columns) if method == "suppression" else options
+            given = _arguments(said | {"time_limit": self.time_limit})
             lines.append(f"{results[method]} = tc.{METHODS[method]}(problem, {given})")
             lines.append(f"{results[method]}.verify()")
         return "\n".join(lines) + "\n"
@@ -155,9 +159,20 @@ def _options(method: str, form: Mapping[str, str]) -> dict[str, Any]:
         given = option.read(form)
         if option.is_open:
             given = (given or KEPT) if form.get(option.key) else []
-        if given != option.default:
+        # Whoever is named in a job must be held against, unless it is said how firmly.
+        is_told = option.key == "hold" and "protect_against" in found
+        if given != option.default or is_told:
             found[option.key] = given
     return found
+
+
+def _against(options: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return options of a suppression with the insiders that a job holds against by itself."""
+    hold = options.get("hold", SECTIONS["suppression"].model_fields["hold"].default)
+    names = options.get("protect_against") or usual_intruders(columns)
+    against = {"protect_against": names, "hold": hold}
+    others = {key: given for key, given in options.items() if key not in against}
+    return others | against if names and HOLDS[hold].is_asked else others
 
 
 def _in_python(rule: dict[str, Any]) -> tuple[str, str]:

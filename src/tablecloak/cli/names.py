@@ -204,6 +204,7 @@ SEARCH_METHODS = Names(
 )
 REQUIREMENTS = Names("requirement", partial(_names_of, "suppression.requirement", "REQUIREMENTS"))
 INSIDERS = Names("intruder", _insiders)
+HOLDS = Names("way to hold against insiders", partial(_names_of, "suppression.hold", "HOLDS"))
 DISTANCES = Names("distance", partial(_names_of, "cta.distances.distance", "DISTANCES"))
 STATISTICS = Names("statistic", _statistics, _read_statistic)
 SOLVERS = Names("solver", _solvers)
@@ -220,6 +221,7 @@ ALL = (
     SEARCH_METHODS,
     REQUIREMENTS,
     INSIDERS,
+    HOLDS,
     DISTANCES,
     STATISTICS,
     SOLVERS,

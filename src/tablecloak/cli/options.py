@@ -15,6 +15,7 @@ __all__ = [
     "Distance",
     "Engine",
     "Executor",
+    "Hold",
     "Insiders",
     "Method",
     "Output",
@@ -67,6 +68,9 @@ Insiders = Annotated[
     names.INSIDERS.option(
         "--protect-against", text="Insider against whom the pattern must hold too; repeat."
     ),
+]
+Hold = Annotated[
+    str, names.HOLDS.option("--hold", text="How firmly it holds against those insiders.")
 ]
 Distance = Annotated[str, names.DISTANCES.option("--distance", text="What is kept small.")]
 Preserve = Annotated[

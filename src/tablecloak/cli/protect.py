@@ -13,6 +13,7 @@ from tablecloak.cli.options import Engine, Executor
 
 if TYPE_CHECKING:
     from tablecloak.jobs.result import JobResult
+    from tablecloak.suppression.against_insiders import AgainstInsiders
 
 __all__ = ["register"]
 
@@ -71,8 +72,20 @@ def protect(
     if result.pattern_audit is not None and result.pattern_audit.intruders:
         insiders = ", ".join(result.pattern_audit.intruders)
         typer.echo(f"The suppression is also proved safe against: {insiders}.")
+    if result.pattern is not None and result.pattern.insiders is not None:
+        _tell_of_insiders(result.pattern.insiders)
     if result.failures:
         raise typer.Exit(BAD_INPUT)
+
+
+def _tell_of_insiders(told: AgainstInsiders) -> None:
+    """Say against how many insiders the suppression holds, and against whom it does not."""
+    names = ", ".join(told.intruders)
+    unsafe = told.successful + told.unsettled
+    tried = sum(told.intruders.values())
+    typer.echo(f"It is proved safe against {tried - unsafe} of {tried} insiders ({names}).")
+    for statement in told.statements():
+        typer.echo(statement)
 
 
 def _tell(result: JobResult) -> None:

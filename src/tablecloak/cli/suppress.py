@@ -11,6 +11,7 @@ from tablecloak.cli.display import reporting
 from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import (
     Certificate,
+    Hold,
     Insiders,
     Method,
     Output,
@@ -48,6 +49,7 @@ def suppress(
     method: Method = "auto",
     require: Require = "two-sided",
     protect_against: Insiders = None,
+    hold: Hold = "strict",
     previous: Previous = None,
     discount: Discount = 0.5,
     time_limit: TimeLimit = 60.0,
@@ -78,6 +80,7 @@ def suppress(
             require=require,
             weights=weights,
             protect_against=protect_against or (),
+            hold=hold,
             previous=None if previous is None else read_previous(problem, previous),
             discount=discount,
             time_limit=time_limit,
@@ -89,3 +92,5 @@ def suppress(
         frame = problem.table.keys.assign(status=pattern.statuses())
         write_result(pattern, frame, output, certificate, secret=True)
     typer.echo(pattern.summary())
+    for statement in pattern.insiders.statements() if pattern.insiders else ():
+        typer.echo(statement)

@@ -7,6 +7,7 @@ intervals, certificates and the report.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.errors import ModelError, SolverError
+from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.history import History
 from tablecloak.jobs.load import Loaded, load_data, read_job
 from tablecloak.jobs.result import JobResult
@@ -26,6 +27,8 @@ from tablecloak.publish.audit import audit
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder
 from tablecloak.suppression.audit.audit import Audit
+from tablecloak.suppression.audit.intruder import INTRUDERS, usual_intruders
+from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.suppress import suppress
@@ -108,12 +111,13 @@ def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPatt
     options = job.suppression
     if options is None:
         return None
-    return suppress(
+    pattern = suppress(
         loaded.to_suppress,
         method=options.method,
         require=options.require,
         weights=None if options.cost else options.weights,
-        protect_against=options.protect_against,
+        protect_against=_insiders(job, loaded.problem),
+        hold=options.hold,
         previous=loaded.previous,
         discount=options.discount,
         time_limit=options.time_limit,
@@ -121,6 +125,34 @@ def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPatt
         threads=job.threads,
         progress=progress,
     )
+    told, rules = pattern.insiders, job.group_rules
+    if told is None or not rules or loaded.problem.table.contributions is None:
+        return pattern
+    return replace(pattern, insiders=replace(told, groups=told.counted(rules)))
+
+
+def _insiders(job: Job, problem: ProtectionProblem) -> list[str]:
+    """Return the insiders against whom the suppression is to hold, as firmly as the job says.
+
+    Raises
+    ------
+    InputError
+        If it must hold against contributors, and the data do not tell who contributed what.
+    """
+    options = job.suppression
+    if options is None or not Hold.parse(options.hold).is_asked:
+        return []
+    if options.protect_against:
+        return list(options.protect_against)
+    usual = usual_intruders(job.data.roles)
+    if usual or "hold" not in options.model_fields_set:
+        return usual
+    # Asked for without such a column: as for rules, each record is one contributor.
+    names = usual_intruders(["contributor"])
+    lacking = [why for name in names if (why := INTRUDERS.build(name).lacking(problem))]
+    if lacking and Hold.parse(options.hold).is_strict:
+        raise InputError(lacking[0])
+    return [] if lacking else names
 
 
 def _adjusted(job: Job, loaded: Loaded, progress: Progress) -> Adjustment | None:
@@ -159,7 +191,8 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
     require = found.requirement if pattern else Requirement.TWO_SIDED
     options = job.audit
     groups = job.group_rules if options.groups else []
-    promised = job.suppression.protect_against if job.suppression else []
+    strict = job.suppression is not None and Hold.parse(job.suppression.hold).is_strict
+    promised = _insiders(job, problem) if strict else []
     intruders = list(dict.fromkeys([*options.intruders, *promised]))
     result = audit(
         problem,

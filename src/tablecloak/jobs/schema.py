@@ -19,6 +19,7 @@ from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.jobs.registered import NameIn, SiblingIn
 from tablecloak.solve.solver import SOLVERS
 from tablecloak.suppression.audit.intruder import INTRUDERS
+from tablecloak.suppression.hold import HOLDS
 from tablecloak.suppression.requirement import REQUIREMENTS
 from tablecloak.suppression.search.method import SEARCH_METHODS
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
@@ -50,6 +51,11 @@ class Data(_Part):
     decimals: int | None = Field(None, ge=0, le=15)
     unit: str = ""
     tolerance: float = Field(0.0, ge=0)
+
+    @property
+    def roles(self) -> list[str]:
+        """Roles that columns of microdata have besides the value, such as contributor."""
+        return [role for role in _OF_MICRODATA if getattr(self, role)]
 
     @model_validator(mode="after")
     def _one_source(self) -> Data:
@@ -110,6 +116,7 @@ MethodName = Annotated[str, NameIn(SEARCH_METHODS)]
 RequirementName = Annotated[str, NameIn(REQUIREMENTS)]
 IntruderName = Annotated[str, NameIn(INTRUDERS)]
 InsiderName = Annotated[str, NameIn(INTRUDERS, only=lambda intruder: not intruder.is_everybody)]
+HoldName = Annotated[str, NameIn(HOLDS)]
 DistanceName = Annotated[str, NameIn(DISTANCES)]
 StatisticName = Annotated[str, NameIn(STATISTICS, only=lambda kind: kind.is_named, end=":")]
 """Such as ``mean`` and ``mean:all``."""
@@ -127,9 +134,23 @@ class Suppression(_Part):
     protect_against: list[InsiderName] = Field(
         [], description="Insiders against whom it must hold as well."
     )
+    hold: HoldName = Field(
+        "possible",
+        description="How firmly it holds against them; where none is named, against contributors "
+        "and holdings, if they are known.",
+    )
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)
     time_limit: float = Field(60.0, gt=0)
+
+    @model_validator(mode="after")
+    def _hold_against_whom(self) -> Suppression:
+        if self.protect_against and self.hold == "off":
+            raise ValueError('hold = "off" regards nobody; leave out protect_against')
+        if self.protect_against and "hold" not in self.model_fields_set:
+            # Whoever is named must be held against, unless it is said how firmly.
+            self.hold = "strict"
+        return self
 
 
 class AdjustmentSpec(_Part):

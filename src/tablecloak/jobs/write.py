@@ -21,6 +21,7 @@ from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import Finding, internal_report
 from tablecloak.storage import write_text
+from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.formats import write_frame, write_problem
 
@@ -52,11 +53,10 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         files.release("suppression", result.pattern)
         files.secret("suppression_statuses.csv", result.pattern.to_frame())
         files.secret("suppression_audit.csv", result.pattern_audit.to_frame())
+        if result.pattern.insiders is not None and result.pattern.insiders.open:
+            files.secret("suppression_insiders.csv", result.pattern.insiders.to_frame())
         if result.pattern_audit.is_safe:
-            # The audit's own proof: it covers all intruders of the job.
-            protection = result.pattern_audit.certificate().certificates[0]
-            claims = result.pattern.claims_beside(protection)
-            proof = Certificate(result.pattern.problem, claims)
+            proof = _proof(result.pattern, result.pattern_audit)
             files.written("suppression_certificate.npz", partial(write_certificate, proof))
     if result.adjustment is not None and result.adjustment_audit is not None:
         files.release("adjustment", result.adjustment)
@@ -70,6 +70,17 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
     files.written(RESULT, lambda path: write_text(path, text, secret=True))
     if job.output.report:
         files.written("report.html", _report(job, result).write)
+
+
+def _proof(pattern: SuppressionPattern, audit: Audit) -> Certificate:
+    """Return the audit's own proof, which covers all insiders that it tried.
+
+    Where it tried none, the proof of the search covers those against whom the pattern holds.
+    """
+    if pattern.insiders is not None and not audit.intruders:
+        return Certificate(pattern.problem, pattern.certificates)
+    protection = audit.certificate().certificates[0]
+    return Certificate(pattern.problem, pattern.claims_beside(protection))
 
 
 @dataclass(frozen=True)

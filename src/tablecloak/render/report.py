@@ -25,6 +25,7 @@ from tablecloak.render.heat_map import (
 )
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
+from tablecloak.suppression.against_insiders import AgainstInsiders
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
@@ -39,6 +40,9 @@ COMPARISON_SECONDS = 10.0
 
 MOST_INTERVALS = 60
 """Sensitive cells whose intervals are drawn, those with the least to spare first."""
+
+MOST_OPEN = 60
+"""Pairs of an insider and a cell, of those of which nothing is claimed, that a report lists."""
 
 MOST_COMPONENTS = 12
 """Components of hidden cells that a report lists, those that give way first."""
@@ -155,6 +159,8 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
         robustness = release.robustness
         page.text(f"What an intruder must learn: {robustness.summary()}.")
         page.table(robustness.to_frame().head(MOST_COMPONENTS), index=False)
+    if isinstance(release, SuppressionPattern) and release.insiders is not None:
+        _describe_insiders(page, release.insiders)
     if isinstance(finding.audit, Audit) and problem.n_sensitive:
         page.figure(_intervals_figure(finding.audit), _interval_caption(finding.audit))
     if isinstance(release, Adjustment) and problem.n_sensitive:
@@ -165,6 +171,16 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
         page.table(pd.DataFrame.from_dict(rows, orient="index"))
     if finding.history is not None and len(finding.history.steps) > 1:
         page.figure(_search_figure(finding.history), f"Search of the {name}: loss and proved bound")
+
+
+def _describe_insiders(page: Page, told: AgainstInsiders) -> None:
+    """Show what holding against insiders costs, and what is left open."""
+    page.text("What holding against insiders costs, beside the pattern for outsiders alone:")
+    page.table(told.costs())
+    for statement in told.statements():
+        page.text(statement)
+    if told.open:
+        page.table(told.to_frame().head(MOST_OPEN), index=False)
 
 
 def _interval_caption(audit: Audit) -> str:

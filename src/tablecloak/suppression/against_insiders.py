@@ -123,6 +123,19 @@ class AgainstInsiders:
         )
         return before, now
 
+    def costs(self) -> pd.DataFrame:
+        """Return loss, cells and insiders who succeed, for outsiders alone and as it is. Secret."""
+        rows: dict[str, tuple[float, float]] = {
+            "loss": (self.loss_before, self.loss),
+            "cells hidden": (float(self.outsiders.sum()), float(self.suppressed.sum())),
+            "insiders who succeed": (self.successful_before, self.successful),
+            "insiders not settled": (self.unsettled_before, self.unsettled),
+        }
+        if self.groups is not None:
+            rows["sensitive groups"] = self.groups
+        columns = ["for outsiders alone", "as published"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
     def summary(self) -> str:
         """Say in one line what it costs and what is left open. Names no cell and no insider."""
         tried = ", ".join(f"{number} {name}" for name, number in self.intruders.items())

@@ -13,7 +13,7 @@ References
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from tablecloak.registry import Registry
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["INTRUDERS", "Intruder", "parse_intruders"]
+__all__ = ["INTRUDERS", "Intruder", "parse_intruders", "usual_intruders"]
 
 Flags = npt.NDArray[np.bool_]
 
@@ -43,6 +43,10 @@ class Intruder(ABC):
     knows_by_cell: ClassVar[bool] = False
     """Whether it knows of a hidden cell what it knows, whatever else is hidden, so that a pattern
     that hides less tells it no more. If not, every such pattern is audited anew."""
+
+    usual_with: ClassVar[str] = ""
+    """Role of the column of microdata that makes jobs protect against it if nothing else is said,
+    such as contributor."""
 
     @property
     def name_of_kind(self) -> str:
@@ -94,6 +98,17 @@ def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[In
     """
     listed = [given] if isinstance(given, Intruder | str) else list(given)
     return [entry if isinstance(entry, Intruder) else _named(entry) for entry in listed]
+
+
+def usual_intruders(roles: Collection[str]) -> list[str]:
+    """Return the names of those that jobs protect against if nothing else is said.
+
+    Parameters
+    ----------
+    roles : collection of str
+        Of the columns that the microdata have, such as contributor and holding.
+    """
+    return [kind.name for kind in INTRUDERS if kind.usual_with in roles and kind.usual_with]
 
 
 def _named(name: str) -> Intruder:

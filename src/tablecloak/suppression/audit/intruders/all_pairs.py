@@ -19,6 +19,7 @@ class AllPairs(Contributors):
     """Every pair of contributors, also those that never meet."""
 
     name: ClassVar[str] = "all-pairs"
+    usual_with: ClassVar[str] = ""
 
     together: Annotated[int, Field(ge=2, le=2, description="Always pairs.")] = 2
     everywhere: Annotated[bool, Field(description="Always all pairs.")] = True

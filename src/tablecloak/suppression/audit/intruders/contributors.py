@@ -46,6 +46,7 @@ class Contributors(Intruder):
     """
 
     name: ClassVar[str] = "contributors"
+    usual_with: ClassVar[str] = "contributor"
     knows_by_cell: ClassVar[bool] = True
 
     together: Annotated[int, Field(ge=1, le=2, description="2 for pairs.")] = 1

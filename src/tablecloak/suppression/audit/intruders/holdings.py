@@ -20,5 +20,6 @@ class Holdings(Contributors):
     """Every holding: each knows the contributions of all its members."""
 
     name: ClassVar[str] = "holdings"
+    usual_with: ClassVar[str] = "holding"
 
     level: Annotated[ContributionLevel, Field(description="Who is meant.")] = "holding"

@@ -19,5 +19,6 @@ class Pairs(Contributors):
     """Every pair of contributors that meet in a suppressed cell or a relation."""
 
     name: ClassVar[str] = "pairs"
+    usual_with: ClassVar[str] = ""
 
     together: Annotated[int, Field(ge=2, le=2, description="Always pairs.")] = 2

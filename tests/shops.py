@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ Stat
 
 def cells(seed: int = 3) -> pd.DataFrame:
     """Sales by town and kind with all totals, contributors and statuses."""
+    return _cells(seed).copy()
+
+
+@cache
+def _cells(seed: int) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     towns = {"North": ["N1", "N2", "N3"], "South": ["S1", "S2", "S3"]}
     records = pd.DataFrame(

@@ -96,8 +96,8 @@ def naive_audit(problem: tc.ProtectionProblem, suppressed: np.ndarray) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
-def test_500_random_patterns_survive_an_independent_attack(block):
+@pytest.mark.parametrize("block", range(4))
+def test_200_random_patterns_survive_an_independent_attack(block):
     for seed in range(50 * block, 50 * (block + 1)):
         problem = random_problem(seed)
         try:
@@ -132,7 +132,7 @@ def awkward(seed: int) -> tc.ProtectionProblem:
     )
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_awkward_problems_are_protected_or_truly_impossible(block):
     for seed in range(7000 + 12 * block, 7012 + 12 * block):
         problem = awkward(seed)
@@ -167,7 +167,7 @@ def test_exact_method_equals_full_enumeration(seed):
     assert pattern.is_optimal
 
 
-@pytest.mark.parametrize("seed", range(200, 205))
+@pytest.mark.parametrize("seed", range(200, 203))
 def test_bound_of_the_exact_method_is_proved_whatever_search_comes_last(seed, monkeypatch):
     problem = random_problem(seed, n_codes=5)
     whole = tc.suppress(problem, method="exact")

@@ -38,7 +38,7 @@ def test_coxs_example_runs_and_asserts_its_figures(capsys):
 @pytest.mark.slow
 def test_enterprises_are_protected_both_ways(tmp_path):
     job = read_job(EXAMPLES / "enterprises" / "job.toml")
-    job.adjustment.time_limit = 8
+    job.adjustment.time_limit = 2
     # The pages have tests of their own.
     job.output.report = False
     result = run_job(job, tmp_path)

@@ -12,10 +12,10 @@ import fuzzing
 from fuzzing import fuzz
 
 FILES = {
-    "jj": 200, "cells": 200, "relations": 200, "release": 200, "certificate": 200, "hrc": 200,
-    "job": 200, "rda, cells": 200, "rda, records": 200, "tab": 200,
+    "jj": 100, "cells": 100, "relations": 100, "release": 100, "certificate": 100, "hrc": 100,
+    "job": 100, "rda, cells": 100, "rda, records": 100, "tab": 100,
     # Each of these files is tabulated or protected.
-    "microdata": 40, "arb": 60, "hst": 60, "rda in a batch": 60,
+    "microdata": 20, "arb": 60, "hst": 30, "rda in a batch": 30,
 }  # fmt: skip
 
 

@@ -11,6 +11,8 @@ import tablecloak.argus.preparation as preparation
 from shops import run, write_shops
 from tablecloak.cli.main import app
 
+pytestmark = pytest.mark.usefixtures("solved_once")
+
 RULES = "<SAFETYRULE> FREQ(3,30)\n<READTABLE> 0\n"
 PUBLISH = '<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,3,,"safe.csv")\n'
 

@@ -20,6 +20,8 @@ from tablecloak.argus.outputs import Protected
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.argus.tables import from_records
 
+pytestmark = pytest.mark.usefixtures("solved_once")
+
 RULES = "<SAFETYRULE> P(10,1)|FREQ(4,30)|\n"
 PUBLISH = '<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,3,,"safe.csv")\n'
 REFUSED = r"job.arb, line \d+: Nothing was written: .* must be protected would be published"

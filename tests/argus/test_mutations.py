@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import tablecloak as tc
-import tablecloak.argus.methods.pattern as pattern_method
 from shops import write_shops
 from tablecloak.argus import run_batch
 
@@ -44,33 +43,7 @@ MICRO = """\
 """
 
 
-@pytest.fixture(autouse=True)
-def solved_once(monkeypatch):
-    """Solve each problem once: the same problem has the same pattern, whatever was changed."""
-    patterns: dict[object, object] = {}
-    solve, attack = pattern_method.suppress, pattern_method.audit
-
-    def key(problem, against):
-        names = ("status", "lower_protection", "upper_protection", "lower_bound", "upper_bound")
-        arrays = [getattr(problem, name).tobytes() for name in (*names, "weights")]
-        return (*arrays, problem.table.values.tobytes(), str(against))
-
-    def suppress(problem, *, protect_against=(), **options):
-        found = key(problem, protect_against)
-        if found not in patterns:
-            pattern = solve(problem, protect_against=protect_against, **options)
-            patterns[found] = pattern
-            patterns["audit", found] = attack(
-                problem, pattern, intruders=protect_against or "external"
-            )
-        return patterns[found]
-
-    def audit(problem, pattern, *, intruders="external", **options):
-        return patterns["audit", key(problem, [] if intruders == "external" else intruders)]
-
-    monkeypatch.setattr(pattern_method, "suppress", suppress)
-    monkeypatch.setattr(pattern_method, "audit", audit)
-
+pytestmark = pytest.mark.usefixtures("solved_once")
 
 _PIECE = re.compile(r'"[^"]*"|[(),|]|[^\s"(),|]+')
 

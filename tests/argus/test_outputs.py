@@ -13,6 +13,8 @@ from shops import RDA, cells, run, write_shops
 from tablecloak.argus import run_batch
 from tablecloak.argus.batch import OPTIONS
 
+pytestmark = pytest.mark.usefixtures("solved_once")
+
 READ = "<READTABLE> 0\n"
 SUPPRESS = "<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n"
 

@@ -193,7 +193,7 @@ def test_interruption_before_any_proof_is_an_error_and_no_pattern():
 def test_same_seed_gives_the_same_pattern_for_any_number_of_threads(method):
     problem = tc.examples.cox_rounded()
     one, *others = (
-        tc.suppress(problem, method=method, seed=5, threads=threads) for threads in (1, 1, 2, 4)
+        tc.suppress(problem, method=method, seed=5, threads=threads) for threads in (1, 1, 3)
     )
     for other in others:
         assert np.array_equal(one.suppressed, other.suppressed)

@@ -171,6 +171,6 @@ def test_enterprises_are_compared_from_their_job():
     from tablecloak.jobs.load import load_problem, read_job
 
     problem = load_problem(read_job(EXAMPLES / "enterprises" / "job.toml"))
-    found = tc.compare(problem, time_limit=2)
+    found = tc.compare(problem, time_limit=1)
     assert found.table.loc["suppression", "exact"] > 0.3
     assert found.table.loc["adjustment", "correlation"] > 0.99

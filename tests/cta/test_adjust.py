@@ -246,9 +246,16 @@ def test_plain_solver_on_raw_units_is_wrong_where_we_prove_the_optimum(instances
 @pytest.mark.slow
 def test_search_beats_what_a_solver_called_optimal_in_raw_units(instances):
     """On raw units HiGHS ends table6 with 17.2392 / 2, "gap 0"; better tables exist."""
+
+    def stop(stage: str, loss: float, bound: float, open_: int) -> None:
+        # By what is proved and not by the clock: it takes longer on a busy machine.
+        if loss < 17.2392 / 2 and bound > 0.95 * loss:
+            raise KeyboardInterrupt
+
     adjusted = tc.adjust(
-        tc.read_jj(instances / "castro-cta-jj/table6.jj.gz"), integer=False, time_limit=12
-    )
+        tc.read_jj(instances / "castro-cta-jj/table6.jj.gz"),
+        integer=False, time_limit=30, progress=stop,
+    )  # fmt: skip
     adjusted.verify()
     assert adjusted.loss < 17.2392 / 2
     assert 8.0 < adjusted.proved_bound() <= adjusted.loss

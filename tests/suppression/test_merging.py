@@ -24,7 +24,7 @@ def suppressed_or_none(problem, **options) -> tc.SuppressionPattern | None:
         return None
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(SEEDS)
 def test_the_optimum_of_the_merged_problem_is_that_of_all_patterns(seed):
     problem = coupled_problem(seed)
@@ -38,7 +38,7 @@ def test_the_optimum_of_the_merged_problem_is_that_of_all_patterns(seed):
     assert least_loss(problem, naive_audit, pattern.loss) == pattern.loss
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 # Nothing can be moved freely: the null space is empty.
 @example(seed=1186, requirement="two-sided")
 @given(SEEDS, st.sampled_from(["two-sided", "width", "upper"]))
@@ -55,7 +55,7 @@ def test_patterns_and_bounds_are_proved_for_the_given_problem(seed, requirement)
     assert proved == pytest.approx(pattern.bound, rel=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 # Nothing can be moved freely: the null space is empty.
 @example(seed=1186, method="exact")
 @given(SEEDS, st.sampled_from(["sequential", "exact"]))
@@ -69,7 +69,7 @@ def test_all_cells_of_a_group_are_hidden_or_none(seed, method):
     assert np.all((hidden == 0) | (hidden == np.bincount(group)))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(SEEDS)
 def test_all_copies_of_a_cell_have_the_same_interval(seed):
     problem = coupled_problem(seed)

@@ -109,7 +109,7 @@ def reach(problem, hidden: np.ndarray, cell: int, sign: int, level: float) -> fl
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_patterns_of_small_cells_beside_large_ones_hold_exactly(seed, method):
     problem = small_cross(seed)
     pattern = tc.suppress(problem, method=method, time_limit=20)
@@ -119,7 +119,7 @@ def test_patterns_of_small_cells_beside_large_ones_hold_exactly(seed, method):
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_patterns_over_twelve_orders_of_magnitude_hold_exactly(seed, method):
     problem = spread(seed)
     pattern = tc.suppress(problem, method=method, time_limit=20)
@@ -151,7 +151,7 @@ def test_a_small_cell_alone_in_its_column_is_disclosed_whatever_the_others_are()
 @pytest.mark.parametrize("make", [small_cross, spread])
 def test_verdicts_at_every_scale_equal_programs_in_the_cells_own_level(make):
     counts = dict.fromkeys(tc.Verdict, 0)
-    for seed in range(25):
+    for seed in range(15):
         problem, random = make(seed), np.random.default_rng(seed)
         hidden = problem.sensitive | (random.random(problem.table.n_cells) < 0.35)
         found = tc.audit(problem, hidden)

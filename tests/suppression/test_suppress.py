@@ -18,10 +18,10 @@ REQUIREMENTS = ["two-sided", "width", "upper"]
 @pytest.mark.parametrize(("method", "require"), itertools.product(METHODS, REQUIREMENTS))
 def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
     found = 0
-    for seed in range(1000, 1012):
+    for seed in range(1000, 1010):
         problem = naive.random_problem(seed)
         try:
-            pattern = tc.suppress(problem, method=method, require=require, time_limit=0.5)
+            pattern = tc.suppress(problem, method=method, require=require, time_limit=0.2)
         except tc.ModelError:
             assert naive.exposed_any(problem, ~problem.frozen, require), seed
             continue
@@ -29,14 +29,14 @@ def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
         assert not naive.exposed_any(problem, pattern.suppressed, require), seed
         assert not naive.determined(problem, pattern.suppressed), seed
         assert pattern.bound <= pattern.loss * (1 + 1e-9), seed
-    assert found > 6
+    assert found > 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("require", REQUIREMENTS)
 def test_claimed_optima_and_bounds_of_tiny_tables_are_those_of_brute_force(require):
     optimal = 0
-    for seed in range(25):
+    for seed in range(16):
         problem = naive.random_problem(seed, tiny=True)
         if np.sum(~problem.sensitive & ~problem.forced) > 9:
             continue
@@ -51,4 +51,4 @@ def test_claimed_optima_and_bounds_of_tiny_tables_are_those_of_brute_force(requi
         assert pattern.loss >= best - slack, seed
         assert not pattern.is_optimal or pattern.loss <= best + slack, seed
         optimal += pattern.is_optimal
-    assert optimal > 6
+    assert optimal > 4

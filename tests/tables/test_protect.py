@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -88,6 +88,7 @@ def test_with_several_rules_the_largest_safe_total_counts_and_the_first_names_th
     st.integers(1, 3),
     st.integers(51, 99),
 )
+@settings(max_examples=30)
 def test_levels_make_the_cell_just_safe(values, p, n, k):
     """Raising the total by the level, in contributions too small to rank, makes the cell safe."""
     x = sorted(map(float, values), reverse=True)

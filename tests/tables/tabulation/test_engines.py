@@ -22,6 +22,10 @@ from tablecloak.jobs.load import load_problem, read_job
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+"""Six machines of Java for a minute: compiling well costs more than running badly."""
+
+
 def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]:
     """A master and two workers of Spark on the loopback."""
     environment = {
@@ -29,6 +33,7 @@ def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]
         "SPARK_HOME": str(pyspark),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
+        "JAVA_TOOL_OPTIONS": QUICK_JAVA,
     }
 
     def start(name: str, *arguments: str) -> tuple[subprocess.Popen, Path]:
@@ -68,7 +73,8 @@ def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
         job = read_job(EXAMPLES / "enterprises" / "job.toml")
         one = load_problem(job)
         monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        few = "--conf spark.sql.shuffle.partitions=2 pyspark-shell"
+        monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK_JAVA)
+        few = "--conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false pyspark-shell"
         monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", few)
         other = load_problem(job, address)
         assert one.table.keys.equals(other.table.keys)

@@ -1,0 +1,40 @@
+"""What tests of batches share."""
+
+from __future__ import annotations
+
+import pytest
+
+import tablecloak.argus.methods.pattern as pattern_method
+
+PATTERNS: dict[object, object] = {}
+"""Patterns and their audits, by all that a problem holds and who else must not attack it."""
+
+
+@pytest.fixture
+def solved_once(monkeypatch):
+    """Solve each problem once: the same problem has the same pattern, whatever was changed."""
+    solve, attack = pattern_method.suppress, pattern_method.audit
+
+    def key(problem, against):
+        names = ("status", "lower_protection", "upper_protection", "lower_bound", "upper_bound")
+        arrays = [getattr(problem, name).tobytes() for name in (*names, "weights")]
+        table = problem.table
+        relations = table.relations.indices.tobytes(), table.relations.indptr.tobytes()
+        codes = tuple(table.keys.itertuples(index=False, name=None))
+        return (*arrays, table.values.tobytes(), *relations, codes, str(against))
+
+    def suppress(problem, *, protect_against=(), **options):
+        found = key(problem, protect_against)
+        if found not in PATTERNS:
+            pattern = solve(problem, protect_against=protect_against, **options)
+            PATTERNS[found] = pattern
+            PATTERNS["audit", found] = attack(
+                problem, pattern, intruders=protect_against or "external"
+            )
+        return PATTERNS[found]
+
+    def audit(problem, pattern, *, intruders="external", **options):
+        return PATTERNS["audit", key(problem, [] if intruders == "external" else intruders)]
+
+    monkeypatch.setattr(pattern_method, "suppress", suppress)
+    monkeypatch.setattr(pattern_method, "audit", audit)

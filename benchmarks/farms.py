@@ -165,6 +165,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--method", default="sequential")
+    parser.add_argument("--weights", default="value", help="value, unit or log")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--certificate", help="write the certificate here")
     options = parser.parse_args()
@@ -181,6 +182,7 @@ def main() -> None:
     pattern = tc.suppress(
         problem,
         method=options.method,
+        weights=options.weights,
         time_limit=options.time_limit,
         threads=options.threads,
         seed=options.seed,

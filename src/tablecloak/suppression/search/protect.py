@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.suppression.search.cover import Builder, scaled
-from tablecloak.suppression.search.strategy import WIDER, Area, Strategy
+from tablecloak.suppression.search.strategy import HASTY, REGIONS, WIDER, Area, Strategy
 from tablecloak.suppression.witness import WitnessPool
 
-__all__ = ["cheapest", "in_order", "protect_need", "signed_target"]
+__all__ = ["cheapest", "in_order", "protect_in_region", "protect_need", "signed_target"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -56,6 +58,18 @@ def protect_need(
         if not pool.is_open(index):
             return True
     return False
+
+
+def protect_in_region(builder: Builder, pool: WitnessPool, hidden: Flags, index: int) -> None:
+    """Protect one need that no neighbourhood can, in regions of a very large table."""
+    for area, symmetric in itertools.product(REGIONS, (True, False)):
+        if not pool.is_open(index) or builder.budget.is_over:
+            break
+        target = signed_target(pool, index, symmetric)
+        found = cheapest(builder, pool, hidden, index, target, HASTY, (area,), symmetric)
+        if found is not None:
+            hidden[found[0]] = True
+            pool.add_sparse(*found, builder.budget)
 
 
 def signed_target(pool: WitnessPool, index: int, symmetric: bool) -> float:

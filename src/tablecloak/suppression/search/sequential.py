@@ -17,8 +17,6 @@ References
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import numpy.typing as npt
 
@@ -29,8 +27,13 @@ from tablecloak.suppression.audit.covering import CoverProgram
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder, scaled
-from tablecloak.suppression.search.protect import cheapest, in_order, protect_need, signed_target
-from tablecloak.suppression.search.strategy import HASTY, REGIONS, Strategy
+from tablecloak.suppression.search.protect import (
+    in_order,
+    protect_in_region,
+    protect_need,
+    signed_target,
+)
+from tablecloak.suppression.search.strategy import HASTY, Strategy
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
@@ -137,7 +140,9 @@ def protect_one_by_one(
     if not batched and within is None and np.any(pool.open):
         attack.hide(hidden)
         prove(attack, pool, working, only_batches=True)
-        _protect_regions(builder, pool, hidden)
+        for index in in_order(pool, largest_first=True):
+            protect_in_region(builder, pool, hidden, index)
+            _report(budget, weights, hidden, pool)
     if np.any(pool.open) and not working.is_over:
         _protect_groups(builder, attack, pool, hidden, budget)
     if np.any(pool.open) and within is None and not working.is_over:
@@ -179,20 +184,6 @@ def _protect_groups(
         # Where most cells have room on one side only, mirror images are out of reach.
         symmetric ^= proved < 0.1 * size
         _report(budget, builder.weights, hidden, pool)
-
-
-def _protect_regions(builder: Builder, pool: WitnessPool, hidden: Flags) -> None:
-    """Protect what no neighbourhood can, one by one, in regions of a very large table."""
-    for index in in_order(pool, largest_first=True):
-        for area, symmetric in itertools.product(REGIONS, (True, False)):
-            if not pool.is_open(index) or builder.budget.is_over:
-                break
-            target = signed_target(pool, index, symmetric)
-            found = cheapest(builder, pool, hidden, index, target, HASTY, (area,), symmetric)
-            if found is not None:
-                hidden[found[0]] = True
-                pool.add_sparse(*found, builder.budget)
-        _report(builder.budget, builder.weights, hidden, pool)
 
 
 def _cheapest_for_many(

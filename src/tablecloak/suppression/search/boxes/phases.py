@@ -14,7 +14,7 @@ from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.paths import Paths
-from tablecloak.suppression.search.protect import protect_need
+from tablecloak.suppression.search.protect import protect_in_region, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
@@ -75,6 +75,7 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
     for need in open_.tolist():
         if not working.is_over:
             protect_need(builder, found.pool, found.hidden, need, REMAINING)
+            protect_in_region(builder, found.pool, found.hidden, need)
     if not found.is_proved:
         found = protect_one_by_one(
             state.problem, state.system, REMAINING, budget, latest=working, begun=found

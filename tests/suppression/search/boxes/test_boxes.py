@@ -103,9 +103,9 @@ def test_boxes_hide_only_what_a_box_moves_and_exchanges_never_cost():
     budget = Budget.of()
     pattern.build(budget)
     assert len(pattern.open) < 0.2 * len(pattern.met)
-    for _ in range(3):
+    for size in (1, 4, 8):
         before, open_ = pattern.loss, len(pattern.open)
-        pattern.improve(budget, np.random.default_rng(0))
+        pattern.improve(budget, np.random.default_rng(0), size)
         assert pattern.loss <= before and len(pattern.open) == open_
         moved = np.concatenate([box.cells for box in pattern.boxes.values()])
         assert np.all(np.isin(np.flatnonzero(pattern.hidden & ~pattern.must), moved))

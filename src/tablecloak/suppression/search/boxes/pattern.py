@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.boxes.box import Box, BoxFinder
@@ -25,6 +26,10 @@ is far below the share of a need that may lack."""
 
 MET = 1 - 5e-10
 """Share of a need that counts as all of it; witnesses are accepted from 1 - 1e-9 on."""
+
+MOST_SHARED = 20
+"""Boxes that may use a secondary cell for those to count as beside each other. Chosen by trial;
+not measured."""
 
 REPORTED_EVERY = 100
 """Needs or boxes between two reports of progress."""
@@ -90,14 +95,45 @@ class BoxPattern:
             if count % REPORTED_EVERY == 0:
                 budget.report("protecting", self.loss, open_=len(ordered) - count)
 
-    def improve(self, budget: Budget, random: np.random.Generator) -> None:
-        """Try to exchange each box once for cheaper ones, in random order."""
-        for count, number in enumerate(random.permutation(list(self.boxes)).tolist()):
+    def improve(self, budget: Budget, random: np.random.Generator, size: int = 1) -> None:
+        """Try to exchange each box, or each with some beside it, for cheaper ones, in random order.
+
+        Parameters
+        ----------
+        budget : Budget
+        random : numpy.random.Generator
+        size : int, default=1
+            Boxes that are exchanged at once at most.
+        """
+        numbers = np.array(list(self.boxes), dtype=np.int64)
+        beside = self._beside(numbers) if size > 1 else None
+        for count, place in enumerate(random.permutation(len(numbers)).tolist()):
             if budget.is_over:
                 return
-            self._exchange(number)
+            group = numbers[[place]]
+            if beside is not None:
+                group = np.append(group, numbers[random.permutation(beside(place))[: size - 1]])
+            self._exchange([number for number in group.tolist() if number in self.boxes], random)
             if count % REPORTED_EVERY == 0:
                 budget.report("exchanging", self.loss)
+
+    def _beside(self, numbers: Integers) -> Callable[[int], Integers]:
+        """Return what tells the places of the boxes that share secondaries with that of a place."""
+        boxes = [self.boxes[number] for number in numbers.tolist()]
+        box = np.repeat(np.arange(len(boxes)), [len(each.cells) for each in boxes])
+        cells = np.concatenate([each.cells for each in boxes])
+        kept = (self.used[cells] <= MOST_SHARED) & ~self.must[cells]
+        shape = len(boxes), len(self.used)
+        by_box = csr_array((np.ones(kept.sum()), (box[kept], cells[kept])), shape=shape)
+        by_cell = csr_array(by_box.T)
+
+        def beside(place: int) -> Integers:
+            own = by_box.indices[by_box.indptr[place] : by_box.indptr[place + 1]]
+            found = np.unique(by_cell.indices[entries_of(by_cell, own)])
+            near: Integers = found[found != place].astype(np.int64)
+            return near
+
+        return beside
 
     def witnesses(self) -> Iterator[tuple[Integers, Floats]]:
         """Return each box as a witness, and as its mirror image."""
@@ -154,29 +190,41 @@ class BoxPattern:
         cells = box.cells[(self.used[box.cells] == 0) & ~self.must[box.cells]]
         self.finder.publish(cells, self.weights[cells])
 
-    def _exchange(self, number: int) -> None:
-        """Protect what a box alone protects by others, if these hide less than it does alone."""
-        box = self.boxes[number]
-        alone = box.cells[(self.used[box.cells] == 1) & ~self.must[box.cells]]
-        saved = float(self.weights[alone].sum())
-        if saved <= 0:
+    def _exchange(self, numbers: list[int], random: np.random.Generator) -> None:
+        """Protect what some boxes alone protect by others, if these hide less."""
+        removed = [self.boxes[number] for number in numbers]
+        if not removed:
             return
-        lost = self._meets(box)
-        lost = lost[self.met[lost] == 1]
-        self._remove(number)
+        cells = np.unique(np.concatenate([box.cells for box in removed]))
+        before = self._are_hidden(cells)
+        lost = np.unique(np.concatenate([self._meets(box) for box in removed]))
+        for number in numbers:
+            self._remove(number)
+        saved = float(self.weights[cells[before & ~self._are_hidden(cells)]].sum())
+        lost = lost[self.met[lost] == 0]
+        order = np.argsort(-self.size[lost], kind="stable")
+        if len(numbers) > 1:
+            order = random.permutation(order)
+        added = self._met_for_less(lost[order].tolist(), saved)
+        if added is None:
+            for box in removed:
+                self._add(box)
+
+    def _met_for_less(self, needs: list[int], saved: float) -> list[int] | None:
+        """Meet needs for less than a price, or leave everything as it is and return None."""
         added: list[int] = []
-        for need in lost[np.argsort(-self.size[lost], kind="stable")].tolist():
+        for need in needs:
             if self.met[need]:
                 continue
-            found = self._found(need, saved)
+            found = self._found(need, saved) if saved > 0 else None
             if found is not None:
                 saved -= float(self.weights[found.cells[~self._are_hidden(found.cells)]].sum())
+                added.append(self._add(found))
             if found is None or saved <= 0:
-                for other in added:
-                    self._remove(other)
-                self._add(box)
-                return
-            added.append(self._add(found))
+                for number in added:
+                    self._remove(number)
+                return None
+        return added if saved > 0 else None
 
     def _are_hidden(self, cells: Integers) -> Flags:
         hidden: Flags = self.must[cells] | (self.used[cells] > 0)

@@ -26,9 +26,11 @@ MOST_OPEN_SHARE = 0.1
 """Share of the needs that boxes may leave to programs; where they leave more, the table is none
 that they suit, and another phase begins anew. Chosen by trial; not measured."""
 
+GROUPS = (1, 4, 8)
+"""Boxes that are exchanged at once, one size after the other. docs/decisions.md, "Boxes"."""
+
 LEAST_GAIN = 1e-3
-"""Exchanges end when a round of them lowers the loss by less than this share. Later rounds gain
-little: of 470.0 million on 14,248 cells the second took 2.8, the fourth 0.1."""
+"""Share by which a round of exchanges must lower the loss for another of the same size."""
 
 REMAINING = Strategy(areas=((8, 0),), symmetric=False, reweightings=1)
 """Programs for the needs that boxes leave open."""
@@ -50,7 +52,8 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         return state
     weights = state.problem.weights[state.system.cells]
     pattern = BoxPattern(grid, state.system, weights, state.must)
-    pattern.build(budget)
+    # Nothing is as quick where time is short, so that the first pattern is completed in any case.
+    pattern.build(budget.at_least(np.inf) if state.best is None else budget)
     if len(pattern.open) > MOST_OPEN_SHARE * len(needs.cells):
         return state
     left = _protect_others(state, pattern, budget)
@@ -91,10 +94,12 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
 
 
 def _improve(pattern: BoxPattern, budget: Budget) -> None:
-    random, before = generator(budget.seed), np.inf
-    while not budget.is_over and pattern.loss < before * (1 - LEAST_GAIN):
-        before = pattern.loss
-        pattern.improve(budget, random)
+    random = generator(budget.seed)
+    for size in GROUPS:
+        before = np.inf
+        while not budget.is_over and pattern.loss < before * (1 - LEAST_GAIN):
+            before = pattern.loss
+            pattern.improve(budget, random, size)
 
 
 def _candidate(state: SearchState, pattern: BoxPattern, others: Witnesses) -> Candidate:

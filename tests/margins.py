@@ -39,7 +39,7 @@ def with_margins(
         What the table declares.
     """
     given = dimensions if isinstance(dimensions, Mapping) else dict.fromkeys(dimensions)
-    trees = {name: _tree(tree, frame[name]) for name, tree in given.items()}
+    trees = {name: tree_of(tree, frame[name]) for name, tree in given.items()}
     above = [_codes_above(tree) for tree in trees.values()]
     sums: dict[tuple[str, ...], Fraction] = defaultdict(Fraction)
     for *codes, number in zip(*(frame[name] for name in trees), frame[value], strict=True):
@@ -55,7 +55,8 @@ def with_margins(
     return tc.Table.from_frame(cells, trees, value, decimals=decimals)
 
 
-def _tree(given: object, codes: pd.Series) -> tc.Hierarchy:
+def tree_of(given: object, codes: pd.Series) -> tc.Hierarchy:
+    """Hierarchy of a dimension; None stands for its codes below a total."""
     if given is None:
         return tc.Hierarchy.from_dict({code: [] for code in sorted(set(codes.astype(str)))})
     return given if isinstance(given, tc.Hierarchy) else tc.Hierarchy.from_dict(given)

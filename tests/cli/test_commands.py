@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from random_tables import random_problem
 from tablecloak.cli.display import Reporter
 from tablecloak.cli.main import app
 
@@ -252,7 +253,7 @@ def test_job_adjusts_within_measurement_errors_at_costs_of_its_own(tmp_path):
 
 
 def test_adjust_repairs_what_is_impossible_and_says_so(tmp_path):
-    problem = tc.examples.cox_rounded()
+    problem = random_problem(1)
     fixed = problem.with_capacity(0.0)
     tc.write_problem(fixed, tmp_path / "fixed.parquet")
     output = tmp_path / "adjusted.csv"

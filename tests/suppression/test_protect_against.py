@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from contributors import with_contributors
 
 INSIDERS = ["contributors", "pairs", "zeros"]
 
@@ -19,7 +20,7 @@ def small_problem(seed: int) -> tc.ProtectionProblem:
     frame = pd.DataFrame(itertools.product("ABC", "xyz"), columns=["r", "b"])
     frame = frame.loc[np.repeat(frame.index, random.integers(1, 5, len(frame)))]
     frame = frame.assign(firm=range(len(frame)), v=random.integers(1, 90, len(frame)).astype(float))
-    table = tc.tabulate(frame, ["r", "b"], "v", contributor="firm", n_largest=9)
+    table = with_contributors(frame, ["r", "b"], "v", contributor="firm", n_largest=9)
     return table.protect(tc.PPercent(10), tc.MinimumFrequency(2, range=10))
 
 
@@ -37,7 +38,10 @@ def test_pattern_holds_against_insiders_and_comes_close_to_the_best_one(seed):
         hidden = problem.sensitive.copy()
         hidden[free] = chosen
         loss = problem.weights[hidden].sum()
-        if loss < best and tc.audit(problem, hidden, intruders=INSIDERS).is_safe:
+        # What a stranger attacks, an insider attacks as well; the stranger is quicker.
+        if loss >= best or not tc.audit(problem, hidden).is_safe:
+            continue
+        if tc.audit(problem, hidden, intruders=INSIDERS).is_safe:
             best = loss
     assert pattern.bound <= best <= pattern.loss <= 1.25 * best
 

@@ -13,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 import tablecloak as tc
+from contributors import with_contributors
 from tablecloak.suppression.audit.intruders.contributors import Contributors
 
 KINDS = ["external", "zeros", "contributors", "pairs", "all-pairs", "holdings"]
@@ -40,7 +41,7 @@ def microdata_problem(seed: int) -> tuple[tc.ProtectionProblem, pd.DataFrame]:
                 pd.DataFrame({"r": list("ABCD"), "b": "x", "firm": "g", "v": 9.0, "group": "g"}),
             ]
         )
-    table = tc.tabulate(
+    table = with_contributors(
         frame, {"r": nested, "b": None}, "v", contributor="firm", holding="group", n_largest=40
     )
     return table.protect(tc.PPercent(20), tc.MinimumFrequency(3)), frame

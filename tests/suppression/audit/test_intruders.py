@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from contributors import with_contributors
 from naive_programs import Reach
 from tablecloak import budget as budget_module
 from tablecloak.suppression.audit import part as part_module
@@ -171,18 +172,16 @@ def random_table(seed: int) -> tuple[tc.Table, pd.DataFrame]:
         of_group = random.choice([0.25, 0.5, 1.0, 2.0], 3)
         frame["w"] = of_group[firm % 3]
     links = [["r", "b"], ["r", "c"]] if seed % 5 == 0 else [["r", "b"]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tc.TablecloakWarning)
-        table = tc.tabulate(
-            frame,
-            list(dict.fromkeys(itertools.chain(*links))),
-            "v",
-            contributor="firm",
-            holding="group",
-            weight=weight,
-            tables=links,
-            n_largest=n,
-        )
+    table = with_contributors(
+        frame,
+        list(dict.fromkeys(itertools.chain(*links))),
+        "v",
+        contributor="firm",
+        holding="group",
+        weight=weight,
+        tables=links,
+        n_largest=n,
+    )
     return table, frame
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import tablecloak as tc
+from contributors import with_contributors
 from margins import with_margins
 
 REGIONS = {"North": ["N1", "N2"], "South": ["S1", "S2", "S3"]}
@@ -209,3 +211,33 @@ def test_margins_are_those_that_are_added_up_in_fractions(seed):
     assert table.keys.equals(same.keys)
     assert np.array_equal(table.values, same.values)
     assert (table.relations != same.relations).nnz == 0
+
+
+@pytest.mark.filterwarnings("ignore:Some contributions are negative")
+@pytest.mark.parametrize(
+    ("links", "more"),
+    [
+        (None, {"n_largest": 2}),
+        (None, {"holding": "group", "weight": "w", "n_largest": 40}),
+        ([["region", "branch"], ["branch", "size"]], {"holding": "group", "n_largest": 5}),
+    ],
+)
+def test_contributors_are_those_that_are_grouped_without_a_database(links, more):
+    frame = microdata(1, 60)
+    random = np.random.default_rng(1)
+    frame["v"] = random.integers(-9, 40, len(frame)) if links else random.integers(1, 40, 60)
+    frame["group"] = frame["firm"].str[:2]
+    frame["w"] = frame["group"].str[1].astype(int) % 3 / 4 + 0.5
+    dimensions = {"region": REGIONS, "branch": None} | ({"size": None} if links else {})
+    options = {"contributor": "firm", "tables": links, **more}
+    one = tc.tabulate(frame, dimensions, "v", **options)
+    two = with_contributors(frame, dimensions, "v", **options)
+    assert one.keys.equals(two.keys)
+    assert np.array_equal(one.values, two.values)
+    assert (one.relations != two.relations).nnz == 0
+    for attribute in ("contributions", "holdings"):
+        assert (getattr(one, attribute) is None) == (getattr(two, attribute) is None)
+        if getattr(one, attribute) is not None:
+            for each in fields(getattr(one, attribute)):
+                found = (getattr(getattr(table, attribute), each.name) for table in (one, two))
+                np.testing.assert_array_equal(*found, err_msg=each.name)

@@ -36,11 +36,17 @@ SPARE = 1e-9
 def table(random: Random, most: int = 200) -> tc.ProtectionProblem:
     """Return a table of 2 or 3 dimensions with margins, some cells of it sensitive."""
     shape = [(3, 4), (4, 4), (2, 2, 3)][random.integers(3)]
-    codes = [[f"{axis}{code}" for code in range(size)] for axis, size in enumerate(shape)]
+    codes = [
+        ["Total", *(f"{axis}{code}" for code in range(size))] for axis, size in enumerate(shape)
+    ]
     names = [f"d{axis}" for axis in range(len(shape))]
+    values = random.integers(0 if most < 100 else 5, most, np.prod(shape)).reshape(shape)
+    for axis in range(len(shape)):
+        # Quicker than a database, which would add up some dozen records.
+        values = np.concatenate([values.sum(axis, keepdims=True), values], axis)
     frame = pd.DataFrame(list(itertools.product(*codes)), columns=names)
-    frame = frame.assign(v=random.integers(0 if most < 100 else 5, most, len(frame)).astype(float))
-    cells = tc.tabulate(frame, names, "v", decimals=0)
+    frame = frame.assign(v=values.ravel().astype(float))
+    cells = tc.Table.from_frame(frame, names, "v", decimals=0)
     leaves = np.flatnonzero((cells.keys != "Total").all(axis=1))
     sensitive = np.zeros(cells.n_cells, dtype=bool)
     sensitive[random.choice(leaves, random.integers(1, 5), replace=False)] = True

@@ -73,9 +73,9 @@ SHAPES = {
     "100k": Shape((8, 48), (6, 10), 9, 10),
     "300k": Shape((14, 108), (8, 14), 9, 11),
     "792k": Shape((27, 259), (8, 14), 9, 11),
-    "5-D": Shape((10, 79), (6, 12), 9, 10, 5),
+    "5-D": Shape((9, 71), (6, 12), 9, 10, 5),
 }
-"""Grids of 5,184 to 792,120 cells, and one of five dimensions with 1,128,600."""
+"""Grids of 5,184 to 792,120 cells, and one of five dimensions with 1,015,740."""
 
 FARMS_PER_CELL = 11.5
 """Farms for each cell of the grid: 9.1 million in the Union of 2020, over 792,120 cells."""

@@ -155,6 +155,13 @@ def test_codes_that_mean_nothing_cost_time_and_no_proof():
         assert not np.any(pattern.system.matrix @ deviation)
 
 
-def test_a_budget_that_is_over_leaves_the_state_as_it_was():
-    state = state_of(problem_of(7))
-    assert protect_by_boxes(state, Budget.of(0)) is state
+def test_a_first_pattern_is_completed_late_and_no_other_is_begun():
+    first = protect_by_boxes(state_of(problem_of(7, empty=0.1)), Budget.of(0))
+    assert first.best is not None and first.best.is_proved
+    assert protect_by_boxes(first, Budget.of(0)) is first
+
+
+def test_a_search_that_was_stopped_begins_no_pattern():
+    state, budget = state_of(problem_of(7)), Budget.of()
+    budget.stop()
+    assert protect_by_boxes(state, budget) is state

@@ -45,7 +45,8 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     in networks, where the shortest cycle is better than any box.
     """
     needs = state.system.needs
-    if budget.is_over or not len(needs.cells) or Paths.of(state.system) is not None:
+    is_late = budget.is_stopped or (budget.is_over and state.best is not None)
+    if is_late or not len(needs.cells) or Paths.of(state.system) is not None:
         return state
     grid = Grid.of(state.problem.table, state.system)
     if grid is None:

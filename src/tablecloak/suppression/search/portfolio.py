@@ -18,7 +18,7 @@ from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import PORTFOLIO, Strategy
 
-__all__ = ["try_strategies"]
+__all__ = ["exchange_by_programs", "try_strategies"]
 
 Flags = npt.NDArray[np.bool_]
 
@@ -97,6 +97,13 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
     return state.noted("interrupted: best proved pattern so far") if budget.is_stopped else state
 
 
+def exchange_by_programs(state: SearchState, budget: Budget) -> SearchState:
+    """Improve the best pattern, the costliest cells first."""
+    if state.best is None or budget.is_over:
+        return state
+    return replace(state, best=_exchanged(state, state.best, budget))
+
+
 def _each(
     attempt: Callable[[int], Trial | None], ranks: Sequence[int], budget: Budget
 ) -> list[Trial | None]:
@@ -141,6 +148,15 @@ def _improved(state: SearchState, best: Candidate, strategy: Strategy, budget: B
             best = better(
                 protect_one_by_one(state.problem, state.system, again, budget, within=best.hidden)
             )
+    return _exchanged(state, best, budget)
+
+
+def _exchanged(state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+    """Publish single cells again, exchange others, as long as that brings something."""
+
+    def better(other: Candidate) -> Candidate:
+        return other if other.is_proved and other.loss < best.loss else best
+
     while not budget.is_over:
         before = best.loss
         if int(best.hidden.sum()) <= CLEANED_CELLS:

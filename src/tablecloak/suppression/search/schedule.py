@@ -27,7 +27,7 @@ from tablecloak.suppression.search.nullspace.phases import (
     search_null_space,
 )
 from tablecloak.suppression.search.phase import Phase, either, group, tell_time_left
-from tablecloak.suppression.search.portfolio import try_strategies
+from tablecloak.suppression.search.portfolio import exchange_by_programs, try_strategies
 from tablecloak.suppression.search.state import SearchState
 
 __all__ = [
@@ -73,8 +73,8 @@ NULL_SHARE = 0.8
 the rest is for a bound."""
 
 PROGRAMS_CELLS = 4_000
-"""Free cells up to which programs are tried where boxes have found a pattern. docs/decisions.md,
-"Boxes"."""
+"""Free cells up to which programs begin anew where boxes have found a pattern; beyond, they
+exchange its cells. docs/decisions.md, "Boxes"."""
 
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
@@ -185,6 +185,11 @@ def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
     return is_tight(state, budget) and is_small
 
 
+def is_to_be_exchanged(state: SearchState, budget: Budget) -> bool:
+    """Whether a pattern of boxes is all that there is, and too large to begin anew."""
+    return is_tight(state, budget) and not is_left_to_programs(state, budget)
+
+
 def is_unopened(state: SearchState, budget: Budget) -> bool:
     """Whether there was no time to delete from all hidden; from a pattern it takes far less."""
     return state.opening is None and state.best is not None and not budget.is_over
@@ -194,6 +199,7 @@ SEQUENTIAL = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
     Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_left_to_programs),
+    Phase(exchange_by_programs, 1 - CLEAN_UP_SHARE, when=is_to_be_exchanged),
     Phase(clean_up_in_null_space, when=is_unopened),
     Phase(search_null_space, when=is_roomy),
 )
@@ -246,6 +252,7 @@ BOUNDED = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
     Phase(try_strategies, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_left_to_programs),
+    Phase(exchange_by_programs, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_to_be_exchanged),
     Phase(
         clean_up_in_null_space, CLEAN_UP_SHARE / (BOUND_SHARE + CLEAN_UP_SHARE), when=is_unopened
     ),

@@ -26,11 +26,12 @@ MOST_OPEN_SHARE = 0.1
 """Share of the needs that boxes may leave to programs; where they leave more, the table is none
 that they suit, and another phase begins anew. Chosen by trial; not measured."""
 
-GROUPS = (1, 4, 8)
+GROUPS = (1, 4)
 """Boxes that are exchanged at once, one size after the other. docs/decisions.md, "Boxes"."""
 
-LEAST_GAIN = 1e-3
-"""Share by which a round of exchanges must lower the loss for another of the same size."""
+LEAST_GAIN = 5e-3
+"""Share by which a round of exchanges must lower the loss for another of the same size; programs
+gain more in the same time. docs/decisions.md, "Boxes"."""
 
 REMAINING = Strategy(areas=((8, 0),), symmetric=False, reweightings=1)
 """Programs for the needs that boxes leave open."""

@@ -96,6 +96,29 @@ def test_audit_of_the_same_pattern_asks_no_program_of_what_was_proved():
     assert not smaller.is_safe
 
 
+def test_witness_of_several_components_is_shared_out_among_them():
+    """Published totals of two groups keep these apart; each has more cells than one bundle."""
+    random = np.random.default_rng(4)
+    keys = [(f"{g}{r:02d}", f"b{b:02d}") for g in "PQ" for r in range(18) for b in range(20)]
+    frame = pd.DataFrame(keys, columns=["r", "b"])
+    frame = frame.loc[frame.index.repeat(3)].reset_index(drop=True)
+    frame = frame.assign(g=frame["r"].str[0], v=random.integers(10, 90, len(frame)).astype(float))
+    problem = tc.tabulate(frame, {"r": ["g", "r"], "b": None}, "v").protect(tc.PPercent(20))
+    hidden = problem.sensitive | ~problem.table.keys.isin(["Total", "P", "Q"]).any(axis=1)
+    question = Question.of(problem, "two-sided", ())
+    first = attacked(question, np.asarray(hidden), Budget.of())
+    assert first.is_safe
+    assert len(first.parts) > 1
+    proof = first.certificate()
+    rows = [proof.deviations[[number], :] for number in range(proof.deviations.shape[0])]
+    witnesses = [(row.indices.astype(np.int64), row.data) for row in rows]
+    owner = {c: place for place, part in enumerate(first.parts) for c in part.system.cells.tolist()}
+    assert any(len({owner[cell] for cell in cells.tolist()}) > 1 for cells, _ in witnesses)
+    again = attacked(question, np.asarray(hidden), Budget.of(), witnesses=witnesses)
+    assert again.is_safe
+    assert not again.programs
+
+
 def test_certificate_holds_once_what_several_insiders_need():
     records = pd.DataFrame(
         [

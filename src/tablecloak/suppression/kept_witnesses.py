@@ -213,10 +213,14 @@ class KeptWitnesses(ProvedNeeds):
             move = sign * matrix.data[taken]
             farther = usable[row] & (move > reach[need])
             need, row, move = need[farther], row[farther], move[farther]
-            # The last entry of each need counts: what moves farthest, of such the first.
-            order = np.lexsort((-row, move, need))
-            need, row, move = need[order], row[order], move[order]
-            reach[need], witness[need] = move, numbers[row]
+            if not len(need):
+                continue
+            # Entries stand need by need: what moves farthest counts, of such the first witness.
+            starts = np.flatnonzero(np.diff(need, prepend=-1))
+            best = np.maximum.reduceat(move, starts)
+            is_best = move == np.repeat(best, np.diff(starts, append=len(need)))
+            first = np.minimum.reduceat(np.where(is_best, row, len(usable)), starts)
+            reach[need[starts]], witness[need[starts]] = best, numbers[first]
 
     def _matrix(self) -> csc_array:
         """All witnesses as columns by cell, made anew when one was added."""

@@ -140,7 +140,7 @@ class ProtectionCertificate:
         if self.insiders:
             by_cell = csc_array(matrix)
             for claim in self.insiders:
-                self._check_insider(claim, needs, matrix, by_cell)
+                self._check_insider(claim, needs, (above, below), matrix, by_cell)
         return Verification(len(needs.cells), relations, bounds, exact)
 
     def check_witnesses(self) -> None:
@@ -176,34 +176,39 @@ class ProtectionCertificate:
             )
 
     def _check_insider(
-        self, claim: InsiderClaim, needs: Needs, matrix: csr_array, by_cell: csc_array
+        self,
+        claim: InsiderClaim,
+        needs: Needs,
+        common: tuple[Floats, Floats],
+        matrix: csr_array,
+        by_cell: csc_array,
     ) -> None:
         """Witnesses outside the intruder's bounds prove nothing against it."""
         known, values = claim.knowledge, self.problem.table.values
-        lower, upper = self.problem.lower_bound.copy(), self.problem.upper_bound.copy()
-        lower[known.cells], upper[known.cells] = known.lower, known.upper
-        below, above = own_precision(values, lower), own_precision(values, upper)
-        low, high = lower - values, upper - values
-        if np.any(low > below) or np.any(high < -above):
+        low, high = self.problem.lower_bound - values, self.problem.upper_bound - values
+        true = values[known.cells]
+        below, above = own_precision(true, known.lower), own_precision(true, known.upper)
+        low[known.cells], high[known.cells] = known.lower - true, known.upper - true
+        if np.any(low[known.cells] > below) or np.any(high[known.cells] < -above):
             raise VerificationError(f"The bounds of intruder {known.name} exclude the truth.")
         needs = needs.cut(low, high)
-        moves = by_cell[:, known.cells].toarray()
-        refuted = np.any(
-            is_outside(
-                moves, low[known.cells], high[known.cells], (below[known.cells], above[known.cells])
-            ),
-            axis=1,
+        moves = csc_array(by_cell[:, known.cells])
+        at = np.repeat(np.arange(len(known.cells)), np.diff(moves.indptr))
+        passed = is_outside(
+            moves.data, low[known.cells[at]], high[known.cells[at]], (below[at], above[at])
         )
+        # The last entry answers for TRUTH, which is -1.
+        refuted = np.zeros(matrix.shape[0] + 1, dtype=bool)
+        refuted[moves.indices[passed]] = True
         reach = []
-        for sign, common, own in (
-            (1, self.upper_witness, claim.upper_witness),
-            (-1, self.lower_witness, claim.lower_witness),
+        for sign, moved, shared, own in (
+            (1, common[0], self.upper_witness, claim.upper_witness),
+            (-1, common[1], self.lower_witness, claim.lower_witness),
         ):
-            witness = common.copy()
+            witness, far = shared.copy(), moved.copy()
             witness[claim.index] = own
-            moved = sign * self._reach(matrix, witness, needs.cells)
-            good = (witness == TRUTH) | ~np.append(refuted, False)[witness]
-            reach.append(np.where(good, moved, 0.0))
+            far[claim.index] = sign * self._reach(matrix, own, needs.cells[claim.index])
+            reach.append(np.where(refuted[witness], 0.0, far))
         unmet = ~needs.met(*reach)
         unmet[claim.open] = False
         self._require(unmet, needs.cells, f" against {known.name}")

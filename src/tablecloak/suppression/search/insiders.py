@@ -45,6 +45,9 @@ possible. What they do not come to attack cannot be repaired."""
 EXTENDING_SHARE = 0.6
 """Share of the time then left for hiding more; the rest is for publishing again."""
 
+CLOSINGS = 3
+"""Times that it is kept back, while more is hidden, to lay out the proof against all insiders."""
+
 COUNTS = "not proved against who knows that counts are whole"
 """What is noted where a search in whole numbers ended without a verdict."""
 
@@ -77,22 +80,29 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     assert state.best is not None
     defence = Defence(question.problem, state.best, budget, gives_up=question.is_best_effort)
     first = defence.audited(question, defence.suppressed, _judging(question, budget))
-    found = _extended(first, defence, question, budget)
+    watch, standing = Stopwatch(), _standing(first, question)
+    # What is found is laid out like this once more at the end, and verified, which takes as long.
+    closing = CLOSINGS * watch.seconds if question.is_best_effort else watch.seconds
+    found = _extended(first, defence, question, _keeping(budget, closing))
     if _fails(found, defence, question):
         raise _not_held(found)
     if not (question.is_best_effort or found.is_safe):
         return state.noted(COUNTS)
-    watch, standing = Stopwatch(), _standing(found, first, question)
+    if found is not first:
+        standing = _better(standing, _standing(found, question))
     if standing is None:
         return _for_outsiders(state, first, question)
-    # To verify all at the end takes as long as this; a pattern on the way takes more witnesses.
-    defence.budget = budget.within(max(budget.left - 2 * watch.seconds, 0.0))
+    defence.budget = _keeping(budget, 2 * watch.seconds)
     result = held(_published_again(standing, defence, question), question)
     if question.named:
         told = _cost(first, defence, question, result.suppressed, standing.audit.intruders)
         pairs = _open_pairs(result, standing.audit, defence)
         result = replace(result, insiders=replace(told, open=pairs))
     return _told(replace(state, held=result), found, defence, question)
+
+
+def _keeping(budget: Budget, seconds: float) -> Budget:
+    return budget.within(max(budget.left - seconds, 0.0))
 
 
 def _judging(question: Question, budget: Budget) -> Budget:
@@ -103,9 +113,10 @@ def _extended(found: Audit, defence: Defence, question: Question, budget: Budget
     """Hide more until nothing is left to answer; return the audit of the last pattern."""
     if question.is_best_effort:
         budget = budget.share(EXTENDING_SHARE)
-    defence.budget = budget
     while not budget.is_over and (question.is_best_effort or not found.interrupted):
         open_ = _to_answer(found, defence, question)
+        # The other half is for attacking the answer.
+        defence.budget = budget.share(0.5) if question.is_best_effort else budget
         if not open_ or not defence.answer(open_):
             break
         found = defence.audited(question, defence.suppressed, budget)
@@ -130,13 +141,17 @@ def _fails(found: Audit, defence: Defence, question: Question) -> bool:
     return left and (question.must_hold or bool(found.attacks) or defence.has_changed)
 
 
-def _standing(found: Audit, first: Audit, question: Question) -> Standing | None:
-    """Return how the last pattern stands, or the first one; None if time sufficed for neither."""
-    for audit in (found, first):
-        standing = Standing(audit, Members(question, audit.suppressed))
-        if standing.is_proved:
-            return standing
-    return None
+def _standing(found: Audit, question: Question) -> Standing | None:
+    """Return how an audited pattern stands; None if time did not even suffice for everybody."""
+    standing = Standing(found, Members(question, found.suppressed))
+    return standing if standing.is_proved else None
+
+
+def _better(before: Standing | None, after: Standing | None) -> Standing | None:
+    """Return how the extended pattern stands, unless time ended before that was proved of more."""
+    if before is None or after is None:
+        return after or before
+    return before if len(before.left_out()) <= len(after.left_out()) else after
 
 
 def _for_outsiders(state: SearchState, first: Audit, question: Question) -> SearchState:

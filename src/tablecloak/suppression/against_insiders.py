@@ -162,12 +162,12 @@ class AgainstInsiders:
             insiders, cells = self.count(why)
             if insiders:
                 told.append(
-                    f"From {insiders} insiders {words} {cells} sensitive cells: nothing is "
-                    f"claimed of these."
+                    f"From {_counted(insiders, 'insider')} {words} "
+                    f"{_counted(cells, 'sensitive cell')}: nothing is claimed of these."
                 )
         if self.unjudged:
             told.append(
-                f"{self.unjudged} insiders did not attack in the time given: nothing is "
+                f"{_counted(self.unjudged, 'insider')} did not attack in the time given: nothing is "
                 f"claimed against them."
             )
         return told
@@ -179,6 +179,10 @@ class AgainstInsiders:
             insider=[pair.insider for pair in self.open],
             open=[pair.why.value for pair in self.open],
         )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _change(before: float, now: float) -> str:

@@ -167,8 +167,8 @@ class AgainstInsiders:
                 )
         if self.unjudged:
             told.append(
-                f"{_counted(self.unjudged, 'insider')} did not attack in the time given: nothing is "
-                f"claimed against them."
+                f"{_counted(self.unjudged, 'insider')} did not attack in the time given: nothing "
+                f"is claimed against them."
             )
         return told
 

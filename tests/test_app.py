@@ -49,7 +49,7 @@ def client(tmp_path):
 
 
 def wait(client) -> str:
-    for _ in range(600):
+    for _ in range(3000):
         answer = client.get("/progress")
         if b"http-equiv" not in answer.data:
             return answer.headers.get("Location", answer.text)
@@ -185,7 +185,7 @@ def test_the_whole_story_in_a_browser(tmp_path):
             assert page.locator("td.primary").count() > 0
             assert "[dimensions.region]" in page.inner_text("#job")
             page.click("button:has-text('Protect')")
-            page.wait_for_url("**/results", timeout=60_000)
+            page.wait_for_url("**/results", timeout=300_000)
             assert "proved safe" in page.inner_text("body")
             assert "never both" in page.inner_text("body")
             with page.expect_download() as download:
@@ -201,7 +201,7 @@ def test_the_whole_story_in_a_browser(tmp_path):
         assert "table.xlsx" in zipfile.ZipFile(tmp_path / "release.zip").namelist()
     finally:
         server.terminate()
-        server.communicate(timeout=10)
+        server.communicate(timeout=60)
 
 
 def test_without_flask_the_command_says_what_to_install(monkeypatch):

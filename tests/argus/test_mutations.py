@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tablecloak as tc
+import tablecloak.argus.tables as argus_tables
 from shops import write_shops
 from tablecloak.argus import run_batch
 
@@ -43,7 +44,24 @@ MICRO = """\
 """
 
 
-pytestmark = pytest.mark.usefixtures("solved_once")
+pytestmark = pytest.mark.usefixtures("solved_once", "added_up_once")
+
+
+@pytest.fixture
+def added_up_once(monkeypatch):
+    """Add the same records up once, whatever was changed of what is done with them."""
+    tables: dict[object, tc.Table] = {}
+
+    def tabulate(frame, dimensions, value, **options):
+        trees = {name: each.hierarchy for name, each in dimensions.items()}
+        groups = [(name, tree and (tree.total, tree.groups)) for name, tree in trees.items()]
+        key = frame.to_csv(), str(groups), value, str(options)
+        if key not in tables:
+            tables[key] = tc.tabulate(frame, dimensions, value, **options)
+        return tables[key]
+
+    monkeypatch.setattr(argus_tables, "tabulate", tabulate)
+
 
 _PIECE = re.compile(r'"[^"]*"|[(),|]|[^\s"(),|]+')
 

@@ -47,7 +47,7 @@ def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]
     ports = ["--host", "127.0.0.1", "--webui-port", "0"]
     master, log = start("master", f"{deploy}.master.Master", "--port", "0", *ports)
     found = None
-    for _ in range(600):
+    for _ in range(3000):
         found = re.search(r"spark://127\.0\.0\.1:\d+", log.read_text())
         if found:
             break
@@ -92,7 +92,7 @@ def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
     finally:
         for process in started:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 def test_unknown_engines_and_databases_are_explained(tmp_path, monkeypatch):

@@ -20,6 +20,13 @@ from tablecloak.suppression.search.state import SearchState
 
 __all__ = ["clean_up_in_null_space", "delete_from_all_hidden", "search_null_space"]
 
+AWAITED_SECONDS = 3.0
+"""Seconds that a first deletion may be expected to take, however little time there is: programs
+take many times as long for a first pattern of the same table."""
+
+AWAITED_SHARE = 4.0
+"""What it gets in any case, as a multiple of what it is expected to take: machines differ."""
+
 PROOF_GAIN = 0.01
 """Share by which the loss must fall before the pattern is proved in between, so that little is lost
 if the search is stopped."""
@@ -34,9 +41,9 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
         return state
     budget.report("protecting", float(state.problem.weights[state.system.cells].sum()))
     search = _search_of(state, budget)
-    if search is None or not search.is_affordable(budget):
+    if search is None or search.expected_seconds > max(budget.left, AWAITED_SECONDS):
         return state
-    found = search.opened(budget)
+    found = search.opened(budget.at_least(AWAITED_SHARE * search.expected_seconds))
     if found is None:
         return state
     watch = Stopwatch()

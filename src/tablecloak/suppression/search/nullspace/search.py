@@ -139,10 +139,11 @@ class NullSpaceSearch:
         basis = basis_of(system.matrix, size, MOST_RANK)
         return cls(system, weights, must, basis, seed) if basis else None
 
-    def is_affordable(self, budget: Budget) -> bool:
-        """Whether there is time for a first deletion."""
+    @property
+    def expected_seconds(self) -> float:
+        """What a first deletion is expected to take."""
         rank = min(self.basis.n_free, LARGE_RANK)
-        return WORK * self.system.n_unknown * rank**2 <= SPEED * budget.left
+        return WORK * self.system.n_unknown * rank**2 / SPEED
 
     def opened(self, budget: Budget) -> Found | None:
         """Delete from all hidden; where its null space is large, the heaviest cells at once."""

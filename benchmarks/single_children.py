@@ -58,6 +58,7 @@ def single_child_problem(
     regions: tuple[int, ...] = (3, 4, 3),
     others: int = 8,
     firms: float = 1.5,
+    zeros_published: bool = True,
 ) -> tc.ProtectionProblem:
     """Return a table with the levels of single children, or without them.
 
@@ -72,6 +73,8 @@ def single_child_problem(
         Codes of each of the two other dimensions.
     firms : float
         Mean number of firms for each combination of codes.
+    zeros_published : bool, default=True
+        See `tablecloak.Table.protect`.
     """
     random = np.random.default_rng(seed)
     plain = grown("r", regions)
@@ -91,7 +94,9 @@ def single_child_problem(
         "activity": None,
         "size": None,
     }
-    problem = tc.tabulate(frame, trees, "turnover", decimals=0).protect(tc.PPercent(10))
+    problem = tc.tabulate(frame, trees, "turnover", decimals=0).protect(
+        tc.PPercent(10), zeros_published=zeros_published
+    )
     region = problem.table.keys.region.astype(str)
     is_child = region.str.endswith("_")
     copies = np.where(is_child | region.isin(region[is_child].str.rstrip("_")), 2, 1)

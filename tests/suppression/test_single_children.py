@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import itertools
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.tables.merged import MergedProblem
@@ -17,13 +20,18 @@ PATH = Path(__file__).parents[2] / "benchmarks" / "single_children.py"
 SMALL = {"regions": (2, 3), "others": 3, "firms": 3.0}
 
 
-@pytest.fixture(scope="module")
-def tables():
+@functools.cache
+def made_tables():
     """The benchmark that makes them."""
     spec = importlib.util.spec_from_file_location("single_children", PATH)
     module = sys.modules["single_children"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return made_tables()
 
 
 @pytest.mark.parametrize("seed", [1, 4])
@@ -45,6 +53,35 @@ def test_the_loss_is_the_same_with_and_without_levels_of_single_children(tables,
     group = MergedProblem.of(whole).coupled.group
     hidden = np.bincount(group, pattern.suppressed)
     assert np.all((hidden == 0) | (hidden == np.bincount(group)))
+
+
+def facts_of(problem) -> list:
+    """All that the merged problem asks: cells in their order, and distinct relations in theirs."""
+    merged = MergedProblem.of(problem).problem
+    relations = merged.table.relations
+    rows = {}
+    for start, end in itertools.pairwise(relations.indptr.tolist()):
+        terms = zip(relations.indices[start:end].tolist(), relations.data[start:end], strict=True)
+        rows[tuple(sorted((cell, term) for cell, term in terms if term))] = True
+    rows.pop((), None)
+    numbers = (
+        merged.table.values, merged.weights, merged.sensitive, merged.frozen, merged.lower_bound,
+        merged.upper_bound, merged.lower_protection, merged.upper_protection,
+    )  # fmt: skip
+    return [*(entry.tolist() for entry in numbers), list(rows)]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.7, 3.0]))
+def test_levels_of_single_children_leave_the_merged_problem_as_it_is(seed, firms):
+    tables = made_tables()
+    without, whole = (
+        tables.single_child_problem(
+            removed=removed, seed=seed, regions=(2, 3), others=3, firms=firms
+        )
+        for removed in (True, False)
+    )
+    assert facts_of(whole) == facts_of(without)
 
 
 def test_a_third_of_the_nodes_have_one_child(tables):

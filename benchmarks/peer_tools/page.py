@@ -1,0 +1,117 @@
+"""The page of the report, written from the file of results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+SAME = 1e-6
+"""Losses that differ by a smaller share are equal: weights may be halves."""
+
+OURS = "tablecloak"
+
+COLUMNS = (
+    *("tool", "limit", "seconds", "loss", "cells"),
+    *("attackable", "contributors", "dimension", "it says"),
+)
+"""Of the table of runs."""
+
+HEAD, QUOTED = (Path(__file__).with_name(f"{name}.md") for name in ("head", "quoted"))
+"""What stands before and after the tables."""
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the page: what was asked, who lost least, and every run."""
+    tables = results["tables"]
+    parts = [HEAD.read_text(), *_machines(tables), "## Who loses least", *_summary(tables), ""]
+    for name, table in tables.items():
+        parts += [f"## {name[0].upper()}{name[1:]}", "", *_table(table), ""]
+    return "\n".join([*parts, QUOTED.read_text()])
+
+
+def _machines(tables: dict[str, Any]) -> Iterator[str]:
+    keys = ("processor", "python", "commit")
+    ran = sorted({tuple(table[key] for key in keys) for table in tables.values()})
+    for processor, python, commit in ran:
+        yield f"Machine: {processor}, Python {python}; tablecloak at commit {commit}."
+    versions = {
+        (row["tool"].partition(",")[0], row["version"])
+        for table in tables.values()
+        for row in table["rows"]
+        if "version" in row
+    }
+    yield "Versions: " + ", ".join(f"{tool} {number}" for tool, number in sorted(versions)) + ".\n"
+
+
+def _is_safe(row: Row) -> bool:
+    return "loss" in row and row["attackable"] == 0 and row["undecided"] == 0
+
+
+def _summary(tables: dict[str, Any]) -> Iterator[str]:
+    yield ""
+    yield (
+        "Patterns in which no cell is attackable; ours within the last limit, and within the other "
+        "tool's seconds."
+    )
+    yield ""
+    yield "| table | cells | ours | best other | its seconds | ours in no more | outcome |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, table in tables.items():
+        ours = [row for row in table["rows"] if row["tool"] == OURS and _is_safe(row)]
+        others = [
+            row for row in table["rows"] if not row["tool"].startswith(OURS) and _is_safe(row)
+        ]
+        last = min((row["loss"] for row in ours[-1:]), default=float("inf"))
+        best = min(others, key=lambda row: row["loss"], default=None)
+        if best is None:
+            yield f"| {name} | {table['cells']:,} | {_loss(last)} | none | - | - | won |"
+            continue
+        # A search that ends a little later than the other one counts.
+        within = [row for row in ours if row["seconds"] <= 1.1 * best["seconds"]]
+        early = min((row["loss"] for row in within), default=float("inf"))
+        yield (
+            f"| {name} | {table['cells']:,} | {_loss(last)} | "
+            f"{_loss(best['loss'])} ({best['tool']}) | {best['seconds']:.1f} | {_loss(early)} | "
+            f"{_outcome(last, best['loss'])} |"
+        )
+
+
+def _outcome(ours: float, other: float) -> str:
+    if ours < (1 - SAME) * other:
+        return "won"
+    return "equal" if ours <= (1 + SAME) * other else "**lost**"
+
+
+def _loss(loss: float) -> str:
+    return "none" if loss == float("inf") else f"{loss:,.0f}"
+
+
+def _table(table: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"{table['about'][0].upper()}{table['about'][1:]}. {table['cells']:,} cells, "
+        f"{table['relations']:,} relations, {table['sensitive']:,} sensitive cells, which lose "
+        f"{table['sensitive_loss']:,.0f} in any case."
+    )
+    yield ""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield "|---" * len(COLUMNS) + "|"
+    for row in table["rows"]:
+        start = f"| {row['tool']} | {row['limit']:g} |"
+        if "message" in row:
+            yield f"{start} - | - | - | - | - | - | {row['message'].replace('|', '/')} |"
+            continue
+        contributors = "-"
+        if "contributors" in row:
+            contributors = _with_open(row["contributors"], row["contributors_open"])
+        yield (
+            f"{start} {row['seconds']:.1f} | {row['loss']:,.0f} | {row['cells']:,} | "
+            f"{_with_open(row['attackable'], row['undecided'])} | {contributors} | "
+            f"{row['dimension']:,} | {row['claim']} |"
+        )
+
+
+def _with_open(count: int, not_decided: int) -> str:
+    return f"{count:,} + {not_decided:,} open" if not_decided else f"{count:,}"

@@ -135,8 +135,8 @@ def test_a_sweep_over_levels_is_judged_by_the_levels_that_are_needed():
 
 def test_a_sweep_is_the_same_in_processes():
     problem = random_problem(3)
-    one = tc.compare(problem, level_factors=[1, 1.5], time_limit=20)
-    two = tc.compare(problem, level_factors=[1, 1.5], time_limit=20, executor=ProcessExecutor(2))
+    one = tc.compare(problem, level_factors=[1, 1.5], time_limit=1000)
+    two = tc.compare(problem, level_factors=[1, 1.5], time_limit=1000, executor=ProcessExecutor(2))
     columns = [name for name in one.table.columns if name != "seconds"]
     assert one.table[columns].equals(two.table[columns])
 

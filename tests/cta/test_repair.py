@@ -65,8 +65,8 @@ def test_as_few_cells_give_way_as_enumeration_finds(seed):
         assert not any("relaxed" in note for note in tc.adjust(problem, repair=True).notes)
         return
     with pytest.raises(tc.ModelError, match=f"relaxed {number}: .*no fewer suffice"):
-        tc.adjust(problem, integer=False)
-    adjusted = tc.adjust(problem, repair=True, integer=False)
+        tc.adjust(problem, integer=False, time_limit=1000)
+    adjusted = tc.adjust(problem, repair=True, integer=False, time_limit=1000)
     adjusted.verify()
     assert f"relaxed {number}: " in adjusted.notes[-1]
     changed = {

@@ -547,8 +547,10 @@ def sample(rng: np.random.Generator, many: list[Any], count: int) -> list[Any]:
     return [many[i] for i in chosen]
 
 
-def attack_suppression(case: Case, about: Public, hidden: list[int], slack: Fraction) -> None:
-    """Everything an outsider and single contributors can try."""
+def attack_suppression(
+    case: Case, about: Public, hidden: list[int], slack: Fraction, open_: set[tuple[str, Key]]
+) -> None:
+    """Everything an outsider and single contributors can try, but for pairs that are told."""
     wanted = targets(case, about, slack)
     out = {about.keys[t.cell] for t in wanted} - {about.keys[i] for i in hidden}
     if out:
@@ -561,8 +563,27 @@ def attack_suppression(case: Case, about: Public, hidden: list[int], slack: Frac
         _reach_both(about, attack, target, about.low, about.high, "outsider")
         if case.is_count:
             _whole_both(about, attack, target)
-    for who in case.job["suppression"].get("protect_against", []):
-        _insiders(case, about, attack, wanted, "group" if who == "holdings" else "firm")
+    for who in held_against(case):
+        kind = "group" if who == "holdings" else "firm"
+        told = {(name.removeprefix(f"{who}: "), key) for name, key in open_}
+        _insiders(case, about, attack, wanted, kind, told)
+
+
+def held_against(case: Case) -> list[str]:
+    """Insiders who are named, or whose columns are."""
+    usual = {"contributor": "contributors", "holding": "holdings"}
+    known = [name for role, name in usual.items() if role in case.job["data"]]
+    return case.job["suppression"].get("protect_against", known)
+
+
+def told_open(case: Case, folder: Path) -> set[tuple[str, Key]]:
+    """Pairs of an insider and a cell of which the job says, inside, that nothing is claimed."""
+    path = folder / "suppression_insiders.csv"
+    if not path.exists():
+        return set()
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    ATTACKED["pairs told to be open"] += len(frame)
+    return {(row["insider"], tuple(row[n] for n in case.names)) for row in frame.to_dict("records")}
 
 
 def _reach_both(about: Public, attack: Attack, t: Target, low: Any, high: Any, who: str) -> None:
@@ -588,7 +609,14 @@ def _whole_both(about: Public, attack: Attack, t: Target) -> None:
             )
 
 
-def _insiders(case: Case, about: Public, attack: Attack, wanted: list[Target], kind: str) -> None:
+def _insiders(
+    case: Case,
+    about: Public,
+    attack: Attack,
+    wanted: list[Target],
+    kind: str,
+    told: set[tuple[str, Key]],
+) -> None:
     """Each of some contributors, with what it gives to every cell."""
     names = sorted({r[kind] for r in case.records})
     for who in sample(case.rng, names, 12):
@@ -609,12 +637,13 @@ def _insiders(case: Case, about: Public, attack: Attack, wanted: list[Target], k
                     low[i] = max(low[i], mine)
         hidden = [i for i in attack.hidden if i not in alone]
         known = exactly_known(about, hidden)
-        for t in [t for t in wanted if t.cell not in alone]:
+        asked = [t for t in wanted if t.cell not in alone and (who, about.keys[t.cell]) not in told]
+        for t in asked:
             bad = t.cell in known and cut[t.cell] < about.truth[t.cell]
             if bad:
                 raise FoundError(f"{kind} {who} computes {about.keys[t.cell]} exactly")
         inside = Attack(about, hidden)
-        for t in sample(case.rng, [t for t in wanted if t.cell not in alone], 6):
+        for t in sample(case.rng, asked, 6):
             down = min(t.down, about.truth[t.cell] - cut[t.cell])
             _reach_both(about, inside, Target(t.cell, down, t.up), low, high, f"{kind} {who}")
 
@@ -642,13 +671,14 @@ def check_suppression(case: Case, folder: Path, truth: dict[Key, Fraction], slac
             raise FoundError(f"published {key} is {value}, not {truth[key]}")
     about = public(case, truth)
     hidden = [i for i, key in enumerate(about.keys) if release[key] is None]
-    attack_suppression(case, about, hidden, slack)
+    open_ = told_open(case, folder.parent.parent / "internal")
+    attack_suppression(case, about, hidden, slack, open_)
     _search_text(case, folder, about, hidden)
     return "suppression" + (" with insiders" if _insider_job(case) else "")
 
 
 def _insider_job(case: Case) -> bool:
-    return bool(case.job["suppression"].get("protect_against"))
+    return bool(held_against(case))
 
 
 def _search_text(case: Case, folder: Path, about: Public, hidden: list[int]) -> None:

@@ -39,7 +39,8 @@ def _write_gconfid(problem: tc.ProtectionProblem, folder: Path) -> None:
     pd.DataFrame(
         {
             "CellId": np.arange(len(values)) + 1,
-            "TotalNoise": values,
+            # It refuses totals of 0, which no intruder can move down.
+            "TotalNoise": np.maximum(values, 1e-3),
             "Sensitivity": np.where(problem.sensitive, level, 0.0),
             "Status": np.where(problem.sensitive, "S", np.where(problem.frozen, "P", "V")),
             "Type": "C",

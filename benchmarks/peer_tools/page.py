@@ -54,29 +54,43 @@ def _summary(tables: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         "Patterns in which no cell is attackable; ours within the last limit, and within the other "
-        "tool's seconds."
+        "tool's seconds. The last column names the cheapest pattern that costs less than ours and "
+        "leaves cells attackable."
     )
     yield ""
-    yield "| table | cells | ours | best other | its seconds | ours in no more | outcome |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| table | cells | ours | best other | its seconds | ours in no more | outcome | unsafe |"
+    yield "|---|---|---|---|---|---|---|---|"
     for name, table in tables.items():
-        ours = [row for row in table["rows"] if row["tool"] == OURS and _is_safe(row)]
-        others = [
-            row for row in table["rows"] if not row["tool"].startswith(OURS) and _is_safe(row)
-        ]
-        last = min((row["loss"] for row in ours[-1:]), default=float("inf"))
-        best = min(others, key=lambda row: row["loss"], default=None)
-        if best is None:
-            yield f"| {name} | {table['cells']:,} | {_loss(last)} | none | - | - | won |"
-            continue
+        yield f"| {name} | {table['cells']:,} | {' | '.join(_against(table['rows']))} |"
+
+
+def _against(rows: list[Row]) -> Iterator[str]:
+    """Yield ours, the best of the others, and what is cheaper without being safe."""
+    ours = [row for row in rows if row["tool"] == OURS and _is_safe(row)]
+    others = [row for row in rows if not row["tool"].startswith(OURS) and "loss" in row]
+    last = min((row["loss"] for row in ours[-1:]), default=float("inf"))
+    yield _loss(last)
+    best = min(filter(_is_safe, others), key=_loss_of, default=None)
+    if best is None:
+        yield from ("none", "-", "-", "no rival")
+    else:
         # A search that ends a little later than the other one counts.
         within = [row for row in ours if row["seconds"] <= 1.1 * best["seconds"]]
-        early = min((row["loss"] for row in within), default=float("inf"))
-        yield (
-            f"| {name} | {table['cells']:,} | {_loss(last)} | "
-            f"{_loss(best['loss'])} ({best['tool']}) | {best['seconds']:.1f} | {_loss(early)} | "
-            f"{_outcome(last, best['loss'])} |"
-        )
+        yield f"{_loss(best['loss'])} ({best['tool']})"
+        yield f"{best['seconds']:.1f}"
+        yield _loss(min(map(_loss_of, within), default=float("inf")))
+        yield _outcome(last, best["loss"])
+    cheaper = [row for row in others if not _is_safe(row) and row["loss"] < last]
+    unsafe = min(cheaper, key=_loss_of, default=None)
+    yield (
+        "-"
+        if unsafe is None
+        else f"{_loss(unsafe['loss'])} ({unsafe['tool']}, {unsafe['attackable']} attackable)"
+    )
+
+
+def _loss_of(row: Row) -> float:
+    return float(row["loss"])
 
 
 def _outcome(ours: float, other: float) -> str:

@@ -76,6 +76,10 @@ PROGRAMS_CELLS = 4_000
 """Free cells up to which programs begin anew where boxes have found a pattern; beyond, they
 exchange its cells. docs/decisions.md, "Boxes"."""
 
+DENSE_SHARE = 0.3
+"""Share of sensitive cells from which on programs begin anew up to `BOUNDED_CELLS`: they find their
+way through what is hidden anyway, where boxes need new corners. docs/decisions.md, "Boxes"."""
+
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
 
@@ -181,8 +185,10 @@ def is_crossed(state: SearchState, budget: Budget) -> bool:
 
 def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
     """Whether programs may still find a better pattern in the time that is left."""
-    is_small = state.best is None or state.n_free <= PROGRAMS_CELLS
-    return is_tight(state, budget) and is_small
+    system = state.system
+    is_dense = len(system.needs.cells) > DENSE_SHARE * system.n_unknown
+    most = BOUNDED_CELLS if is_dense else PROGRAMS_CELLS
+    return is_tight(state, budget) and (state.best is None or state.n_free <= most)
 
 
 def is_to_be_exchanged(state: SearchState, budget: Budget) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from tablecloak.suppression.against_insiders import WhyOpen
 from tablecloak.suppression.audit.audit import attacked
 from tablecloak.suppression.audit.members import Members
 from tablecloak.suppression.question import Question
+from tablecloak.suppression.search.insiders import _better
 from tablecloak.suppression.search.standing import Standing
 
 
@@ -149,6 +152,18 @@ def test_without_time_the_pattern_for_outsiders_is_returned_and_says_so():
     audit = tc.audit(problem, pattern, intruders="contributors")
     attacks = {(found.intruder, found.cell) for found in audit.attacks}
     assert {pair for pair in attacks if pair[0] in claimed} <= open_pairs(pattern)
+
+
+def test_pattern_that_falls_in_whole_numbers_is_never_kept_instead_of_its_extension():
+    def standing(attacks: list[SimpleNamespace], left_out: int) -> SimpleNamespace:
+        audit = SimpleNamespace(attacks=attacks)
+        return SimpleNamespace(audit=audit, left_out=lambda: [("f", 1)] * left_out)
+
+    falls, holds = standing([SimpleNamespace(knowledge=None)], 0), standing([], 0)
+    assert _better(falls, holds) is holds
+    # One that is proved against as many insiders hides less.
+    assert _better(standing([], 2), more := standing([], 1)) is more
+    assert _better(less := standing([], 1), standing([], 1)) is less
 
 
 def test_hold_off_regards_no_insider_and_unknown_words_are_refused():

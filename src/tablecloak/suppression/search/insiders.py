@@ -151,7 +151,10 @@ def _better(before: Standing | None, after: Standing | None) -> Standing | None:
     """Return how the extended pattern stands, unless time ended before that was proved of more."""
     if before is None or after is None:
         return after or before
-    return before if len(before.left_out()) <= len(after.left_out()) else after
+    # Whoever knows that counts are whole is in no pair that could be left out.
+    must_change = any(finding.knowledge is None for finding in before.audit.attacks)
+    is_enough = len(before.left_out()) <= len(after.left_out())
+    return before if is_enough and not must_change else after
 
 
 def _for_outsiders(state: SearchState, first: Audit, question: Question) -> SearchState:

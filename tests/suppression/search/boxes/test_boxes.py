@@ -15,6 +15,7 @@ from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.merging import merged_for
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.boxes.grid import Grid
+from tablecloak.suppression.search.boxes.moves import Moves
 from tablecloak.suppression.search.boxes.pattern import BoxPattern
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.closing import proved_pattern
@@ -96,6 +97,17 @@ def test_a_box_through_hidden_cells_is_cheaper_than_any_other():
     assert dear is not None and first is not None and not np.array_equal(dear.cells, first.cells)
     pattern.finder.hide(dear.cells)
     assert np.array_equal(pattern.finder.cheapest(cell, 1.0).cells, dear.cells)
+
+
+def test_where_few_moves_find_nothing_many_are_tried():
+    pattern = pattern_of(problem_of(3))
+    cells = range(0, pattern.system.n_unknown, 5)
+    usual = [pattern.finder.cheapest(cell, 1.0) for cell in cells]
+    pattern.finder.few = Moves(pattern.finder.grid, 1, 1)
+    found = [pattern.finder.cheapest(cell, 1.0) for cell in cells]
+    within = [pattern.finder.cheapest(cell, 1.0, most=1e12) for cell in cells]
+    assert [box is None for box in found] == [box is None for box in usual]
+    assert sum(box is None for box in within) > sum(box is None for box in found)
 
 
 def test_boxes_hide_only_what_a_box_moves_and_exchanges_never_cost():

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.suppression.search.boxes.grid import Grid
-from tablecloak.suppression.search.boxes.moves import Moves
+from tablecloak.suppression.search.boxes.moves import FEW, MANY, Moves
 
 __all__ = ["Box", "BoxFinder"]
 
@@ -68,7 +68,8 @@ class BoxFinder:
     def __init__(
         self, grid: Grid, room: Floats, weights: Floats, free: npt.NDArray[np.bool_]
     ) -> None:
-        self.grid, self.moves = grid, Moves(grid)
+        self.grid = grid
+        self.few, self.many = Moves(grid, *FEW), Moves(grid, *MANY)
         positive = weights[weights > 0]
         self.least = LEAST_PRICE * (float(np.median(positive)) if len(positive) else 1.0)
         # The last entry answers for points without a cell.
@@ -96,8 +97,14 @@ class BoxFinder:
         most : float, default=inf
             Price from which a box is not followed any further.
         """
+        found = self._cheapest(self.few, cell, target, most)
+        if found is None and most == np.inf:
+            found = self._cheapest(self.many, cell, target, most)
+        return found
+
+    def _cheapest(self, every: Moves, cell: int, target: float, most: float) -> Box | None:
         point = int(self.grid.home[cell])
-        moves = [self.moves.of(*key) for key in enumerate(self.grid.codes(point))]
+        moves = [every.of(*key) for key in enumerate(self.grid.codes(point))]
         order = sorted(range(len(moves)), key=lambda number: len(moves[number][0]))
         found = [
             self._whole(part)

@@ -9,18 +9,14 @@ import numpy.typing as npt
 
 from tablecloak.suppression.search.boxes.grid import Grid
 
-__all__ = ["Moves"]
+__all__ = ["FEW", "MANY", "Moves"]
 
 Integers = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
 
-MOST_MOVES = 80
-"""Moves of each code that are tried, those with the fewest codes first, then the fullest. On 14,248
-cells of four dimensions 40 of them and one box at a time lost half as much again as 80 and six."""
-
-MOST_OWN = 6
-"""Leaves below a code that are tried, those with most cells first. Chosen by trial; not
-measured."""
+FEW, MANY = (80, 6), (1000, 50)
+"""Moves of each code, and leaves below it, that are tried at first, and where that finds nothing:
+those with the fewest codes, then the fullest. docs/decisions.md, "Boxes"."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +30,13 @@ class Moves:
     Parameters
     ----------
     grid : Grid
+    most, own : int
+        Moves of each code, and leaves below it, that are tried.
     """
 
     grid: Grid
+    most: int
+    own: int
     known: dict[tuple[int, int], tuple[Integers, Signs]] = field(default_factory=dict)
 
     def of(self, dimension: int, code: int) -> tuple[Integers, Signs]:
@@ -59,7 +59,7 @@ class Moves:
         own = np.flatnonzero(cover[code])
         if not len(own):
             return np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int8)
-        own = own[np.argsort(-filled[own], kind="stable")][:MOST_OWN]
+        own = own[np.argsort(-filled[own], kind="stable")][: self.own]
         others = np.flatnonzero(cover[code] == 0)
         up, down = cover[:, own].T, cover[:, others].T
         # The last move of each leaf takes nothing back: all codes above it move.
@@ -67,7 +67,7 @@ class Moves:
         every = (up[:, None, :] - down[None, :, :]).reshape(-1, len(cover))
         fullness = np.tile(np.append(filled[others], 0), len(own))
         length = np.count_nonzero(every, axis=1)
-        chosen = np.lexsort((-fullness, length))[:MOST_MOVES]
+        chosen = np.lexsort((-fullness, length))[: self.most]
         every, most = every[chosen], int(length[chosen].max())
         # Codes that move come first in each row.
         order = np.argsort(every == 0, axis=1, kind="stable")[:, :most]

@@ -162,6 +162,8 @@ class Exactness:
 
     def _adds_up(self, cells: Integers, d: Floats) -> bool:
         """Whether a deviation keeps relations with real coefficients, for its least need."""
+        if np.all(self.system.factor > 0):
+            return True
         by_cell = self.system.by_cell
         taken = entries_of(by_cell, cells)
         moved = np.repeat(d, np.diff(by_cell.indptr)[cells])

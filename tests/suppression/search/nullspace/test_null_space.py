@@ -225,3 +225,23 @@ def test_clean_up_publishes_what_is_not_needed_and_stays_proved():
     assert cleaned.is_proved
     assert cleaned.loss < 0.8 * state.best.loss
     assert can_move(state.problem, cleaned.hidden)
+
+
+def test_a_proof_ends_with_its_budget(monkeypatch):
+    state = state_of(random_problem(4, (4, 4, 4), n_sensitive=8))
+    found = from_all_hidden(state)
+    assert found is not None
+    assert found.deviations.shape[1] > 1
+    weights = state.problem.weights[state.system.cells]
+    added = []
+    keep = WitnessPool.add_exact
+    monkeypatch.setattr(
+        WitnessPool, "add_exact", lambda *given: added.append(given) or keep(*given)
+    )
+    ended = Budget.of(0.0)
+    candidate = proved_candidate(
+        state.system, weights, state.must, found.hidden, found.deviations, ended
+    )
+    assert not candidate.is_proved
+    # At most the first deviation, on both sides.
+    assert len(added) <= 2

@@ -61,7 +61,7 @@ def proved_candidate(
     """
     pool, hidden = WitnessPool(system), hidden.copy()
     _add_exactly(pool, system.unit * deviations, budget)
-    if np.any(pool.open):
+    if np.any(pool.open) and not budget.is_over:
         attack = Attack(system)
         attack.hide(hidden)
         prove(attack, pool, budget)
@@ -89,7 +89,7 @@ def _add_exactly(pool: WitnessPool, deviations: Floats, budget: Budget) -> None:
                 return
             moved = exact != 0
             pool.add_exact(cells[moved], exact[moved])
-        if not np.any(pool.open):
+        if not np.any(pool.open) or budget.is_over:
             return
 
 

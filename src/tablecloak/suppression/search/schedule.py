@@ -243,7 +243,13 @@ EXACT_SMALL = (
         most=FIRST_SECONDS_SMALL,
         most_share=FIRST_MOST_SHARE_SMALL,
     ),
-    Phase(search_null_space, NULL_SHARE_SMALL, most=FIRST_SECONDS_SMALL, when=is_roomy),
+    Phase(
+        search_null_space,
+        NULL_SHARE_SMALL,
+        most=FIRST_SECONDS_SMALL,
+        most_share=FIRST_MOST_SHARE_SMALL,
+        when=is_roomy,
+    ),
     _ANY_PROOF,
 )
 

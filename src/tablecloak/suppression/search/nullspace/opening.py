@@ -12,7 +12,7 @@ ROOMY_RANK = 0.2
 """Share of the first rank below which deletion must bring it for a table to count as roomy; where
 rooms bind, the first classes are refused already. docs/decisions.md, "Null space"."""
 
-CUT_SHORT_RANK = 0.6
+CUT_SHORT_RANK = 0.85
 """The same where time ended the deletion."""
 
 ROOMY_OPEN = 0.1

@@ -154,18 +154,28 @@ class NullSpaceSearch:
         order = np.argsort(-np.where(self.must, -1.0, self.weights), kind="stable")
         hidden[order[: self.basis.n_free - LARGE_RANK // 2]] = False
         hidden |= self.must
+        needed = np.zeros(len(hidden), dtype=bool)
+        needed[self.system.needs.cells] = True
         for _ in range(REOPENINGS):
-            vectors = null_vectors(self.basis, hidden)
-            needed = np.zeros(len(hidden), dtype=bool)
-            needed[self.system.needs.cells] = True
-            stuck = needed[hidden] & ~moves(vectors)
+            free = hidden & self.movable
+            stuck = needed[free] & ~moves(null_vectors(self.basis, free))
             if not np.any(stuck) or budget.is_over:
                 break
-            # What stands in a relation with a cell that cannot move is hidden again.
-            cells = np.flatnonzero(hidden)[stuck]
-            rows = self.system.by_cell[cells].indices
-            hidden[self.system.matrix[np.unique(rows)].indices] = True
+            hidden = self._reopened(hidden, np.flatnonzero(free)[stuck])
         return self.deleted(hidden, budget)
+
+    def _reopened(self, hidden: Flags, cells: Integers) -> Flags:
+        """Hide what stands in a relation with cells that cannot move, as far around as it takes."""
+        system, before = self.system, int(hidden.sum())
+        found = hidden.copy()
+        while int(found.sum()) == before:
+            rows = np.unique(system.by_cell[cells].indices)
+            around = np.unique(system.matrix[rows].indices)
+            if len(around) == len(cells):
+                break
+            found[around] = True
+            cells = around
+        return found
 
     @property
     def _is_large(self) -> bool:

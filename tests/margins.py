@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 
 import tablecloak as tc
@@ -69,3 +70,17 @@ def _codes_above(tree: tc.Hierarchy) -> dict[str, list[str]]:
     for row, column in zip(counts.row.tolist(), counts.col.tolist(), strict=True):
         found[tree.leaves[column]].append(tree.codes[row])
     return found
+
+
+def with_levels(table: tc.Table, level: np.ndarray) -> tc.ProtectionProblem:
+    """Problem with the same level on both sides; cells without one may be published."""
+    return tc.ProtectionProblem(
+        table=table,
+        status=np.where(level > 0, "u", "s"),
+        lower_protection=level,
+        upper_protection=level,
+        sliding_protection=np.zeros(table.n_cells),
+        lower_bound=np.zeros(table.n_cells),
+        upper_bound=np.full(table.n_cells, 2 * table.values.max()),
+        weights=table.values,
+    )

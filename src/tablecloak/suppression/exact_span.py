@@ -73,13 +73,15 @@ class ExactSpan:
         whole = basis.matrix.copy()
         multiple = _common_multiple(whole.data)
         whole.data = np.rint(whole.data * multiple)
-        leftover = csr_array(relations @ whole)
-        leftover.eliminate_zeros()
-        entries = distinct_rows(leftover)[0].tocoo()
+        entries = distinct_rows(basis.leftover)[0].tocoo()
         # One more cell, without relations, that only says how fine a grid may be.
         held = np.zeros(basis.n_free + 1, dtype=bool)
         space = NullSpace(
-            entries.row, entries.col, np.rint(entries.data), held, lambda: budget.is_over
+            entries.row,
+            entries.col,
+            np.rint(entries.data * multiple),
+            held,
+            lambda: budget.is_over,
         )
         return None if space.is_given_up else cls(basis, multiple, whole, space)
 

@@ -117,6 +117,20 @@ class System:
         found.__dict__.update(by_cell=self.by_cell, need_of=self.need_of)
         return found
 
+    def narrowed(self, positions: Integers, low: Floats, high: Floats) -> System:
+        """Return the system for an intruder who knows some cells better.
+
+        Parameters
+        ----------
+        positions : numpy.ndarray of int, shape (n_known,)
+        low, high : numpy.ndarray of float, shape (n_known,)
+            Smallest and largest deviation that it deems possible.
+        """
+        lowest, highest = self.low.copy(), self.high.copy()
+        lowest[positions] = np.maximum(lowest[positions], low)
+        highest[positions] = np.minimum(highest[positions], high)
+        return self.with_room(lowest, highest)
+
     def part(self, positions: Integers) -> System:
         """Return the system in which only some cells are unknown."""
         taken = entries_of(self.by_cell, positions)

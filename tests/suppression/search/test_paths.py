@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import tablecloak as tc
-from margins import with_margins
+from margins import with_levels, with_margins
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.paths import Paths
@@ -29,16 +29,7 @@ def table_of(seed: int, *trees: dict) -> System:
     frame = frame[random.random(len(frame)) > 0.1]
     table = with_margins(frame, hierarchies, "v", decimals=0)
     level = np.where(random.random(table.n_cells) < 0.3, np.ceil(0.15 * table.values), 0)
-    problem = tc.ProtectionProblem(
-        table=table,
-        status=np.where(level > 0, "u", "s"),
-        lower_protection=level,
-        upper_protection=level,
-        sliding_protection=np.zeros(table.n_cells),
-        lower_bound=np.zeros(table.n_cells),
-        upper_bound=np.full(table.n_cells, 2 * table.values.max()),
-        weights=table.values,
-    )
+    problem = with_levels(table, level)
     return System.of(problem, needs_of(problem, Requirement.TWO_SIDED), ~problem.frozen)
 
 

@@ -172,11 +172,7 @@ def _attack_as(
 ) -> None:
     """Attack again what somebody who knows more can rule out of the proof."""
     knowledge = task.members.named[number]
-    positions, known_low, known_high = knows
-    low, high = part.system.low.copy(), part.system.high.copy()
-    low[positions] = np.maximum(low[positions], known_low)
-    high[positions] = np.minimum(high[positions], known_high)
-    system = part.system.with_room(low, high)
+    system = part.system.narrowed(*knows)
     pool, changed = part.pool.against(system)
     # What the external intruder can attack is reported once, as his.
     known = ~part.pool.open

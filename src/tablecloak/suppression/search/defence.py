@@ -250,12 +250,9 @@ class Defence:
         system = self.system
         at = np.searchsorted(system.cells, knowledge.cells)
         values = self.problem.table.values[knowledge.cells]
-        low, high = system.low.copy(), system.high.copy()
-        low[at] = np.maximum(low[at], knowledge.lower - values)
-        high[at] = np.minimum(high[at], knowledge.upper - values)
         needed = system.need_of[np.searchsorted(system.cells, cells)]
-        needs = system.needs.chosen(needed, system.needs.cells[needed])
-        return replace(system, low=low, high=high, needs=needs.cut(low, high))
+        asked = replace(system, needs=system.needs.chosen(needed, system.needs.cells[needed]))
+        return asked.narrowed(at, knowledge.lower - values, knowledge.upper - values)
 
 
 def _attackers(findings: Sequence[Finding]) -> list[tuple[Knowledge | None, list[int]]]:

@@ -324,10 +324,7 @@ class _StandingPart:
         return found
 
     def _seen_by(self, number: int) -> System:
-        at, known_low, known_high = self.room[number]
-        low, high = self.system.low.copy(), self.system.high.copy()
-        low[at], high[at] = np.maximum(low[at], known_low), np.minimum(high[at], known_high)
-        return self.system.with_room(low, high)
+        return self.system.narrowed(*self.room[number])
 
     def _keep(self, number: int, own: _Own) -> None:
         before = self.own.get(number)

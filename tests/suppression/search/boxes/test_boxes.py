@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from margins import with_margins
+from margins import with_levels, with_margins
 from tablecloak.budget import Budget
 from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.merging import merged_for
@@ -38,17 +38,7 @@ def problem_of(seed: int, *, empty: float = 0.3) -> tc.ProtectionProblem:
     table = with_margins(frame, hierarchies, "v", decimals=0)
     chosen = (table.values < 80) & (random.random(table.n_cells) < 0.3)
     level = np.where(chosen, np.ceil(0.2 * table.values), 0)
-    problem = tc.ProtectionProblem(
-        table=table,
-        status=np.where(level > 0, "u", "s"),
-        lower_protection=level,
-        upper_protection=level,
-        sliding_protection=np.zeros(table.n_cells),
-        lower_bound=np.zeros(table.n_cells),
-        upper_bound=np.full(table.n_cells, 2 * table.values.max()),
-        weights=table.values,
-    )
-    return with_finite_bounds(problem)
+    return with_finite_bounds(with_levels(table, level))
 
 
 def pattern_of(problem: tc.ProtectionProblem) -> BoxPattern:

@@ -205,7 +205,12 @@ def given(state: SearchState, directions: Floats) -> SearchState:
 def priced(
     state: SearchState, directions: Floats, time_limit: float = np.inf
 ) -> tuple[float, Floats]:
-    """Optimal value for given directions, and a lower bound on what turning each changes."""
+    """Return the optimal value for given directions, and the price of turning each.
+
+    The price is the reduced cost of the direction alone: a lower bound on the change where cells
+    have no room beyond their levels, else an estimate, since turning opens the room on the other
+    side as well.
+    """
     columns = state.form.direction_columns
     solution = _solved(state, directions, time_limit, confirm=False)
     if not len(solution.x) or not len(solution.duals):

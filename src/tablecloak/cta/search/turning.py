@@ -1,7 +1,8 @@
 """Directions turned where their prices promise a gain, many at a time.
 
-The optimal value is convex in the directions, so that the reduced cost of a direction bounds from
-below what turning it can bring; without a promise the directions are optimal. The most promising
+The optimal value is convex in the directions, so that multipliers bound from below what turning one
+can bring. Where the prices are such bounds, no single turn helps once nothing is promised; where
+they leave out the room on the other side (see `state.priced`), they only rank. The most promising
 share is turned at once, less after each failure; once even single ones fail, random choices among
 the promising ones follow.
 """
@@ -68,8 +69,8 @@ def turn_around(
     Parameters
     ----------
     priced : callable
-        Given directions and a time limit: their optimal value, and a lower bound on what turning
-        each changes.
+        Given directions and a time limit: their optimal value, and what turning each changes by
+        its price.
     directions : numpy.ndarray of float
         1 up, 0 down, to start from.
     allowed : tuple of numpy.ndarray

@@ -1,0 +1,120 @@
+"""What a search knows: points, prices of turning, and proofs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hand_tables import one_row
+from random_tables import random_problem
+from tablecloak.budget import Budget
+from tablecloak.cta.search.state import (
+    Point,
+    SearchState,
+    given,
+    priced,
+    solved_relaxation,
+    with_directions,
+)
+from tablecloak.solve.solver import SolveStatus
+from tight_forms import ENOUGH, all_directions, form_of, state_of, value_of, values_of_directions
+
+
+def test_only_a_better_point_is_taken():
+    state = state_of(one_row([50, 60], {"a": (3, 5)}))
+    none = np.zeros(state.form.program.n_columns)
+    first, worse, better = Point(none, 3.0), Point(none, 4.0), Point(none, 2.0)
+    for point, kept in ((first, first), (worse, first), (better, better)):
+        state.offer(point, "test")
+        assert state.best is kept
+
+
+def test_offers_are_reported_with_loss_and_bound():
+    told: list[tuple] = []
+    form = form_of(one_row([50, 60], {"a": (3, 5)}))
+    state = SearchState(form, Budget.of(ENOUGH, progress=lambda *what: told.append(what)))
+    state.bound = 0.0
+    state.offer(Point(np.zeros(form.program.n_columns), 1.0), "a stage")
+    assert told == [("a stage", form.loss(1.0), form.loss(0.0), 0)]
+
+
+@pytest.mark.parametrize(
+    ("bound", "is_closed"), [(-np.inf, False), (9.0, False), (10 * (1 - 1e-8), True), (10.0, True)]
+)
+def test_a_search_is_closed_when_point_and_bound_meet(bound, is_closed):
+    state = state_of(one_row([50, 60], {"a": (3, 5)}))
+    state.bound = bound
+    assert not state.is_closed
+    state.best = Point(np.zeros(7), 10.0)
+    assert state.is_closed == is_closed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_choice_of_directions_has_its_optimum_and_the_best_is_kept(seed):
+    state = state_of(random_problem(seed))
+    expected = values_of_directions(state.form)
+    for y, value in expected.items():
+        point = with_directions(state, np.array(y))
+        assert (np.inf if point is None else point.value) == pytest.approx(value, rel=1e-6)
+    assert state.best.value == pytest.approx(min(expected.values()), rel=1e-6)
+    assert expected[tuple(state.best_directions.tolist())] == pytest.approx(state.best.value)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_room_beyond_the_levels_a_promise_bounds_what_turning_changes(seed):
+    state = state_of(random_problem(seed, (3, 3), 4), limit=1.0)
+    values = values_of_directions(state.form)
+    for y in all_directions(state.form):
+        value, promise = priced(state, y)
+        if not np.isfinite(value):
+            assert promise.tolist() == [0] * 4
+            continue
+        for i in range(len(y)):
+            turned = y.copy()
+            turned[i] = 1 - turned[i]
+            change = values.get(tuple(turned.tolist()), np.inf) - value
+            assert change >= promise[i] - 1e-6 * max(1.0, abs(value))
+
+
+def test_programs_with_directions_leave_the_relaxation_as_it_was():
+    state = state_of(random_problem(2))
+    before = state.solver.lower.copy(), state.solver.upper.copy()
+    for y in all_directions(state.form):
+        with_directions(state, y)
+    assert np.array_equal(state.solver.lower, before[0])
+    assert np.array_equal(state.solver.upper, before[1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_of_the_relaxation_is_its_optimum_and_below_every_table(seed):
+    state = state_of(random_problem(seed))
+    solved_relaxation(state)
+    assert state.bound == pytest.approx(value_of(state.form.program.relaxed()), rel=1e-6)
+    assert state.bound <= min(values_of_directions(state.form).values()) + 1e-7
+    assert state.root is not None
+    assert state.root.bound == state.bound
+
+
+def test_given_directions_are_solved_once_and_proved():
+    state = state_of(random_problem(1))
+    y = np.array([1.0, 0.0, 1.0])
+    given(state, y)
+    assert state.best_directions.tolist() == y.tolist()
+    assert state.best.value == pytest.approx(values_of_directions(state.form)[tuple(y)], rel=1e-6)
+    assert state.root.status is SolveStatus.OPTIMAL
+
+
+def test_impossible_directions_leave_no_point():
+    # b and c together may fall by 4, but not by 5.
+    problem = one_row([50, 60, 70], {"a": (3, 5)}, frozen=["Total"]).with_capacity(2)
+    state = state_of(problem)
+    assert with_directions(state, np.ones(1)) is None
+    assert state.best is None
+    assert with_directions(state, np.zeros(1)) is not None
+
+
+def test_the_longest_program_is_remembered():
+    state = state_of(random_problem(1))
+    assert state.reserve.program == 0
+    with_directions(state, np.ones(3))
+    assert state.reserve.program > 0

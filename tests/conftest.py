@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import settings
 
+from instances import Instances
 from tablecloak.budget import Budget
 
 # Tests say what is true, not how fast: a busy machine must not fail them.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-INSTANCES = Path(__file__).resolve().parents[2] / "shared" / "instances"
-
 
 @pytest.fixture(scope="session")
-def instances() -> Path:
-    if not INSTANCES.exists():
-        pytest.skip("the benchmark instances are not on this machine")
-    return INSTANCES
+def instances() -> Instances:
+    """Files of instances: those in tests/data, and where they are there those beside the clone."""
+    return Instances()
 
 
 @pytest.fixture
@@ -35,3 +31,13 @@ def budgets_begun(monkeypatch) -> list[Budget]:
 
     monkeypatch.setattr(Budget, "begun", classmethod(recorded))
     return budgets
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Name every test that did not run, and why."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if skipped:
+        terminalreporter.section(f"not run: {len(skipped)} tests")
+    for report in sorted(skipped, key=lambda report: report.nodeid):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.write_line(f"{report.nodeid}: {str(reason).removeprefix('Skipped: ')}")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-
-import pandas as pd
 import pytest
 
 import tablecloak as tc
@@ -63,33 +60,3 @@ def test_fixed_direction_optimum_is_proved_where_raw_units_mislead_the_solver(in
     adjusted = tc.adjust(problem, directions="up", integer=False)
     assert adjusted.loss == pytest.approx(9.000572, abs=1e-6)
     assert adjusted.bound == pytest.approx(adjusted.loss, rel=1e-6)
-
-
-def test_tau_argus_standard_table_has_its_primaries_and_its_release_passes_our_audit(
-    instances, tmp_path
-):
-    """42,723 records, Size x Region, P(15,1), protected by Modular: the shipped result."""
-    lines = gzip.decompress((instances / "tau-argus/tau_testW.asc.gz").read_bytes()).decode()
-    frame = pd.DataFrame(
-        [(line[8:10], line[11:13], float(line[27:37])) for line in lines.splitlines()],
-        columns=["Size", "Region", "Var2"],
-    )
-    # The code for "missing" is a region of its own.
-    tree = (instances / "tau-argus/region2.hrc").read_text() + "\n99\n"
-    (tmp_path / "region.hrc").write_text(tree)
-    table = tc.tabulate(frame, {"Size": None, "Region": tmp_path / "region.hrc"}, "Var2")
-    problem = table.protect(tc.PPercent(15))
-    golden = instances / "checktauargus/simple2d/Simple2D.txt"
-    rows = pd.read_csv(golden, header=None, names=["Size", "Region", "value", "status"], dtype=str)
-    primary = rows[rows.status == "3"][["Size", "Region"]]
-    ours = table.keys[problem.sensitive]
-    assert set(ours.itertuples(index=False, name=None)) == set(
-        primary.itertuples(index=False, name=None)
-    )
-    assert tc.audit(problem, golden).is_safe
-    published = rows[rows.status == "1"].iloc[0]
-    assert float(published.value) == table.values[0]
-    # Two-sided protection without their singleton options needs half of their 12 secondaries.
-    pattern = tc.suppress(problem)
-    assert pattern.secondary.sum() == 6
-    assert pattern.is_optimal

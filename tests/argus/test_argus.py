@@ -36,7 +36,7 @@ def test_the_official_job_gives_the_cells_values_and_primaries_of_its_golden_fil
     instances, tmp_path
 ):
     for name in ("Tau_TestW.rda", "region.cdl", "region2.hrc", "tau_testW.asc.gz"):
-        source = instances / "tau-argus" / name
+        source = instances / f"tau-argus/{name}"
         (tmp_path / name).write_bytes(source.read_bytes())
     (tmp_path / "simple.arb").write_text(SIMPLE2D)
     result = run_batch(tmp_path / "simple.arb", tmp_path / "out", time_limit=5)
@@ -58,15 +58,21 @@ def test_the_official_job_gives_the_cells_values_and_primaries_of_its_golden_fil
     assert tc.audit(problem, tmp_path / "out/Simple2D.txt", intruders="contributors").is_safe
     # Their singleton options do not hold against every contributor.
     assert not tc.audit(problem, golden, intruders="contributors").is_safe
+    # Two-sided protection without their singleton options needs half of their 12 secondaries.
+    assert tc.audit(problem, golden).is_safe
+    pattern = tc.suppress(problem)
+    assert (theirs.status == "11").sum() == 12
+    assert pattern.secondary.sum() == 6
+    assert pattern.is_optimal
 
 
-@pytest.mark.parametrize("name", ["ex1/batch_ex1.arb", "ex2/batch_ex2.arb"])
-def test_official_examples_run_as_they_are(instances, tmp_path, name):
-    result = run_batch(instances / "checktauargus" / name, tmp_path, time_limit=5)
-    assert result.is_safe
-    (path,) = result.files
-    assert path.read_text().startswith('"region","gender",')
-    assert path.stat().st_mode & 0o077 == 0
+def test_official_examples_run_as_they_are(instances, tmp_path):
+    for name in ("ex1/batch_ex1.arb", "ex2/batch_ex2.arb"):
+        result = run_batch(instances / f"checktauargus/{name}", tmp_path, time_limit=5)
+        assert result.is_safe
+        (path,) = result.files
+        assert path.read_text().startswith('"region","gender",')
+        assert path.stat().st_mode & 0o077 == 0
 
 
 def test_a_table_with_decimal_commas_and_one_with_recodes_are_read(instances, tmp_path):
@@ -74,7 +80,7 @@ def test_a_table_with_decimal_commas_and_one_with_recodes_are_read(instances, tm
     assert any("decimal commas" in line for line in run_batch(table, tmp_path).log)
     for name in ("Tau_TestW.rda", "region.cdl", "region2.hrc", "tau_testW.asc.gz", "GK.GRC",
                  "IndCode2.grc", "TestRecode.arb"):  # fmt: skip
-        (tmp_path / name).write_bytes((instances / "tau-argus" / name).read_bytes())
+        (tmp_path / name).write_bytes((instances / f"tau-argus/{name}").read_bytes())
     text = (tmp_path / "TestRecode.arb").read_text().replace("<GOINTERACTIVE>", "")
     text += '<WRITETABLE> (1,6,,"one.jj")\n<WRITETABLE> (2,6,,"two.jj")\n'
     (tmp_path / "job.arb").write_text(text)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import comb
 
 import tablecloak as tc
 from tablecloak.microdata import (
@@ -28,12 +29,19 @@ HOUSEHOLD = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 INCOME = ["AGI", "FEDTAX", "PTOTVAL", "INTVAL"]
 
 
+EIGHT = [
+    (1, 2, 5, 1, 18), (1, 2, 1, 1, 45.5), (1, 2, 1, 1, 39), (3, 3, 1, 5, 17),
+    (4, 3, 1, 4, 541), (4, 3, 1, 1, 8), (6, 2, 1, 5, 5), (1, 2, 5, 1, 92),
+]  # fmt: skip
+"""Four keys and the weight of each record in the worked example of individual risk."""
+
+
 def read(instances, name) -> pd.DataFrame:
-    return pd.read_csv(instances / "microdata" / f"{name}.csv.gz")
+    return pd.read_csv(instances / f"microdata/{name}.csv.gz")
 
 
-def test_eight_records(instances):
-    frame = read(instances, "francdat")
+def test_eight_records():
+    frame = pd.DataFrame(EIGHT, columns=[*FRANC, "w"])
     found = key_risk(frame, FRANC, weight="w")
     assert found.sample.tolist() == [2, 2, 2, 1, 1, 1, 1, 2]
     assert found.population.tolist() == [110, 84.5, 84.5, 17, 541, 8, 5, 110]
@@ -43,6 +51,24 @@ def test_eight_records(instances):
     ]  # fmt: skip
     assert np.allclose(found.individual, expected, atol=1e-11)
     assert special_uniques(frame, FRANC).tolist() == [0, 0, 0, 8, 6, 4, 8, 0]
+
+
+@pytest.mark.parametrize("sampled", [1, 2, 3, 4, 7])
+def test_individual_risk_is_the_mean_of_1_over_the_population_given_the_sample(sampled):
+    """Sum of P(F | f) / F, where F given f is negative binomial (Benedetti and Franconi 1998)."""
+    weight = 4.0
+    frame = pd.DataFrame({"key": "a", "w": [weight] * sampled})
+    rate, population = 1 / weight, np.arange(sampled, 2000)
+    chance = (
+        comb(population - 1, sampled - 1) * rate**sampled * (1 - rate) ** (population - sampled)
+    )
+    assert chance.sum() == pytest.approx(1)
+    found, exact = key_risk(frame, ["key"], weight="w").individual, np.sum(chance / population)
+    if sampled <= 2:
+        assert np.allclose(found, exact, rtol=1e-9)
+    else:  # The approximation of the literature, which errs to the safe side.
+        assert np.allclose(found, rate / (sampled - (1 - rate)), rtol=1e-12)
+        assert np.all((exact <= found) & (found <= 1.05 * exact))
 
 
 def test_household_survey(instances):
@@ -57,24 +83,21 @@ def test_household_survey(instances):
     assert (scores > 0).sum() == 157
 
 
-@pytest.mark.parametrize(
-    ("k", "loss", "difference", "disclosed"),
-    [
+def test_microaggregation_of_incomes(instances):
+    frame = read(instances, "CASCrefmicrodata")
+    for k, loss, difference, disclosed in [
         (3, 0.01441144, 219.9216, 0.1518519),
         (5, 0.02689145, 295.1866, 0.0666667),
         (10, 0.05181962, 402.5827, 0.0324074),
-    ],
-)
-def test_microaggregation_of_incomes(instances, k, loss, difference, disclosed):
-    frame = read(instances, "CASCrefmicrodata")
-    release = Microaggregation(INCOME, k).protect(frame)
-    assert release.loss == pytest.approx(loss, abs=1e-8)
-    assert information_loss(frame, release.frame, INCOME) == pytest.approx(difference, abs=1e-4)
-    found = interval_disclosure(frame, release.frame, INCOME)
-    assert found == pytest.approx(disclosed, abs=1e-7)
-    sizes = np.bincount(release.groups)
-    assert k <= sizes.min() <= sizes.max() < 2 * k
-    assert np.allclose(release.frame[INCOME].mean(), frame[INCOME].mean())
+    ]:
+        release = Microaggregation(INCOME, k).protect(frame)
+        assert release.loss == pytest.approx(loss, abs=1e-8)
+        assert information_loss(frame, release.frame, INCOME) == pytest.approx(difference, abs=1e-4)
+        found = interval_disclosure(frame, release.frame, INCOME)
+        assert found == pytest.approx(disclosed, abs=1e-7)
+        sizes = np.bincount(release.groups)
+        assert k <= sizes.min() <= sizes.max() < 2 * k
+        assert np.allclose(release.frame[INCOME].mean(), frame[INCOME].mean())
 
 
 @settings(max_examples=40)

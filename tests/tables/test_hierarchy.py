@@ -70,10 +70,12 @@ def test_code_with_two_parents_in_one_tree_is_refused():
         tc.Hierarchy.from_dict({"North": ["a"], "South": ["a", "b"]})
 
 
-def test_real_hrc_file_of_tau_argus_can_be_read(instances):
-    tree = tc.Hierarchy.from_hrc(instances / "tau-argus/Region.hrc")
-    assert tree.total == "Total"
-    assert len(tree.leaves) > 2
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_hrc_file_without_its_total_gets_one(tmp_path, end):
+    """Codes with blanks before a digit, as tau-ARGUS writes them, and no line end at the end."""
+    (tmp_path / "r.hrc").write_bytes(end.join(["A", "@ 1", "@ 2", "B", "@ 3", "@10"]).encode())
+    tree = tc.Hierarchy.from_hrc(tmp_path / "r.hrc")
+    assert tree.groups == (("Total", ("A", "B")), ("A", (" 1", " 2")), ("B", (" 3", "10")))
 
 
 def test_tables_of_sdc_hierarchies():

@@ -160,7 +160,7 @@ def test_two_cells_fail_below_one_half():
 
 @pytest.fixture(scope="session")
 def cps(instances) -> pd.DataFrame:
-    return pd.read_csv(instances / "microdata" / "cps8d.csv.gz", dtype=str)
+    return pd.read_csv(instances / "microdata/cps8d.csv.gz", dtype=str)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,14 +24,26 @@ def twelve() -> pd.DataFrame:
     return pd.DataFrame([list(code) for code in CODES], columns=["A", "B", "C"])
 
 
+COUNTS = [
+    44, 40, 112, 67, 129, 145, 12, 23, 35, 12, 80, 33, 109, 67, 7, 9,
+    23, 32, 70, 66, 50, 80, 7, 13, 24, 25, 73, 57, 51, 63, 7, 16,
+    5, 7, 21, 9, 9, 17, 1, 4, 4, 3, 11, 8, 14, 17, 5, 2,
+    7, 3, 14, 14, 9, 16, 2, 3, 4, 0, 13, 11, 5, 14, 4, 4,
+]  # fmt: skip
+"""1,841 car workers by six traits, the first changing fastest (Edwards and Havranek 1985)."""
+
+
 @pytest.fixture(scope="session")
-def czech(instances) -> pd.DataFrame:
-    return pd.read_csv(instances / "microdata" / "czech_autoworkers.csv.gz", dtype=str)
+def czech() -> pd.DataFrame:
+    traits = ["smoke", "mental", "phys", "systol", "protein", "family"]
+    cells = [(*cell[::-1], n) for cell, n in zip(product("10", repeat=6), COUNTS, strict=True)]
+    frame = pd.DataFrame(cells, columns=[*traits, "n"])
+    return frame.loc[frame.index.repeat(frame.n), traits].reset_index(drop=True)
 
 
 @pytest.fixture(scope="session")
 def cps(instances) -> pd.DataFrame:
-    return pd.read_csv(instances / "microdata" / "cps8d.csv.gz", dtype=str)
+    return pd.read_csv(instances / "microdata/cps8d.csv.gz", dtype=str)
 
 
 def mirrored(n: int, m: int) -> np.ndarray:

@@ -68,7 +68,7 @@ def test_directions_that_bounds_forbid_are_not_counted():
 def test_relations_of_too_many_sensitive_cells_are_not_enumerated():
     parts = list(range(50, 50 + ENUMERATED_SIGNS + 1))
     names = "abcdefghijklmnopqrstuvwxyz"[: len(parts)]
-    few = dict.fromkeys(names[:ENUMERATED_SIGNS - 1], (5, 5))
+    few = dict.fromkeys(names[: ENUMERATED_SIGNS - 1], (5, 5))
     assert len(discrepancies_of(model_of(one_row(parts, few)))[0]) == 1
     all_of_them = dict.fromkeys(names, (5, 5))
     assert len(discrepancies_of(model_of(one_row(parts, all_of_them)))[0]) == 0

@@ -1,0 +1,52 @@
+"""Why there is no adjustment: proved, or merely not found."""
+
+from __future__ import annotations
+
+import pytest
+
+import tablecloak as tc
+from hand_tables import cross, one_row, place
+
+
+def test_capacities_too_small_for_a_level_are_a_conflict_that_names_the_cell():
+    problem = one_row([50, 60, 70], {"a": (5, 5)}, frozen=["Total"]).with_capacity(2)
+    with pytest.raises(tc.ModelError, match="satisfies all levels, bounds, capacities") as error:
+        tc.adjust(problem)
+    assert error.value.cells == (place(problem, "a"),)
+    assert "proved by" in str(error.value)
+
+
+def test_the_error_says_what_would_have_to_give_way():
+    problem = one_row([50, 60, 70], {"a": (5, 5)}, frozen=["Total"]).with_capacity(2)
+    with pytest.raises(tc.ModelError, match="What would have to give way: relaxed 1: "):
+        tc.adjust(problem)
+
+
+def test_given_directions_that_are_impossible_are_called_so():
+    """Up needs 5 from cells that give 4; down needs 3."""
+    problem = one_row([50, 60, 70], {"a": (3, 5)}, frozen=["Total"]).with_capacity(2)
+    with pytest.raises(tc.ModelError, match="with these directions"):
+        tc.adjust(problem, directions="up")
+    assert tc.adjust(problem, directions="down", weights="unit").loss == 6
+
+
+def test_statistics_against_levels_are_proved_impossible():
+    problem = one_row([50, 60], {"a": (4, 4)})
+    with pytest.raises(tc.ModelError, match="(?s)No (additive table|choice of directions)"):
+        tc.adjust(problem, preserve=["mean:sensitive"], integer=False)
+
+
+def test_only_a_complete_search_of_directions_shows_that_none_will_do():
+    """The relaxation meets the mean by halves of both directions; whole ones never do."""
+    problem = cross([[50, 60], [70, 80]], {"11": (4, 4), "12": (6, 6)})
+    with pytest.raises(tc.ModelError, match="complete search|elastic program") as error:
+        tc.adjust(problem, preserve=["mean:sensitive"], sensitive_limit=1.0, integer=False)
+    assert set(error.value.cells) <= {place(problem, "11"), place(problem, "12")}
+    assert error.value.cells
+
+
+def test_what_gives_way_makes_the_table_possible():
+    problem = one_row([50, 60, 70], {"a": (5, 5)}, frozen=["Total"]).with_capacity(2)
+    repaired = tc.adjust(problem, repair=True, weights="unit")
+    repaired.verify()
+    assert any(note.startswith("relaxed 1: ") for note in repaired.notes)

@@ -14,6 +14,7 @@ from tablecloak.cli import (
     bench,
     compare,
     convert,
+    example,
     intervals,
     microdata,
     protect,
@@ -64,6 +65,7 @@ bench.register(app)
 compare.register(app)
 local_app.register(app)
 convert.register(app)
+example.register(app)
 microdata.register()
 securesum.register(app)
 

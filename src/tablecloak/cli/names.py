@@ -22,6 +22,7 @@ __all__ = [
     "BENCH_SOLVERS",
     "DISTANCES",
     "ENGINES",
+    "EXAMPLES",
     "EXECUTORS",
     "FRAME_FILES",
     "INSIDERS",
@@ -215,6 +216,7 @@ FRAME_FILES = Names("result file", _frame_files, lambda name: None)
 KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.guesser", "GUESSERS"))
 QUESTIONS = Names("question", _questions)
 BENCH_SOLVERS = Names("solver of the benchmark", _bench_solvers)
+EXAMPLES = Names("example", partial(_names_of, "examples.files", "EXAMPLES"))
 
 ALL = (
     WEIGHTS,
@@ -232,4 +234,5 @@ ALL = (
     KNOWLEDGE,
     QUESTIONS,
     BENCH_SOLVERS,
+    EXAMPLES,
 )

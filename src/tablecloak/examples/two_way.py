@@ -1,4 +1,4 @@
-"""Small tables from the literature and invented records, ready to try.
+"""Small tables from the literature, ready to try.
 
 References
 ----------
@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["cox", "cox_rounded", "firms"]
+__all__ = ["cox", "cox_rounded"]
 
 _COX = """
 167500 317501 1283751 587501 4490751 3981001 2442001 1150000 70000
@@ -51,47 +49,6 @@ def cox_rounded() -> ProtectionProblem:
     Source: [1]_, Example 1.
     """
     return _two_way(_COX_ROUNDED, _COX_ROUNDED_LEVELS, zeros_known=True)
-
-
-def firms(n: int = 2000, seed: int = 1) -> pd.DataFrame:
-    """Return invented firms: skewed turnover, rare combinations, groups of firms.
-
-    Parameters
-    ----------
-    n : int, default=2000
-    seed : int, default=1
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``firm``, ``group``, ``part`` and ``region`` (two levels), ``industry``, ``size``
-        and ``turnover``.
-    """
-    import numpy as np
-    import pandas as pd
-
-    random = np.random.default_rng(seed)
-    regions = ["N1", "N2", "N3", "S1", "S2", "W1"]
-    region = random.choice(regions, n, p=[0.3, 0.2, 0.02, 0.25, 0.2, 0.03])
-    industry = random.choice(
-        ["mining", "food", "steel", "trade", "hotels", "banks"],
-        n,
-        p=[0.01, 0.15, 0.04, 0.5, 0.25, 0.05],
-    )
-    turnover = np.ceil(random.lognormal(5.5, 1.6, n))
-    size = np.where(turnover < 150, "small", np.where(turnover < 2000, "medium", "large"))
-    group = np.where(random.random(n) < 0.1, random.integers(0, n // 10, n), n + np.arange(n))
-    return pd.DataFrame(
-        {
-            "firm": [f"f{number}" for number in range(n)],
-            "group": [f"g{number}" for number in group],
-            "part": [code[0] for code in region],
-            "region": region,
-            "industry": industry,
-            "size": size,
-            "turnover": turnover.astype(int),
-        }
-    )
 
 
 def _two_way(

@@ -1,0 +1,258 @@
+"""Example files, so that every command can be tried in an empty folder."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from tablecloak.errors import InputError
+from tablecloak.examples.records import INDUSTRIES, REGIONS, census, firms, people
+from tablecloak.examples.two_way import cox_rounded
+from tablecloak.registry import Registry
+from tablecloak.storage import replacing
+
+if TYPE_CHECKING:
+    from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["EXAMPLES", "Example", "write"]
+
+
+class Example(ABC):
+    """A set of example files; siblings are registered in `EXAMPLES`."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def write(self, folder: Path) -> None:
+        """Write all files into an empty folder, the same ones each time."""
+
+
+EXAMPLES: Registry[Example] = Registry("example")
+"""All sets of example files."""
+
+
+def write(name: str, folder: str | Path = ".") -> list[Path]:
+    """Write the files of an example into a folder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the example: "firms", "cells", "people", "census", "jobs" or "batch".
+    folder : str or Path, default="."
+        Where to write; made if it does not exist.
+
+    Returns
+    -------
+    list of Path
+        What was written, in alphabetical order.
+
+    Raises
+    ------
+    InputError
+        If there is no such example, or if another file of the same name would be overwritten. Then
+        nothing is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write("people", folder)]
+    ['people.csv']
+    """
+    example = EXAMPLES[name]()
+    with tempfile.TemporaryDirectory() as made:
+        example.write(Path(made))
+        sources = sorted(path for path in Path(made).rglob("*") if path.is_file())
+        targets = [Path(folder) / path.relative_to(made) for path in sources]
+        for source, target in zip(sources, targets, strict=True):
+            if target.exists() and target.read_bytes() != source.read_bytes():
+                raise InputError(
+                    f"{target}: another file of this name exists already. Move it away, or write "
+                    f"the example to an empty folder."
+                )
+        for source, target in zip(sources, targets, strict=True):
+            with replacing(target) as temporary:
+                shutil.copyfile(source, temporary)
+    return targets
+
+
+@EXAMPLES.register
+class Firms(Example):
+    """Records of 2,000 firms, two hierarchies and a job file: firms.parquet, *.hrc, job.toml."""
+
+    name = "firms"
+
+    def write(self, folder: Path) -> None:
+        """Write records, hierarchies and the job."""
+        firms().to_parquet(folder / "firms.parquet", index=False)
+        _write_hierarchies(folder)
+        _write_text(folder / "job.toml", _JOB.format(title="", data="firms.parquet", folder=""))
+
+
+@EXAMPLES.register
+class Cells(Example):
+    """Tables of cells: table.jj (of Cox), counts.jj (people), and cells.csv with contributors."""
+
+    name = "cells"
+
+    def write(self, folder: Path) -> None:
+        """Write three problems."""
+        from tablecloak.tables.formats import write_jj, write_problem
+
+        write_jj(cox_rounded(), folder / "table.jj")
+        write_jj(_counts(), folder / "counts.jj")
+        write_problem(_turnover(), folder / "cells.csv")
+
+
+@EXAMPLES.register
+class People(Example):
+    """Records of 2,000 people for the methods that protect microdata: people.csv."""
+
+    name = "people"
+
+    def write(self, folder: Path) -> None:
+        """Write the records."""
+        people().to_csv(folder / "people.csv", index=False)
+
+
+@EXAMPLES.register
+class Census(Example):
+    """Records of the members of 800 households in two counties: census.csv."""
+
+    name = "census"
+
+    def write(self, folder: Path) -> None:
+        """Write the records."""
+        census().to_csv(folder / "census.csv", index=False)
+
+
+@EXAMPLES.register
+class Jobs(Example):
+    """A folder of job files for `protect --all`, one for each of two years: jobs/."""
+
+    name = "jobs"
+
+    def write(self, folder: Path) -> None:
+        """Write records of two years, their hierarchies and a job for each."""
+        (folder / "jobs").mkdir()
+        _write_hierarchies(folder / "jobs")
+        for seed, year in enumerate(("2024", "2025"), start=1):
+            data = f"firms-{year}.parquet"
+            firms(seed=seed).to_parquet(folder / "jobs" / data, index=False)
+            text = _JOB.format(title=f" in {year}", data=data, folder="")
+            _write_text(folder / "jobs" / f"{year}.toml", text)
+
+
+@EXAMPLES.register
+class Batch(Example):
+    """A batch of τ-ARGUS with metadata and records: job.arb, firms.rda, firms.asc, region.hrc."""
+
+    name = "batch"
+
+    def write(self, folder: Path) -> None:
+        """Write the batch and what it names."""
+        records = firms()[["region", "industry", "turnover"]]
+        records.to_csv(folder / "firms.asc", sep=";", header=False, index=False)
+        _write_text(folder / "region.hrc", _hrc(REGIONS))
+        _write_text(folder / "firms.rda", _RDA)
+        _write_text(folder / "job.arb", _BATCH)
+
+
+_JOB = """\
+# Turnover of invented firms by region and industry, protected both ways.
+title = "Turnover by region and industry{title}"
+seed = 1
+
+[data]
+file = "{data}"          # one row for each firm
+value = "turnover"
+contributor = "firm"
+holding = "group"               # firms of one group protect, and attack, as one
+decimals = 0                    # publish whole numbers
+
+[dimensions.region]
+hierarchy = "region.hrc"
+
+[dimensions.industry]
+hierarchy = "industry.hrc"
+
+[[rules]]
+rule = "p-percent"
+p = 10
+
+[[rules]]
+rule = "minimum-frequency"
+minimum = 3
+
+[suppression]
+time_limit = 10                 # seconds
+
+[adjustment]
+preserve = ["mean:all"]
+time_limit = 10
+"""
+
+_RDA = """\
+   <SEPARATOR> ";"
+region 2
+  <RECODEABLE>
+  <TOTCODE> "Total"
+  <HIERARCHICAL>
+  <HIERCODELIST> "region.hrc"
+  <HIERLEADSTRING> "@"
+industry 9
+  <RECODEABLE>
+  <TOTCODE> "Total"
+turnover 9
+  <NUMERIC>
+  <DECIMALS> 0
+"""
+
+_BATCH = """\
+<OPENMICRODATA> "firms.asc"
+<OPENMETADATA> "firms.rda"
+<SPECIFYTABLE> "region""industry"|"turnover"||
+<SAFETYRULE> P(10,1)|FREQ(3,20)
+<READMICRODATA>
+<SUPPRESS> MOD(1,1)
+<WRITETABLE> (1,1,,"turnover.csv")
+"""
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_hierarchies(folder: Path) -> None:
+    _write_text(folder / "region.hrc", _hrc(REGIONS))
+    _write_text(folder / "industry.hrc", _hrc(INDUSTRIES))
+
+
+def _hrc(codes: Mapping[str, Sequence[str]]) -> str:
+    """Return nested codes as an ``.hrc`` file."""
+    lines = [line for above, below in codes.items() for line in (above, *(f"@{x}" for x in below))]
+    return "\n".join(lines) + "\n"
+
+
+def _turnover() -> ProtectionProblem:
+    """Return the turnover of firms by part of the country and industry."""
+    from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
+    from tablecloak.tables.rules.p_percent import PPercent
+    from tablecloak.tables.tabulation.tabulate import tabulate
+
+    table = tabulate(firms(), ["region", "industry"], "turnover", contributor="firm")
+    return table.protect(PPercent(10), MinimumFrequency(3))
+
+
+def _counts() -> ProtectionProblem:
+    """Return numbers of people by region and job; those below 3 are sensitive."""
+    from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
+    from tablecloak.tables.tabulation.tabulate import tabulate
+
+    records = people(300).assign(people=1)
+    table = tabulate(records, ["region", "job"], "people", decimals=0)
+    return table.protect(MinimumFrequency(3))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of
+from tablecloak.microdata.columns import columns_of, row_label
 
 __all__ = ["MOST_CELLS", "CodedRecords"]
 
@@ -60,7 +60,7 @@ class CodedRecords:
             if len(missing):
                 raise InputError(
                     f"Column {name!r} has {len(missing)} missing values, the first in row "
-                    f"{frame.index[missing[0]]!r}. Give them a category of their own, such as "
+                    f"{row_label(frame, missing[0])}. Give them a category of their own, such as "
                     f"'missing', or drop these records."
                 )
             found, values = pd.factorize(column, sort=True)

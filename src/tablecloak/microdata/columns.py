@@ -11,7 +11,15 @@ import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["columns_of", "like", "names_of", "numbers_of", "paired_numbers", "taken_from"]
+__all__ = [
+    "columns_of",
+    "like",
+    "names_of",
+    "numbers_of",
+    "paired_numbers",
+    "row_label",
+    "taken_from",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -38,6 +46,11 @@ def columns_of(frame: pd.DataFrame) -> list[str]:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise InputError(f"Two columns are called {twice!r}. Rename one of them.")
     return names
+
+
+def row_label(frame: pd.DataFrame, position: int) -> str:
+    """Write the label of a record as a caller wrote it, for messages: 20, not np.int64(20)."""
+    return repr(frame.index[[position]].tolist()[0])
 
 
 def names_of(given: Any, parameter: str) -> list[str]:
@@ -88,13 +101,15 @@ def numbers_of(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
         raise InputError(f"Column {name!r} is not numeric.")
     missing = np.flatnonzero(frame[name].isna())
     if len(missing):
-        raise InputError(f"Column {name!r} has a missing value in row {frame.index[missing[0]]!r}.")
+        raise InputError(
+            f"Column {name!r} has a missing value in row {row_label(frame, missing[0])}."
+        )
     values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
     endless = np.flatnonzero(~np.isfinite(values))
     if len(endless):
         raise InputError(
-            f"Column {name!r} has an infinite value in row {frame.index[endless[0]]!r}. Correct it "
-            f"or drop the record."
+            f"Column {name!r} has an infinite value in row {row_label(frame, endless[0])}. Correct "
+            f"it or drop the record."
         )
     return values
 

@@ -49,3 +49,39 @@ def test_a_topcoded_column_keeps_its_type(kind):
     assert release.frame.wage.dtype == frame.wage.dtype
     top = 9 if "int" in kind.lower() else 9.5
     assert release.frame.wage.tolist() == [1, 5, 9, top]
+
+
+WAGES = pd.DataFrame({"wage": [1.0, 2.0, 3.0, 50.0, 60.0, 70.0]})
+
+
+@pytest.mark.parametrize(
+    ("options", "released", "replaced"),
+    [
+        ({"threshold": 10}, [1, 2, 3, 10, 10, 10], 3),
+        ({"threshold": 10, "replace_by": "mean"}, [1, 2, 3, 60, 60, 60], 3),
+        ({"threshold": 50}, [1, 2, 3, 50, 50, 50], 2),
+        ({"threshold": 100}, [1, 2, 3, 50, 60, 70], 0),
+        ({"threshold": 100, "replace_by": "mean"}, [1, 2, 3, 50, 60, 70], 0),
+        ({"quantile": 0.5}, [1, 2, 3, 26.5, 26.5, 26.5], 3),
+    ],
+)
+def test_values_beyond_the_threshold_are_replaced_and_no_others(options, released, replaced):
+    release = Topcoding("wage", **options).protect(WAGES)
+    assert release.frame["wage"].tolist() == released
+    assert release.n_replaced == replaced
+    assert WAGES["wage"].max() == 70
+
+
+def test_whole_numbers_are_rounded_down_so_that_none_passes_the_threshold():
+    frame = pd.DataFrame({"wage": [1, 2, 30, 40, 51]})
+    by_threshold = Topcoding("wage", threshold=10.9).protect(frame).frame["wage"]
+    assert by_threshold.tolist() == [1, 2, 10, 10, 10]
+    by_mean = Topcoding("wage", threshold=10, replace_by="mean").protect(frame).frame["wage"]
+    assert by_mean.tolist() == [1, 2, 40, 40, 40]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_mean_of_one_or_two_values_would_tell_them(number):
+    frame = pd.DataFrame({"wage": [1.0] * 5 + [100.0] * number})
+    with pytest.raises(tc.InputError, match=f"Only {number} values lie beyond 10"):
+        Topcoding("wage", threshold=10, replace_by="mean").protect(frame)

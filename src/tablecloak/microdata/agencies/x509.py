@@ -40,10 +40,11 @@ def make_certificate(name: str, folder: str | Path, *, days: int = 365) -> tuple
             "Certificates need the library cryptography: pip install 'tablecloak[agencies]'. "
             "Keys and self-signed certificates (PEM) made otherwise do as well."
         ) from None
-    if not name.isprintable() or not 0 < len(name) <= LONGEST_NAME or Path(name).name != name:
+    is_file_name = Path(name).name == name and not name.startswith(".")
+    if not name.isprintable() or not 0 < len(name) <= LONGEST_NAME or not is_file_name:
         raise InputError(
             f"{name!r} is no name of an agency. It names a file too: 1 to {LONGEST_NAME} letters, "
-            f"without slashes."
+            f"without slashes, and not a dot first."
         )
     if not 1 <= days <= MOST_DAYS:
         raise InputError(f"`days` must lie between 1 and {MOST_DAYS}. Got {days}.")

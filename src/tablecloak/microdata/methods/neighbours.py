@@ -27,7 +27,7 @@ import pandas as pd
 from pydantic import BeforeValidator, Field
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of, numbers_of
+from tablecloak.microdata.columns import columns_of, numbers_of, row_label
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.near_records import NearRecords
@@ -271,7 +271,7 @@ class NeighbourhoodSampling(Method):
             if len(missing):
                 raise InputError(
                     f"Column {name!r} has {len(missing)} missing values, the first in row "
-                    f"{frame.index[missing[0]]!r}. Impute them or drop these records first."
+                    f"{row_label(frame, missing[0])}. Impute them or drop these records first."
                 )
             _check_mixture(frame, name)
         if len(frame) < 2:
@@ -349,5 +349,5 @@ def _check_mixture(frame: pd.DataFrame, name: str) -> None:
         odd = int(np.flatnonzero(~known)[0])
         raise InputError(
             f"Column {name!r} holds numbers, but {column.iloc[odd]!r} in row "
-            f"{frame.index[odd]!r}. Correct it or drop the record."
+            f"{row_label(frame, odd)}. Correct it or drop the record."
         )

@@ -75,7 +75,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _number_unmet(field: FieldInfo, value: Any, *, is_whole: bool) -> str:
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         # One number for each record: the method looks at them.
         return ""
     is_inside = isinstance(value, Integral if is_whole else Real) and math.isfinite(value)

@@ -29,7 +29,7 @@ from pydantic import Field
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.columns import numbers_of, taken_from
+from tablecloak.microdata.columns import numbers_of, row_label, taken_from
 from tablecloak.microdata.methods.households import ROUNDS, HouseholdPairs, Households, joined
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
@@ -274,7 +274,7 @@ class TargetedSwapping(Method):
         odd = np.flatnonzero(weights <= 0)
         if len(odd):
             raise InputError(
-                f"The weight in row {frame.index[odd[0]]!r} is {weights[odd[0]]:g}. Sampling "
+                f"The weight in row {row_label(frame, odd[0])} is {weights[odd[0]]:g}. Sampling "
                 f"weights are above 0."
             )
         return weights

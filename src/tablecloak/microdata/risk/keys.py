@@ -17,7 +17,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.columns import numbers_of
+from tablecloak.microdata.columns import numbers_of, row_label
 
 __all__ = ["KeyRisk", "key_risk"]
 
@@ -95,8 +95,8 @@ def key_risk(frame: pd.DataFrame, keys: Sequence[str], *, weight: str | None = N
     if weight is not None:
         weights = numbers_of(frame, weight)
         if not np.all(weights >= 1):
-            row = frame.index[int(np.flatnonzero(~(weights >= 1))[0])]
-            raise InputError(f"The weight in row {row!r} is not a number of at least 1.")
+            row = row_label(frame, int(np.flatnonzero(~(weights >= 1))[0]))
+            raise InputError(f"The weight in row {row} is not a number of at least 1.")
     sums = np.bincount(cells, weights=weights)
     f = counts[cells].astype(np.int64)
     big = np.asarray(sums[cells], dtype=np.float64)

@@ -66,9 +66,7 @@ def test_what_is_wrong_in_the_file_is_named_by_file_and_entry(folder, entries, m
 def test_a_missing_certificate_says_how_to_make_one(folder):
     path = study(folder)
     path.write_text(path.read_text().replace("east.crt", "west.crt"))
-    with pytest.raises(
-        tc.InputError, match="no certificate of agency 'east' at .*west.crt"
-    ):
+    with pytest.raises(tc.InputError, match="no certificate of agency 'east' at .*west.crt"):
         read_study(path)
 
 

@@ -26,9 +26,18 @@ def _bad(records: Any, roles: Roles) -> dict[str, tuple[Any, str]]:
     for role in ("contributor", "holding"):
         if getattr(roles, role):
             conditions[role] = records[role].isnull(), "an identifier"
+    if roles.record_key:
+        conditions["record_key"] = _bad_key(records.record_key, roles.has_whole_keys)
     if roles.request:
         conditions["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
     return conditions
+
+
+def _bad_key(key: Any, is_whole: bool) -> tuple[Any, str]:
+    bad = key.isnull() | key.isnan() | (key < 0)
+    if is_whole:
+        return bad | (key != key.floor()), "a whole number of 0 or more"
+    return bad | (key >= 1), "a record key of 0 or more and below 1"
 
 
 def check_records(

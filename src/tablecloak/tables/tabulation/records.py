@@ -137,6 +137,8 @@ def _given_columns(
             given[role] = source[column].cast("string")
     if roles.request:
         given["request"] = _as_float(source, roles.request).fill_null(0.0)
+    if roles.record_key:
+        given["record_key"] = _as_float(source, roles.record_key)
     return given
 
 

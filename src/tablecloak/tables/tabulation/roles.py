@@ -17,7 +17,9 @@ class Roles:
     weight: str | None
     shadow: str | None
     request: str | None
+    record_key: str | None = None
+    has_whole_keys: bool = False
 
     def columns(self) -> list[str]:
         """Return the columns that are given."""
-        return [column for column in self.__dict__.values() if column]
+        return [column for column in self.__dict__.values() if isinstance(column, str)]

@@ -1,0 +1,1 @@
+"""Cell-key perturbation: noise that follows from the records behind a cell."""

@@ -1,0 +1,202 @@
+"""Files of perturbation tables: those of ptable and tau-ARGUS, and those of the ONS."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.cellkey.perturbation_table import KeyRows, Perturbations, PerturbationTable
+from tablecloak.errors import InputError, listed
+from tablecloak.registry import Registry
+from tablecloak.storage import existing_file, replacing
+
+__all__ = [
+    "TABLE_FORMATS",
+    "TableFormat",
+    "read_magnitude_tables",
+    "read_perturbations",
+    "write_perturbations",
+]
+
+
+class TableFormat(ABC):
+    """A layout of perturbation tables."""
+
+    name: ClassVar[str]
+    columns: ClassVar[frozenset[str]]
+    """Columns by which a file is known."""
+
+    @abstractmethod
+    def read(self, frame: pd.DataFrame) -> list[Perturbations]:
+        """Read the tables of a file; several for magnitudes by kind of cell."""
+
+    @abstractmethod
+    def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:
+        """Return the lines of a file."""
+
+    separator: ClassVar[str] = ","
+
+
+TABLE_FORMATS: Registry[TableFormat] = Registry("format of perturbation tables")
+"""All layouts of perturbation tables."""
+
+
+@TABLE_FORMATS.register
+class PtableFormat(TableFormat):
+    """ptable and tau-ARGUS: lines i;j;p;v;p_int_ub, for magnitudes with a type."""
+
+    name = "ptable"
+    columns = frozenset({"i", "j", "v"})
+    separator = ";"
+    BOUNDS = ("p_int_ub", "p_ij_ub")
+
+    def read(self, frame: pd.DataFrame) -> list[Perturbations]:
+        """See `TableFormat.read`."""
+        bound = next((name for name in self.BOUNDS if name in frame), None)
+        if bound is None:
+            raise InputError(
+                f"There is no column with the upper bounds of intervals; expected "
+                f"{listed(self.BOUNDS)}."
+            )
+        kinds = frame["type"] if "type" in frame else pd.Series("all", index=frame.index)
+        return [self._one(lines, bound, str(kind)) for kind, lines in frame.groupby(kinds)]
+
+    @staticmethod
+    def _one(lines: pd.DataFrame, bound: str, kind: str) -> PerturbationTable:
+        upper = lines[bound].to_numpy(np.float64).copy()
+        row = lines["i"].to_numpy(np.float64)
+        # Sums of printed probabilities may end at 0.99999999.
+        last = np.concatenate([row[1:] != row[:-1], [True]])
+        upper[last & (np.abs(upper - 1.0) < 1e-6)] = 1.0
+        return PerturbationTable(row, lines["v"].to_numpy(np.float64), upper, kind)
+
+    def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:
+        """See `TableFormat.frame`."""
+        frames = []
+        for table in tables:
+            if not isinstance(table, PerturbationTable):
+                raise InputError("Tables by whole keys are written in the layout 'ons'.")
+            frames.append(table.to_frame()[["i", "j", "p", "v", "p_int_ub", "type"]])
+        frame = pd.concat(frames, ignore_index=True)
+        is_for_counts = len(tables) == 1 and bool((frame.v == frame.v.round()).all())
+        return frame.drop(columns="type") if is_for_counts else frame
+
+
+@TABLE_FORMATS.register
+class OnsFormat(TableFormat):
+    """Office for National Statistics: lines pcv,ckey,pvalue, one for each count and key."""
+
+    name = "ons"
+    columns = frozenset({"pcv", "ckey", "pvalue"})
+
+    def read(self, frame: pd.DataFrame) -> list[Perturbations]:
+        """See `TableFormat.read`."""
+        wide = frame.pivot_table(index="pcv", columns="ckey", values="pvalue", aggfunc=list)
+        several = [len(cell) for row in wide.to_numpy() for cell in row if isinstance(cell, list)]
+        n_rows, n_keys = len(wide), wide.shape[1]
+        complete = (
+            several == [1] * (n_rows * n_keys)
+            and list(wide.index) == list(range(1, n_rows + 1))
+            and list(wide.columns) == list(range(n_keys))
+        )
+        if not complete:
+            raise InputError(
+                f"Each count from 1 and each key from 0 on must occur once. Found {len(frame)} "
+                f"lines, counts up to {wide.index.max()} and keys up to {wide.columns.max()}."
+            )
+        change = frame.sort_values(["pcv", "ckey"])["pvalue"].to_numpy()
+        return [KeyRows(change.reshape(n_rows, n_keys), period=min(250, n_rows))]
+
+    def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:
+        """See `TableFormat.frame`."""
+        if len(tables) != 1 or not isinstance(tables[0], KeyRows):
+            raise InputError("The layout 'ons' holds one table by whole keys.")
+        return tables[0].to_frame()
+
+
+def _read(path: str | Path) -> list[Perturbations]:
+    file = existing_file(path)
+    try:
+        # Separated by commas or semicolons; decimal points only, as all these tools write them.
+        frame = pd.read_csv(file, sep=None, engine="python", quotechar='"')
+    except (ValueError, OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
+        raise InputError(f"{path}: cannot be read as a perturbation table ({error}).") from error
+    frame = frame.rename(columns={"diff": "v"})
+    for each in TABLE_FORMATS:
+        if each.columns <= set(frame.columns):
+            try:
+                return each().read(frame)
+            except InputError as error:
+                raise InputError(f"{path}: {error}") from error
+            except (ValueError, TypeError) as error:
+                raise InputError(f"{path}: an entry is no number ({error}).") from error
+    expected = "; ".join(f"{', '.join(sorted(each.columns))} ({each.name})" for each in TABLE_FORMATS)
+    raise InputError(
+        f"{path}: the columns {listed(list(frame.columns))} are not those of a perturbation table. "
+        f"Expected {expected}."
+    )
+
+
+def read_perturbations(path: str | Path) -> Perturbations:
+    """Read a perturbation table for counts: of ptable, tau-ARGUS or the ONS.
+
+    Parameters
+    ----------
+    path : str or Path
+        A text file, also compressed, with its columns named in the first line.
+
+    Raises
+    ------
+    InputError
+        If it is not there, has other columns, or holds several tables.
+    """
+    tables = _read(path)
+    if len(tables) > 1:
+        raise InputError(
+            f"{path}: holds {len(tables)} tables, by type. It is for magnitudes; read it with "
+            f"`read_magnitude_tables`."
+        )
+    return tables[0]
+
+
+def read_magnitude_tables(path: str | Path) -> dict[str, PerturbationTable]:
+    """Read perturbation tables for magnitudes, by the type of cells that they are for.
+
+    Raises
+    ------
+    InputError
+        If the file is not there, or has other columns.
+    """
+    tables = _read(path)
+    if not all(isinstance(table, PerturbationTable) for table in tables):
+        raise InputError(f"{path}: this table is for counts; its keys are whole numbers.")
+    return {table.kind: table for table in tables if isinstance(table, PerturbationTable)}
+
+
+def write_perturbations(
+    tables: Perturbations | Sequence[Perturbations], path: str | Path, *, layout: str | None = None
+) -> None:
+    """Write perturbation tables.
+
+    Parameters
+    ----------
+    tables : Perturbations, or sequence of them
+    path : str or Path
+    layout : str, optional
+        "ptable" (also for tau-ARGUS) or "ons"; by default the one that holds such tables.
+
+    Notes
+    -----
+    The file may be read by its owner only: whoever has it can draw conclusions about true counts.
+    """
+    each = [tables] if isinstance(tables, Perturbations) else list(tables)
+    usual = OnsFormat if isinstance(each[0], KeyRows) else PtableFormat
+    kind = TABLE_FORMATS[layout]() if layout else usual()
+    lines = kind.frame(each)
+    with replacing(path, secret=True) as temporary:
+        lines.to_csv(temporary, sep=kind.separator, index=False, float_format="%.12g")

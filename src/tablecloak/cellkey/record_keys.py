@@ -1,0 +1,115 @@
+"""Record keys: drawn once for each record, kept for ever, and never shown."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.storage import existing_file, write_text
+
+__all__ = ["draw_record_keys", "make_secret", "read_secret"]
+
+DIGITS = 8
+"""Digits of record keys that are fractions, as in tau-ARGUS."""
+
+SECRET_BYTES = 32
+
+
+def draw_record_keys(
+    identifiers: pd.Series | npt.NDArray[np.object_] | list[object],
+    *,
+    secret: bytes | None = None,
+    n_keys: int | None = None,
+) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+    """Draw the record key of each record.
+
+    Parameters
+    ----------
+    identifiers : sequence, shape (n,)
+        Identifies each record, for ever: a person keeps its key in next year's data.
+    secret : bytes, optional
+        Secret of the office. The key is then computed from it and the identifier (HMAC-SHA256), so
+        that the same record has the same key in every file and no list of keys is needed. Without
+        it keys are drawn at random by the system, and must be stored with the records.
+    n_keys : int, optional
+        Whole keys from 0 to `n_keys - 1`; by default fractions with 8 digits.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        Whoever knows them can undo the perturbation: keep them inside.
+
+    Raises
+    ------
+    InputError
+        If an identifier is missing or occurs twice.
+    """
+    given = pd.Series(np.asarray(identifiers, dtype=object))
+    _check_identifiers(given)
+    size = 10**DIGITS if n_keys is None else n_keys
+    if size < 2:
+        raise InputError(f"`n_keys` must be 2 or more. Got {n_keys!r}.")
+    if secret is None:
+        drawn = [secrets.randbelow(size) for _ in range(len(given))]
+    else:
+        # 64 bits more than the keys need: what the remainder favours cannot be seen.
+        texts = given.astype(str)
+        drawn = [
+            int.from_bytes(hmac.digest(secret, text.encode(), hashlib.sha256)[:16], "big") % size
+            for text in texts
+        ]
+    keys = np.array(drawn, dtype=np.int64)
+    return keys / 10**DIGITS if n_keys is None else keys
+
+
+def _check_identifiers(given: pd.Series) -> None:
+    missing = np.flatnonzero(given.isna().to_numpy())
+    if len(missing):
+        raise InputError(f"Row {missing[0] + 1}: the identifier is missing. Fill it in.")
+    again = np.flatnonzero(given.astype(str).duplicated().to_numpy())
+    if len(again):
+        raise InputError(
+            f"Row {again[0] + 1}: the identifier {given.iloc[again[0]]!r} occurs a second time. "
+            f"Each record needs its own; otherwise keys of one unit add up."
+        )
+
+
+def make_secret(path: str | Path) -> None:
+    """Write a new secret to a file that only its owner may read.
+
+    Raises
+    ------
+    InputError
+        If the file is there already: keys made with another secret would not agree.
+    """
+    if Path(path).exists():
+        raise InputError(f"{path}: this file is there already. A new secret changes every key.")
+    write_text(path, secrets.token_hex(SECRET_BYTES) + "\n", secret=True)
+
+
+def read_secret(path: str | Path) -> bytes:
+    """Read a secret that `make_secret` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file holds something else.
+    """
+    text = existing_file(path).read_text(encoding="utf-8").strip()
+    try:
+        secret = bytes.fromhex(text)
+    except ValueError:
+        secret = b""
+    if len(secret) < SECRET_BYTES:
+        raise InputError(
+            f"{path}: this is no secret. It must hold {2 * SECRET_BYTES} hexadecimal digits; "
+            f"`tablecloak cellkey secret` writes one."
+        )
+    return secret

@@ -1,0 +1,177 @@
+"""From microdata to cell keys: one aggregation of the records, then a roll-up of the leaves.
+
+A cell key is a sum of record keys modulo a whole number. Fractions are added up as whole numbers
+of 15 digits, in two parts, so that the key of a cell is exact and the same through every engine,
+for any order of the records, and in every table that the cell belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.tables.dimensions import Dimension, as_dimensions
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.tabulation.engine_errors import engine_errors
+from tablecloak.tables.tabulation.exact_sums import Overview
+from tablecloak.tables.tabulation.record_checks import check_records
+from tablecloak.tables.tabulation.records import open_source, resolve, select_records
+from tablecloak.tables.tabulation.roles import Roles
+from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
+
+__all__ = ["KeyedCells", "keyed_cells"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+HIGH = 10**8
+"""Units of the first part of a fraction: its first 8 digits, which most record keys have."""
+
+LOW = 10**7
+"""Units of the second part: the 7 digits that follow. Both together are what a double holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedCells:
+    """Cells with the number of their records and their keys. Keys and counts are secret.
+
+    Parameters
+    ----------
+    codes : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+        Non-empty cells, totals included.
+    hierarchies : mapping of str to Hierarchy
+    count : numpy.ndarray of int, shape (n_cells,)
+        Number of records.
+    weight : numpy.ndarray of float, shape (n_cells,)
+        Sum of their weights; equals `count` without weights.
+    key : numpy.ndarray of int, shape (n_cells,)
+        Cell key, from 0 to the modulus less 1.
+    nonzero_key : numpy.ndarray of int, shape (n_cells,)
+        The same over records whose value is not 0; equals `key` without a value.
+    spread : numpy.ndarray of float, shape (n_cells,)
+        Largest value of a record less the smallest; 0 without a value.
+    """
+
+    codes: pd.DataFrame
+    hierarchies: Mapping[str, Hierarchy]
+    count: Integers
+    weight: Floats
+    key: Integers
+    nonzero_key: Integers
+    spread: Floats
+
+
+def keyed_cells(
+    data: Any,
+    dimensions: Mapping[str, Any] | Sequence[str],
+    record_key: str,
+    modulus: int,
+    *,
+    has_fractions: bool = True,
+    value: str | None = None,
+    weight: str | None = None,
+    engine: str = "duckdb",
+) -> KeyedCells:
+    """Count the records of each cell, and add up their keys.
+
+    Parameters
+    ----------
+    data, dimensions, value, weight, engine
+        See `tabulate`.
+    record_key : str
+        Column with the record keys.
+    modulus : int
+        Cell keys are taken modulo this number. For fractions it must be 10^15.
+    has_fractions : bool, default=True
+        Whether record keys are fractions, at least 0 and below 1; otherwise whole numbers.
+
+    Raises
+    ------
+    InputError
+        As `tabulate` does; also for record keys that are missing or out of range.
+    """
+    roles = Roles(
+        value, None, None, weight, value, None, record_key, has_whole_keys=not has_fractions
+    )
+    with engine_errors(data):
+        specified = as_dimensions(dimensions)
+        leaves, overview, hierarchies = _read(data, specified, roles, engine)
+    return _rolled_up(leaves, hierarchies, modulus)
+
+
+def _read(
+    data: Any, dimensions: Mapping[str, Dimension], roles: Roles, engine: str
+) -> tuple[pd.DataFrame, Overview, dict[str, Hierarchy]]:
+    """Check the records, and add them up for each leaf."""
+    source, is_quick = open_source(data, dimensions, roles, engine)
+    hierarchies, codes = resolve(source, dimensions)
+    records, numbered = select_records(source, dimensions, roles, is_quick)
+    overview = check_records(records, numbered, roles, hierarchies, codes)
+    axes = [f"d{axis}" for axis in range(len(hierarchies))]
+    scaled = records.record_key * float(HIGH if not roles.has_whole_keys else 1)
+    parts = {"high": scaled.floor(), "low": ((scaled - scaled.floor()) * float(LOW)).round()}
+    sums = {name: part.cast("int64").sum() for name, part in parts.items()}
+    if roles.value:
+        counts = records.value != 0
+        for name, part in parts.items():
+            sums[f"nonzero_{name}"] = part.cast("int64").sum(where=counts)
+        sums |= {"largest": records.value.max(), "smallest": records.value.min()}
+    frame = records.group_by(axes).agg(
+        count=records.count(), weight=overview.exact_sum(records.weight, "weight"), **sums
+    )
+    return frame.order_by(axes).to_pandas(), overview, hierarchies
+
+
+def _rolled_up(
+    leaves: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], modulus: int
+) -> KeyedCells:
+    axes = {f"d{axis}": tree for axis, tree in enumerate(hierarchies.values())}
+    has_values = "largest" in leaves
+    parts = [*_parts(leaves, "", modulus)]
+    if has_values:
+        parts += _parts(leaves, "nonzero_", modulus)
+    sums = np.column_stack([leaves["count"], leaves["weight"], *parts]).astype(np.float64)
+    extremes = np.zeros((len(leaves), 0))
+    shift = 0.0
+    if has_values:
+        # The roll-up starts its maxima at 0; moved up, all of them are above.
+        each = leaves[["largest", "smallest"]].to_numpy(np.float64) * [1.0, -1.0]
+        shift = float(-each.min(initial=0.0))
+        extremes = each + shift
+    positions = positions_of(leaves, axes)
+    cells, added, highest = roll_up(
+        positions, sums, extremes, [ancestors_of(tree) for tree in axes.values()]
+    )
+    codes = {
+        name: np.array(tree.codes, dtype=object)[cells[:, axis]]
+        for axis, (name, tree) in enumerate(hierarchies.items())
+    }
+    key = _key(added[:, 2:4], modulus)
+    return KeyedCells(
+        codes=pd.DataFrame(codes),
+        hierarchies=dict(hierarchies),
+        count=added[:, 0].astype(np.int64),
+        weight=added[:, 1],
+        key=key,
+        nonzero_key=_key(added[:, 4:6], modulus) if has_values else key,
+        spread=highest.sum(axis=1) - 2 * shift if has_values else np.zeros(len(key)),
+    )
+
+
+def _parts(leaves: pd.DataFrame, prefix: str, modulus: int) -> list[Integers]:
+    """Both parts of the key of each leaf, each small enough for exact sums of doubles."""
+    high, low = (leaves[f"{prefix}{part}"].fillna(0).astype(np.int64) for part in ("high", "low"))
+    if modulus != HIGH * LOW:
+        return [np.zeros(len(high), dtype=np.int64), (high % modulus).to_numpy()]
+    key = (high.to_numpy() % HIGH * LOW + low.to_numpy()) % modulus
+    return [key // LOW, key % LOW]
+
+
+def _key(parts: Floats, modulus: int) -> Integers:
+    high, low = parts.astype(np.int64).T
+    return (high % HIGH * LOW + low) % modulus

@@ -16,6 +16,7 @@ _HOME = {
     "AdjustmentRisk": "cta.risk",
     "Audit": "suppression.audit.audit",
     "CellStatus": "tables.problem",
+    "CountAttack": "cellkey.attack",
     "Comparison": "comparison",
     "Covariance": "cta.statistics.covariance",
     "CoveringIntervals": "cta.covering",
@@ -50,12 +51,17 @@ _HOME = {
     "adjust": "cta.adjust",
     "adjust_together": "cta.together",
     "attack_adjustment": "cta.risk",
+    "attack_counts": "cellkey.attack",
     "compare": "comparison",
     "controlled_rounding": "cta.rounding.controlled",
     "audit": "publish.audit",
     "each": "cta.preserve",
     "link": "tables.link",
     "covering_intervals": "cta.covering",
+    "PerturbedCounts": "cellkey.counts",
+    "PerturbedMagnitudes": "cellkey.magnitudes",
+    "perturb_counts": "cellkey.counts",
+    "perturb_magnitudes": "cellkey.magnitudes",
     "protect": "tables.protect",
     "protected_intervals": "publish.protected_intervals",
     "publish_intervals": "suppression.intervals",
@@ -72,6 +78,12 @@ _HOME = {
 
 if TYPE_CHECKING:
     from tablecloak import examples as examples
+    from tablecloak.cellkey.attack import CountAttack as CountAttack
+    from tablecloak.cellkey.attack import attack_counts as attack_counts
+    from tablecloak.cellkey.counts import PerturbedCounts as PerturbedCounts
+    from tablecloak.cellkey.counts import perturb_counts as perturb_counts
+    from tablecloak.cellkey.magnitudes import PerturbedMagnitudes as PerturbedMagnitudes
+    from tablecloak.cellkey.magnitudes import perturb_magnitudes as perturb_magnitudes
     from tablecloak.comparison import Comparison as Comparison
     from tablecloak.comparison import compare as compare
     from tablecloak.cta.adjust import adjust as adjust

@@ -1,1 +1,45 @@
-"""Cell-key perturbation: noise that follows from the records behind a cell."""
+"""Cell-key perturbation: noise that follows from the records behind a cell.
+
+Each record has a random key, once and for all. The keys of the records of a cell add up to its
+cell key, and value and cell key together are looked up in a perturbation table. The same records
+give the same published value in every table.
+"""
+
+from tablecloak.cellkey.attack import CountAttack, attack_counts
+from tablecloak.cellkey.counts import PerturbedCounts, perturb_counts
+from tablecloak.cellkey.design import design_count_table, design_magnitude_table
+from tablecloak.cellkey.files import (
+    read_magnitude_tables,
+    read_perturbations,
+    write_perturbations,
+)
+from tablecloak.cellkey.magnitudes import PerturbedMagnitudes, perturb_magnitudes
+from tablecloak.cellkey.noise import Constant, Flex, MagnitudeNoise
+from tablecloak.cellkey.perturbation_table import KeyRows, Perturbations, PerturbationTable
+from tablecloak.cellkey.record_keys import draw_record_keys, make_secret, read_secret
+from tablecloak.cellkey.utility import Utility, utility_of
+
+__all__ = [
+    "Constant",
+    "CountAttack",
+    "Flex",
+    "KeyRows",
+    "MagnitudeNoise",
+    "PerturbationTable",
+    "Perturbations",
+    "PerturbedCounts",
+    "PerturbedMagnitudes",
+    "Utility",
+    "attack_counts",
+    "design_count_table",
+    "design_magnitude_table",
+    "draw_record_keys",
+    "make_secret",
+    "perturb_counts",
+    "perturb_magnitudes",
+    "read_magnitude_tables",
+    "read_perturbations",
+    "read_secret",
+    "utility_of",
+    "write_perturbations",
+]

@@ -82,12 +82,14 @@ class PerturbedCounts:
         return self.keys / self.perturbations.modulus
 
     def release(self) -> pd.DataFrame:
-        """Return what may be published: codes and count; no value where it is below the threshold."""
-        if self.is_weighted:
-            shown = pd.Series(np.where(self.published, self.values, np.nan))
-        else:
-            shown = pd.Series(self.perturbed).astype("Int64").mask(~self.published)
-        return self.codes.assign(count=shown)
+        """Return what may be published: codes and counts of cells that are not 0.
+
+        Cells that are not listed are empty, were perturbed to 0, or lie below the threshold: a
+        release that listed some of them would tell these cases apart.
+        """
+        listed = self.published & (self.perturbed > 0)
+        shown = self.values if self.is_weighted else self.perturbed
+        return self.codes.assign(count=shown)[listed].reset_index(drop=True)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line for each cell, with all that must stay inside."""

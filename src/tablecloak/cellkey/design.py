@@ -75,8 +75,12 @@ def design_count_table(
     """
     if not (isinstance(deviation, int) and deviation >= 1):
         raise InputError(f"`deviation` must be a whole number of 1 or more. Got {deviation!r}.")
-    if not (isinstance(blocked, int) and 0 <= blocked):
-        raise InputError(f"`blocked` must be a whole number of 0 or more. Got {blocked!r}.")
+    if not (isinstance(blocked, int) and 0 <= blocked < deviation):
+        # With more, the first count that is not blocked could be raised but not lowered.
+        raise InputError(
+            f"`blocked` must be a whole number of 0 or more, below `deviation`, which is "
+            f"{deviation}. Got {blocked!r}."
+        )
     n_rows = deviation + blocked + 1 if blocked else deviation
     stays = _each("stay", 0.0 if stay is None else stay, n_rows)
     if any(not 0 <= chance < 1 for chance in stays):
@@ -140,7 +144,9 @@ def design_magnitude_table(
     designed = {0.0: (np.zeros(1), np.ones(1))}
     for number, value in enumerate(values):
         lowest = max(value - deviation, 0.0)
-        changes = lowest + np.arange(round((value + deviation - lowest) * parts) + 1) / parts - value
+        changes = (
+            lowest + np.arange(round((value + deviation - lowest) * parts) + 1) / parts - value
+        )
         chances = _row(changes, variance, 0.0, bool(monotones[number]), bool(exact[number]))
         designed[value] = changes, _required(chances, value, variance)
     return PerturbationTable.of_rows(designed, kind)
@@ -186,7 +192,8 @@ def _probabilities(
     changes: Floats, variance: float, stay: float, monotone: bool, exact: bool
 ) -> Floats | None:
     equal, right = [np.ones(len(changes)), changes], [1.0, 0.0]
-    at_most, limits = [], []
+    at_most: list[Floats] = []
+    limits: list[float] = []
     (equal if exact else at_most).append(changes**2)
     (right if exact else limits).append(variance)
     unchanged = changes == 0

@@ -26,9 +26,7 @@ BACK_FROM_EDGE = 0.95
 """Share of the way to the nearest bound that a step goes at most."""
 
 
-def largest_entropy(
-    equal: Floats, right: Floats, at_most: Floats, limits: Floats
-) -> Floats | None:
+def largest_entropy(equal: Floats, right: Floats, at_most: Floats, limits: Floats) -> Floats | None:
     """Maximise the entropy of a distribution by a primal-dual interior-point method.
 
     Parameters
@@ -61,9 +59,7 @@ def largest_entropy(
         gap = float(slack @ dual) / max(k, 1)
         stationary = np.log(p) + 1.0 + equal.T @ price + at_most.T @ dual
         missed, over = equal @ p - right, at_most @ p + slack - limits
-        worst = max(
-            float(np.abs(part).max(initial=0.0)) for part in (stationary, missed, over)
-        )
+        worst = max(float(np.abs(part).max(initial=0.0)) for part in (stationary, missed, over))
         if max(worst, gap) < PRECISION:
             return p
         wanted = slack * dual - CENTRING * gap

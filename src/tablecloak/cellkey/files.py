@@ -96,21 +96,20 @@ class OnsFormat(TableFormat):
 
     def read(self, frame: pd.DataFrame) -> list[Perturbations]:
         """See `TableFormat.read`."""
-        wide = frame.pivot_table(index="pcv", columns="ckey", values="pvalue", aggfunc=list)
-        several = [len(cell) for row in wide.to_numpy() for cell in row if isinstance(cell, list)]
-        n_rows, n_keys = len(wide), wide.shape[1]
+        lines = frame.sort_values(["pcv", "ckey"])
+        n_rows, n_keys = lines["pcv"].nunique(), lines["ckey"].nunique()
         complete = (
-            several == [1] * (n_rows * n_keys)
-            and list(wide.index) == list(range(1, n_rows + 1))
-            and list(wide.columns) == list(range(n_keys))
+            len(lines) == n_rows * n_keys
+            and np.array_equal(lines["pcv"], np.repeat(np.arange(1, n_rows + 1), n_keys))
+            and np.array_equal(lines["ckey"], np.tile(np.arange(n_keys), n_rows))
         )
         if not complete:
             raise InputError(
-                f"Each count from 1 and each key from 0 on must occur once. Found {len(frame)} "
-                f"lines, counts up to {wide.index.max()} and keys up to {wide.columns.max()}."
+                f"Each count from 1 on and each key from 0 on must occur together once. Found "
+                f"{len(lines)} lines with {n_rows} counts and {n_keys} keys."
             )
-        change = frame.sort_values(["pcv", "ckey"])["pvalue"].to_numpy()
-        return [KeyRows(change.reshape(n_rows, n_keys), period=min(250, n_rows))]
+        change = lines["pvalue"].to_numpy(np.int64).reshape(n_rows, n_keys)
+        return [KeyRows(change, period=min(250, n_rows))]
 
     def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:
         """See `TableFormat.frame`."""
@@ -135,7 +134,9 @@ def _read(path: str | Path) -> list[Perturbations]:
                 raise InputError(f"{path}: {error}") from error
             except (ValueError, TypeError) as error:
                 raise InputError(f"{path}: an entry is no number ({error}).") from error
-    expected = "; ".join(f"{', '.join(sorted(each.columns))} ({each.name})" for each in TABLE_FORMATS)
+    expected = "; ".join(
+        f"{', '.join(sorted(each.columns))} ({each.name})" for each in TABLE_FORMATS
+    )
     raise InputError(
         f"{path}: the columns {listed(list(frame.columns))} are not those of a perturbation table. "
         f"Expected {expected}."

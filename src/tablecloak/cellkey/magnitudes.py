@@ -51,7 +51,8 @@ class PerturbedMagnitudes:
     @property
     def changes(self) -> Floats:
         """What was added to each sum."""
-        return self.noise.sum(axis=1)
+        total: Floats = self.noise.sum(axis=1)
+        return total
 
     @property
     def perturbed(self) -> Floats:
@@ -177,7 +178,8 @@ def rotated(keys: Integers, times: int, digits: int = USUAL_DIGITS) -> Integers:
     front, rest = np.divmod(keys, unit)
     moved = times % digits
     first, last = np.divmod(front, 10 ** (digits - moved))
-    return (last * 10**moved + first) * unit + rest
+    turned: Integers = (last * 10**moved + first) * unit + rest
+    return turned
 
 
 def _noise(
@@ -192,7 +194,7 @@ def _noise(
     added = np.zeros(bases.shape)
     current = values.copy()
     for j, epsilon in enumerate(noise.weights):
-        key = rotated(keys, j if noise.same_key else j + 1) / KEY_UNITS
+        key = rotated(keys, j if noise.same_key else j + 1)
         unit, is_small = _units(current, np.abs(bases[:, j]), epsilon, noise)
         # Noise of further contributions would only repeat what small cells get anyway.
         still = (unit == 0) | (values == 0) | (is_small & (j > 0))
@@ -211,7 +213,7 @@ def _noise(
 def _units(
     current: Floats, sizes: Floats, epsilon: float, noise: MagnitudeNoise
 ) -> tuple[Floats, Truths]:
-    """Unit of the noise of each cell, and whether its contribution is below the separation point."""
+    """Unit of the noise of each cell, and whether it counts as a small cell."""
     point, small_share = noise.separation_point, noise.multiplier.of_small
     is_small = (sizes > 0) & (sizes < point)
     unit = np.where(is_small, 1.0, sizes * noise.multiplier.at(sizes) * epsilon)
@@ -224,7 +226,7 @@ def _units(
 
 
 def _looked_up(
-    ratio: Floats, key: Floats, is_small: Truths, counts: Integers, noise: MagnitudeNoise
+    ratio: Floats, key: Integers, is_small: Truths, counts: Integers, noise: MagnitudeNoise
 ) -> Floats:
     """Change of each cell in units of its noise, from the table for its kind."""
     if noise.has_parity:
@@ -239,7 +241,7 @@ def _looked_up(
     return found
 
 
-def _interpolated(table: PerturbationTable, ratio: Floats, key: Floats) -> Floats:
+def _interpolated(table: PerturbationTable, ratio: Floats, key: Integers) -> Floats:
     """Change between the rows below and above; the last row for all that is larger."""
     rows = table.values
     ratio = np.minimum(ratio, rows[-1])

@@ -1,10 +1,11 @@
-"""How large the noise of a magnitude is: multipliers of contributions, and the tables of changes."""
+"""How large the noise of a magnitude is: multipliers of contributions, tables of changes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +106,11 @@ class Flex(Multiplier):
         """See `Multiplier.at`."""
         x = np.maximum(np.asarray(sizes, dtype=np.float64), self.point)
         at_point = self.large * self.point
-        above = (self.small * x - at_point) / at_point * (2 * self.point / (self.point + x)) ** self.power
+        above = (
+            (self.small * x - at_point)
+            / at_point
+            * (2 * self.point / (self.point + x)) ** self.power
+        )
         return np.where(np.asarray(sizes) < self.point, self.small, self.large * (1 + above))
 
 
@@ -194,7 +199,7 @@ def _check_weights(noise: MagnitudeNoise) -> None:
     weights = noise.weights
     if noise.base not in BASES:
         raise InputError(f"`base` must be one of {listed(BASES)}. Got {noise.base!r}.")
-    falls = all(0 <= after <= before for before, after in zip(weights, weights[1:], strict=False))
+    falls = all(0 <= after <= before for before, after in pairwise(weights))
     if not weights or weights[0] != 1 or not falls or len(weights) > MOST_LARGEST:
         raise InputError(
             f"`weights` must begin with 1, never rise, and have at most {MOST_LARGEST} entries. "

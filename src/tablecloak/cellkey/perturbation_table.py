@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 DIGITS = 8
-"""Digits of the bounds of intervals, as in ptable and tau-ARGUS, so that files hold them exactly."""
+"""Digits of the bounds of intervals, as in ptable and tau-ARGUS: files hold them exactly."""
 
 KINDS = ("all", "even", "odd", "small_cells")
 """Which cells a table is for: all, those with an even or odd number of contributors, small ones."""
@@ -96,7 +96,9 @@ class PerturbationTable(Perturbations):
         _check(self)
 
     @classmethod
-    def of_rows(cls, rows: dict[float, tuple[Floats, Floats]], kind: str = "all") -> PerturbationTable:
+    def of_rows(
+        cls, rows: dict[float, tuple[Floats, Floats]], kind: str = "all"
+    ) -> PerturbationTable:
         """Build a table from changes and probabilities.
 
         Parameters
@@ -138,24 +140,26 @@ class PerturbationTable(Perturbations):
 
     def changes(self, counts: Integers, keys: Integers) -> Integers:
         """See `Perturbations.changes`; counts of 0 stay 0 unless row 0 changes them."""
-        found = self.change_at(np.minimum(counts, self.values[-1]), keys / self.modulus)
+        found = self.change_at(np.minimum(counts, self.values[-1]), keys)
         return np.rint(found).astype(np.int64)
 
-    def change_at(self, values: Floats | Integers, keys: Floats) -> Floats:
+    def change_at(self, values: Floats | Integers, keys: Integers) -> Floats:
         """Return the change of values that have a row.
 
         Parameters
         ----------
         values : numpy.ndarray, shape (n,)
             Each is one of `values`, or below the first of them and then not changed.
-        keys : numpy.ndarray of float, shape (n,)
-            Cell keys, at least 0 and below 1.
+        keys : numpy.ndarray of int, shape (n,)
+            Cell keys in units of 1 / `modulus`.
         """
-        rows = self.values
-        position = np.searchsorted(rows, values)
-        # A row and its bounds become one increasing sequence: 2, 2.3, 2.9, 3 | 4, 4.5, 5.
-        place = np.searchsorted(rows, self.row) * 2.0
-        sought = np.searchsorted(place + self.upper, position * 2.0 + keys, side="right")
+        rows, units = self.values, self.modulus
+        # A row and its bounds become one increasing sequence: 2, 2.3, 2.9, 3 | 4, 4.5, 5; in whole
+        # numbers, so that a key next to a bound stays on its side.
+        place = np.searchsorted(rows, self.row) * 2 * units
+        bounds = place + np.rint(self.upper * units).astype(np.int64)
+        position = np.searchsorted(rows, values) * 2 * units
+        sought = np.searchsorted(bounds, position + keys, side="right")
         inside = np.asarray(values) >= rows[0]
         found = np.zeros(len(position))
         found[inside] = self.change[sought[inside]]

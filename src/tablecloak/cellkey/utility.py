@@ -91,7 +91,9 @@ def _described(values: Floats) -> pd.Series:
     if not len(values):
         return pd.Series(dtype=np.float64)
     named = {"min": values.min(), "mean": values.mean(), "max": values.max()}
-    quantiles = np.quantile(values, SHARES) if np.all(np.isfinite(values)) else [np.nan] * len(SHARES)
+    quantiles = (
+        np.quantile(values, SHARES) if np.all(np.isfinite(values)) else [np.nan] * len(SHARES)
+    )
     named |= {f"q{round(100 * share)}": q for share, q in zip(SHARES, quantiles, strict=True)}
     return pd.Series(named)
 

@@ -12,6 +12,7 @@ from tablecloak.cli import (
     argus,
     audit,
     bench,
+    cellkey,
     compare,
     convert,
     example,
@@ -68,6 +69,7 @@ convert.register(app)
 example.register(app)
 microdata.register()
 securesum.register(app)
+cellkey.register(app)
 
 if __name__ == "__main__":
     app()

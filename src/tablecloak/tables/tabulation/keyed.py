@@ -18,7 +18,6 @@ import pandas as pd
 from tablecloak.tables.dimensions import Dimension, as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.engine_errors import engine_errors
-from tablecloak.tables.tabulation.exact_sums import Overview
 from tablecloak.tables.tabulation.record_checks import check_records
 from tablecloak.tables.tabulation.records import open_source, resolve, select_records
 from tablecloak.tables.tabulation.roles import Roles
@@ -100,13 +99,13 @@ def keyed_cells(
     )
     with engine_errors(data):
         specified = as_dimensions(dimensions)
-        leaves, overview, hierarchies = _read(data, specified, roles, engine)
+        leaves, hierarchies = _read(data, specified, roles, engine)
     return _rolled_up(leaves, hierarchies, modulus)
 
 
 def _read(
     data: Any, dimensions: Mapping[str, Dimension], roles: Roles, engine: str
-) -> tuple[pd.DataFrame, Overview, dict[str, Hierarchy]]:
+) -> tuple[pd.DataFrame, dict[str, Hierarchy]]:
     """Check the records, and add them up for each leaf."""
     source, is_quick = open_source(data, dimensions, roles, engine)
     hierarchies, codes = resolve(source, dimensions)
@@ -124,7 +123,7 @@ def _read(
     frame = records.group_by(axes).agg(
         count=records.count(), weight=overview.exact_sum(records.weight, "weight"), **sums
     )
-    return frame.order_by(axes).to_pandas(), overview, hierarchies
+    return frame.order_by(axes).to_pandas(), hierarchies
 
 
 def _rolled_up(
@@ -167,11 +166,12 @@ def _parts(leaves: pd.DataFrame, prefix: str, modulus: int) -> list[Integers]:
     """Both parts of the key of each leaf, each small enough for exact sums of doubles."""
     high, low = (leaves[f"{prefix}{part}"].fillna(0).astype(np.int64) for part in ("high", "low"))
     if modulus != HIGH * LOW:
-        return [np.zeros(len(high), dtype=np.int64), (high % modulus).to_numpy()]
+        return [np.zeros(len(high), dtype=np.int64), np.asarray(high % modulus, dtype=np.int64)]
     key = (high.to_numpy() % HIGH * LOW + low.to_numpy()) % modulus
     return [key // LOW, key % LOW]
 
 
 def _key(parts: Floats, modulus: int) -> Integers:
     high, low = parts.astype(np.int64).T
-    return (high % HIGH * LOW + low) % modulus
+    key: Integers = (high % HIGH * LOW + low) % modulus
+    return key

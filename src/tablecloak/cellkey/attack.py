@@ -1,0 +1,387 @@
+"""What an intruder can infer from perturbed counts that they know to be additive and whole.
+
+The intruder has the published table and knows, or guesses, how far a count may be changed. True
+counts are whole, at least 0, and add up; published ones are not additive, so each relation says
+something about its cells. For each cell the smallest and the largest possible count are found:
+by propagation through the relations, which is fast, and then by integer programs for what
+propagation leaves open. Every end of an interval is either attained by a table that fits all that
+is published, or marked as an outer bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import csr_array, vstack
+
+from tablecloak.budget import Budget
+from tablecloak.cellkey.counts import PerturbedCounts
+from tablecloak.cellkey.guesses import Guesses, guesses_for
+from tablecloak.cellkey.perturbation_table import Perturbations
+from tablecloak.errors import InputError
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import SolveStatus
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.relations import hierarchical_relations
+
+__all__ = ["CountAttack", "attack_counts"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+MOST_CELLS = 2_000_000
+"""Cells of a grid with all empty ones; beyond, the attack would not fit into memory."""
+
+PROGRAM_SECONDS = 5.0
+"""Limit of one integer program. Most take milliseconds; the rest keep their outer bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountAttack:
+    """What can be inferred of each true count. Secret: it is nearly the truth.
+
+    Parameters
+    ----------
+    codes : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+        All combinations of codes, those that are not listed in the release too.
+    published : numpy.ndarray of int, shape (n_cells,)
+        Published counts; -1 where nothing is listed.
+    lower, upper : numpy.ndarray of int, shape (n_cells,)
+        Smallest and largest true count that fits.
+    is_exact : numpy.ndarray of bool, shape (n_cells,)
+        Whether both ends are attained by a table; otherwise the interval may be wider than need be.
+    guesses : Guesses
+        Which true counts lead to what is published, and how likely.
+    listed : numpy.ndarray of bool, shape (n_cells,)
+        Cells of the release.
+    """
+
+    codes: pd.DataFrame
+    published: Integers
+    lower: Integers
+    upper: Integers
+    is_exact: Truths
+    guesses: Guesses
+    listed: Truths
+
+    @property
+    def determined(self) -> Truths:
+        """Cells whose true count follows."""
+        return np.equal(self.lower, self.upper)
+
+    @property
+    def determined_share(self) -> float:
+        """Share of the listed cells whose true count follows."""
+        return float(np.mean(self.determined[self.listed])) if self.listed.any() else 0.0
+
+    def posterior(self, prior: Mapping[int, float] | None = None) -> list[dict[int, float]]:
+        """Return the probability of each true count, cell by cell.
+
+        Parameters
+        ----------
+        prior : mapping of int to float, optional
+            Share of cells with each true count; by default all counts are equally likely before.
+
+        Returns
+        -------
+        list of dict
+            For each cell, Bayes' rule with the chances of the perturbation table, over the counts
+            of its interval. Relations enter through the interval only.
+        """
+        return self.guesses.posterior(self.lower, self.upper, prior)
+
+    def best_guess_share(self, true: Integers, prior: Mapping[int, float] | None = None) -> float:
+        """Share of the listed cells whose most likely count is the true one."""
+        best = [max(chances, key=chances.__getitem__) for chances in self.posterior(prior)]
+        return float(np.mean((np.array(best) == true)[self.listed]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line for each cell."""
+        return self.codes.assign(
+            published=pd.Series(self.published).astype("Int64").mask(~self.listed),
+            lower=self.lower,
+            upper=self.upper,
+            exact=self.is_exact,
+        )
+
+    def summary(self) -> str:
+        """Say in one line what can be inferred."""
+        width = (self.upper - self.lower)[self.listed]
+        n_listed, n_found = int(self.listed.sum()), int(self.determined[self.listed].sum())
+        text = (
+            f"attack on perturbed counts: {n_found:,} of {n_listed:,} published counts follow "
+            f"exactly ({100 * self.determined_share:.1f} %), "
+            f"{int((width == 1).sum()):,} more up to 1"
+        )
+        open_ = int((~self.is_exact).sum())
+        return text + (f"; {open_:,} intervals may be narrower still" if open_ else "")
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def attack_counts(
+    *releases: PerturbedCounts | pd.DataFrame,
+    perturbations: Perturbations | None = None,
+    deviation: int | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    threshold: int = 0,
+    time_limit: float = 60.0,
+    progress: Any = None,
+) -> CountAttack:
+    """Infer intervals of true counts from one or several perturbed tables of the same records.
+
+    Parameters
+    ----------
+    *releases : PerturbedCounts or pandas.DataFrame
+        Tables of the same records. Of a `PerturbedCounts` only what it releases is used. A frame
+        has a column of codes for each dimension, and `count`; cells that are not listed were
+        published as 0 or not at all.
+    perturbations : Perturbations, optional
+        The table that was used, if the intruder knows it.
+    deviation : int, optional
+        Largest change that the intruder reckons with, if the table is not known.
+    hierarchies : mapping of str to Hierarchy, optional
+        Needed for frames.
+    threshold : int, default=0
+        Counts below are not published; see `perturb_counts`. Taken from `PerturbedCounts`.
+    time_limit : float, default=60
+        Seconds. Intervals that are not settled by then are outer bounds.
+    progress : callable, optional
+        Called with the stage and how many intervals are open.
+
+    Returns
+    -------
+    CountAttack
+
+    Raises
+    ------
+    InputError
+        If neither `perturbations` nor `deviation` is given; if no table of whole counts fits what
+        is published; if a grid is too large.
+    """
+    budget = Budget.begun(time_limit, progress=progress)
+    frames, trees, known, least = _taken(releases, hierarchies, perturbations, deviation, threshold)
+    codes, relations = _grid(frames, trees)
+    published, listed = _published(frames, codes, trees)
+    guesses = guesses_for(published, listed, known, deviation, least)
+    lower, upper = _propagated(guesses, relations)
+    lower, upper, exact = _settled(guesses, relations, lower, upper, budget)
+    return CountAttack(codes, published, lower, upper, exact, guesses, listed)
+
+
+def _taken(
+    releases: Sequence[Any],
+    hierarchies: Mapping[str, Hierarchy] | None,
+    perturbations: Perturbations | None,
+    deviation: int | None,
+    threshold: int,
+) -> tuple[list[pd.DataFrame], dict[str, Hierarchy], Perturbations | None, int]:
+    """Published frames, hierarchies, and what is known of the method."""
+    if not releases:
+        raise InputError("`attack_counts` needs at least one release.")
+    frames, trees = [], dict(hierarchies or {})
+    for release in releases:
+        if isinstance(release, PerturbedCounts):
+            if release.is_weighted:
+                raise InputError("Weighted counts are not whole; this attack is for plain counts.")
+            frames.append(release.release())
+            trees |= release.hierarchies
+            threshold = max(threshold, release.threshold)
+            if deviation is None and perturbations is None:
+                perturbations = release.perturbations
+        else:
+            frames.append(release)
+    if perturbations is None and deviation is None:
+        raise InputError("Give `perturbations`, or the largest `deviation` to reckon with.")
+    for frame in frames:
+        unknown = [name for name in frame.columns if name != "count" and name not in trees]
+        if "count" not in frame or unknown:
+            raise InputError(
+                f"A release needs the column 'count' and dimensions with hierarchies. Found "
+                f"{list(frame.columns)}; give `hierarchies` for {unknown or 'all of them'}."
+            )
+    return frames, trees, perturbations if deviation is None else None, threshold
+
+
+def _grid(
+    frames: Sequence[pd.DataFrame], trees: Mapping[str, Hierarchy]
+) -> tuple[pd.DataFrame, csr_array]:
+    """All cells of all tables, and the relations between them."""
+    named = [str(name) for frame in frames for name in frame if name != "count"]
+    names = list(dict.fromkeys(named))
+    grids, pieces = [], []
+    for frame in frames:
+        own = [name for name in names if name in frame]
+        axes = [trees[name].codes if name in own else [trees[name].total] for name in names]
+        size = int(np.prod([len(axis) for axis in axes], dtype=np.float64))
+        if size > MOST_CELLS:
+            raise InputError(
+                f"The grid of {', '.join(own)} has {size:,} cells, more than {MOST_CELLS:,}. "
+                f"Attack a part of the table."
+            )
+        grids.append(pd.DataFrame(list(itertools.product(*axes)), columns=names, dtype=object))
+    cells = pd.concat(grids, ignore_index=True).drop_duplicates(ignore_index=True)
+    number = pd.Series(np.arange(len(cells)), index=pd.MultiIndex.from_frame(cells))
+    for grid in grids:
+        own = hierarchical_relations(grid, {name: trees[name] for name in names})
+        column = number.loc[pd.MultiIndex.from_frame(grid)].to_numpy()
+        coordinates = own.tocoo()
+        pieces.append(
+            csr_array(
+                (coordinates.data, (coordinates.coords[0], column[coordinates.coords[1]])),
+                shape=(own.shape[0], len(cells)),
+            )
+        )
+    return cells, csr_array(vstack(pieces, format="csr"))
+
+
+def _published(
+    frames: Sequence[pd.DataFrame], codes: pd.DataFrame, trees: Mapping[str, Hierarchy]
+) -> tuple[Integers, Truths]:
+    """Published count of each cell, and which are listed."""
+    number = pd.Series(np.arange(len(codes)), index=pd.MultiIndex.from_frame(codes))
+    published = np.full(len(codes), -1, dtype=np.int64)
+    for frame in frames:
+        shown = frame[frame["count"].notna()]
+        full = pd.DataFrame(
+            {
+                name: shown[name].astype(str) if name in shown else trees[name].total
+                for name in codes.columns
+            }
+        )
+        places = number.reindex(pd.MultiIndex.from_frame(full))
+        if places.isna().any():
+            row = full[places.isna().to_numpy()].iloc[0].to_dict()
+            raise InputError(f"The cell {row} has a code that is not in its hierarchy.")
+        values = shown["count"].to_numpy(np.float64)
+        if np.any(values != np.rint(values)) or np.any(values < 0):
+            raise InputError("Published counts must be whole numbers of 0 or more.")
+        at = places.to_numpy(np.int64)
+        clash = (published[at] >= 0) & (published[at] != values)
+        if clash.any():
+            cell = codes.iloc[at[np.flatnonzero(clash)[0]]].to_dict()
+            raise InputError(
+                f"The cell {cell} has different counts in two tables. Consistent tables show the "
+                f"same; are they of the same records and keys?"
+            )
+        published[at] = values.astype(np.int64)
+    return published, published >= 0
+
+
+def _propagated(guesses: Guesses, relations: csr_array) -> tuple[Integers, Integers]:
+    """Narrow intervals through each relation until nothing changes."""
+    lower, upper = guesses.ends()
+    matrix = csr_array(relations)
+    plus, minus = matrix.maximum(0), (-matrix).maximum(0)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    for _ in range(len(lower)):
+        before = lower.copy(), upper.copy()
+        # Extremes of each relation, and what is left of them without one cell.
+        least = plus @ lower - minus @ upper
+        most = plus @ upper - minus @ lower
+        cells, signs = matrix.indices, matrix.data
+        own_least = np.where(signs > 0, lower[cells], -upper[cells])
+        own_most = np.where(signs > 0, upper[cells], -lower[cells])
+        # sign * n = -(sum of the others)
+        high = -(least[rows] - own_least)
+        low = -(most[rows] - own_most)
+        new_upper = np.where(signs > 0, high, -low)
+        new_lower = np.where(signs > 0, low, -high)
+        np.minimum.at(upper, cells, np.floor(new_upper + 1e-9).astype(np.int64))
+        np.maximum.at(lower, cells, np.ceil(new_lower - 1e-9).astype(np.int64))
+        lower, upper = guesses.snapped(lower, upper)
+        if np.any(lower > upper):
+            raise InputError(
+                "No table of whole counts fits what is published: the deviation or the "
+                "perturbation table is not the one that was used, or the tables differ in records."
+            )
+        if np.array_equal(before[0], lower) and np.array_equal(before[1], upper):
+            break
+    return lower, upper
+
+
+def _settled(
+    guesses: Guesses, relations: csr_array, lower: Integers, upper: Integers, budget: Budget
+) -> tuple[Integers, Integers, Truths]:
+    """Narrow further by integer programs; say which ends are attained."""
+    program = _program(guesses, relations, lower, upper)
+    n_cells = len(lower)
+    seen_low, seen_high = upper.copy(), lower.copy()
+    settled_low, settled_high = lower == upper, lower == upper
+
+    def attained(counts: Integers) -> None:
+        np.minimum(seen_low, counts, out=seen_low)
+        np.maximum(seen_high, counts, out=seen_high)
+
+    lower, upper = lower.copy(), upper.copy()
+    for sign, settled in ((1, settled_low), (-1, settled_high)):
+        for cell in range(n_cells):
+            end = lower if sign > 0 else upper
+            seen = seen_low if sign > 0 else seen_high
+            if settled[cell] or seen[cell] == end[cell]:
+                settled[cell] = True
+                continue
+            if budget.is_over:
+                continue
+            cost = np.zeros(program.n_columns)
+            cost[cell] = sign
+            question = program.with_columns(cost, program.lower, program.upper)
+            found = solve(
+                question, time_limit=min(PROGRAM_SECONDS, budget.left), gap=0.0, start=None
+            )
+            if found.status is SolveStatus.INFEASIBLE:
+                raise InputError("No table of whole counts fits what is published.")
+            if len(found.x):
+                attained(np.rint(found.x[:n_cells]).astype(np.int64))
+            if found.status is SolveStatus.OPTIMAL:
+                end[cell] = round(found.x[cell])
+                settled[cell] = True
+    exact = (settled_low | (seen_low == lower)) & (settled_high | (seen_high == upper))
+    return lower, upper, exact
+
+
+def _program(guesses: Guesses, relations: csr_array, lower: Integers, upper: Integers) -> Program:
+    """Whole counts in their intervals that add up; cells with gaps choose among their counts."""
+    n_cells, n_rows = len(lower), relations.shape[0]
+    choices = guesses.with_gaps(lower, upper)
+    columns, rows, data, sides = [], [], [], []
+    width, row = n_cells, n_rows
+    for cell, counts in choices:
+        # n = sum of count * choice, and one choice.
+        own = width + np.arange(len(counts))
+        rows += [row] * (len(counts) + 1) + [row + 1] * len(counts)
+        columns += [cell, *own, *own]
+        data += [-1.0, *counts, *([1.0] * len(counts))]
+        sides += [0.0, 1.0]
+        width, row = width + len(counts), row + 2
+    base = relations.tocoo()
+    matrix = csr_array(
+        (
+            np.concatenate([base.data, data]),
+            (
+                np.concatenate([base.coords[0], rows]).astype(np.int64),
+                np.concatenate([base.coords[1], columns]).astype(np.int64),
+            ),
+        ),
+        shape=(row, width),
+    )
+    side = np.concatenate([np.zeros(n_rows), sides])
+    extra = width - n_cells
+    return Program(
+        cost=np.zeros(width),
+        matrix=matrix,
+        row_lower=side,
+        row_upper=side,
+        lower=np.concatenate([lower, np.zeros(extra)]).astype(np.float64),
+        upper=np.concatenate([upper, np.ones(extra)]).astype(np.float64),
+        integral=np.ones(width, dtype=bool),
+    )

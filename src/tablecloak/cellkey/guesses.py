@@ -1,0 +1,133 @@
+"""Which true counts lead to a published count, and how likely: the intruder's view of one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.cellkey.perturbation_table import Perturbations
+
+__all__ = ["Guesses", "guesses_for"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """Possible true counts of each cell, before relations are used.
+
+    Cells with the same published count share their guesses.
+
+    Parameters
+    ----------
+    case : numpy.ndarray of int, shape (n_cells,)
+        Which of the lists each cell has.
+    counts : list of numpy.ndarray of int
+        Possible true counts, increasing.
+    chances : list of numpy.ndarray of float
+        Chance that each of these is published as it was.
+    """
+
+    case: Integers
+    counts: list[Integers]
+    chances: list[Floats]
+
+    def ends(self) -> tuple[Integers, Integers]:
+        """Return the smallest and the largest guess of each cell."""
+        low = np.array([counts[0] for counts in self.counts], dtype=np.int64)
+        high = np.array([counts[-1] for counts in self.counts], dtype=np.int64)
+        return low[self.case], high[self.case]
+
+    def snapped(self, lower: Integers, upper: Integers) -> tuple[Integers, Integers]:
+        """Move the ends of intervals inwards to the next guess."""
+        lower, upper = lower.copy(), upper.copy()
+        for number, counts in enumerate(self.counts):
+            cells = np.flatnonzero(self.case == number)
+            first = np.searchsorted(counts, lower[cells])
+            last = np.searchsorted(counts, upper[cells], side="right") - 1
+            inside = first <= last
+            lower[cells] = np.where(inside, counts[np.minimum(first, len(counts) - 1)], 1)
+            upper[cells] = np.where(inside, counts[np.maximum(last, 0)], 0)
+        return lower, upper
+
+    def with_gaps(self, lower: Integers, upper: Integers) -> list[tuple[int, Integers]]:
+        """Return the cells whose guesses within an interval leave out a number, and the guesses."""
+        found = []
+        for number, counts in enumerate(self.counts):
+            if counts[-1] - counts[0] + 1 == len(counts):
+                continue
+            for cell in np.flatnonzero(self.case == number):
+                own = counts[(counts >= lower[cell]) & (counts <= upper[cell])]
+                if len(own) and own[-1] - own[0] + 1 > len(own):
+                    found.append((int(cell), own))
+        return found
+
+    def posterior(
+        self, lower: Integers, upper: Integers, prior: Mapping[int, float] | None
+    ) -> list[dict[int, float]]:
+        """Return the probability of each count within an interval, for each cell."""
+        result = []
+        for cell, number in enumerate(self.case):
+            counts, chances = self.counts[number], self.chances[number]
+            inside = (counts >= lower[cell]) & (counts <= upper[cell])
+            weight = chances[inside]
+            if prior is not None:
+                weight = weight * np.array([prior.get(int(n), 0.0) for n in counts[inside]])
+            total = weight.sum()
+            share = weight / total if total > 0 else np.full(len(weight), 1.0 / len(weight))
+            result.append({int(n): float(p) for n, p in zip(counts[inside], share, strict=True)})
+        return result
+
+
+def guesses_for(
+    published: Integers,
+    listed: Truths,
+    perturbations: Perturbations | None,
+    deviation: int | None,
+    threshold: int,
+) -> Guesses:
+    """List the true counts that may stand behind each published one.
+
+    Parameters
+    ----------
+    published : numpy.ndarray of int, shape (n_cells,)
+    listed : numpy.ndarray of bool, shape (n_cells,)
+        Cells that are not listed were perturbed to 0, or below the threshold.
+    perturbations : Perturbations or None
+        None: every change up to the deviation is reckoned with, all equally likely.
+    deviation : int or None
+        Used without `perturbations`.
+    threshold : int
+    """
+    shown = np.where(listed, published, -1)
+    kinds, case = np.unique(shown, return_inverse=True)
+    counts, chances = [], []
+    for kind in kinds:
+        targets = range(max(threshold, 1)) if kind < 0 else range(int(kind), int(kind) + 1)
+        found = _guesses_of(targets, perturbations, deviation)
+        counts.append(np.array(sorted(found), dtype=np.int64))
+        chances.append(np.array([found[n] for n in sorted(found)]))
+    return Guesses(case.reshape(-1).astype(np.int64), counts, chances)
+
+
+def _guesses_of(
+    targets: range, perturbations: Perturbations | None, deviation: int | None
+) -> dict[int, float]:
+    """Chance of each true count to be published as one of the targets."""
+    reach = deviation if perturbations is None else round(perturbations.largest_change)
+    assert reach is not None
+    found: dict[int, float] = {}
+    for count in range(max(targets[0] - reach, 0), targets[-1] + reach + 1):
+        if perturbations is None:
+            found[count] = 1.0 / (2 * reach + 1)
+            continue
+        chances = perturbations.chances(count)
+        chance = sum(chances.get(target - count, 0.0) for target in targets)
+        if chance > 0:
+            found[count] = chance
+    return found

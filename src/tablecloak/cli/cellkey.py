@@ -1,0 +1,296 @@
+"""``tablecloak cellkey``: tables with noise that follows from the records behind each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli.names import FRAME_FILES, LiveCommand
+from tablecloak.cli.options import Engine, Output, TimeLimit
+from tablecloak.cli.results import require_writable_result
+from tablecloak.errors import InputError
+
+__all__ = ["register"]
+
+cellkey = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help=(
+        "Perturb tables by cell keys, as census offices do.\n\n"
+        "`secret` and `keys` give each record its key, once; `design` makes a perturbation table; "
+        "`count` and `sum` make tables; `attack` tells what an intruder can infer from them."
+    ),
+)
+
+Records = Annotated[
+    Path, typer.Argument(help=f"Records: {FRAME_FILES.placeholder}. They stay inside.")
+]
+By = Annotated[
+    list[str],
+    typer.Option(
+        "--by", help="Dimension: a column, or COLUMN=FILE.hrc with its hierarchy; repeat."
+    ),
+]
+Ptable = Annotated[
+    Path, typer.Option("--ptable", help="Perturbation table, of `design`, ptable or the ONS.")
+]
+Key = Annotated[str, typer.Option("--key", help="Column with the record keys.")]
+Weight = Annotated[str | None, typer.Option(help="Column with sampling weights.")]
+Inside = Annotated[
+    Path | None,
+    FRAME_FILES.option("--inside", text="True values, keys and changes, to stay inside:"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.add_typer(cellkey, name="cellkey")
+
+
+@cellkey.command()
+def secret(path: Annotated[Path, typer.Argument(help="File to write; keep it.")]) -> None:
+    """Make the secret from which record keys are computed, once for an office.
+
+    Example: tablecloak cellkey secret office.key
+    """
+    from tablecloak.cellkey import make_secret
+
+    make_secret(path)
+    typer.echo(f"{path}: keep it, and keep it secret. Another secret changes every table.")
+
+
+@cellkey.command(cls=LiveCommand)
+def keys(
+    file: Records,
+    output: Output,
+    identifier: Annotated[
+        str, typer.Option("--id", help="Column that identifies each record for ever.")
+    ],
+    secret: Annotated[
+        Path | None,
+        typer.Option(help="File of `secret`: the same record gets the same key in every file."),
+    ] = None,
+    column: Annotated[str, typer.Option(help="Column to write the keys to.")] = "record_key",
+    whole: Annotated[
+        int | None,
+        typer.Option(min=2, help="Whole keys from 0 to this less 1, as the ONS has them."),
+    ] = None,
+) -> None:
+    """Add a column of record keys to a file of records; the file stays inside.
+
+    Example: tablecloak cellkey keys people.csv -o keyed.csv --id person --secret office.key
+    """
+    from tablecloak.cellkey import draw_record_keys, read_secret
+    from tablecloak.tables.formats import column_names, read_columns, read_frame, write_frame
+
+    require_writable_result(output)
+    if column in column_names(file):
+        raise InputError(
+            f"{file}: has a column {column!r} already. New keys would change every table; name "
+            f"another --column if that is meant."
+        )
+    identifiers = read_columns(file, [identifier], as_text=True)[identifier]
+    drawn = draw_record_keys(
+        identifiers, secret=None if secret is None else read_secret(secret), n_keys=whole
+    )
+    write_frame(read_frame(file).assign(**{column: drawn}), output, secret=True)
+    typer.echo(f"{len(drawn):,} record keys in column {column!r} of {output}: keep it inside.")
+
+
+@cellkey.command(cls=LiveCommand)
+def design(
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
+    deviation: Annotated[int, typer.Option(min=1, help="Largest change of a count (D).")] = 5,
+    variance: Annotated[float, typer.Option(min=0.0, help="Variance of the change (V).")] = 3.0,
+    blocked: Annotated[
+        int, typer.Option(min=0, help="No count becomes 1 up to this number (js).")
+    ] = 2,
+    stay: Annotated[
+        float, typer.Option(min=0.0, max=0.99, help="Least chance of no change (pstay).")
+    ] = 0.0,
+    monotone: Annotated[
+        bool, typer.Option(help="Larger changes below 0 are never more likely than smaller ones.")
+    ] = True,
+    shuffle: Annotated[
+        int | None,
+        typer.Option(min=0, help="Mix the intervals by this seed, so that keys tell no signs."),
+    ] = None,
+) -> None:
+    """Design a perturbation table of largest entropy, in the layout of ptable and tau-ARGUS.
+
+    Example: tablecloak cellkey design -o ptable.csv --deviation 5 --variance 3 --blocked 2
+    """
+    from tablecloak.cellkey import design_count_table, write_perturbations
+    from tablecloak.storage import require_writable
+
+    require_writable(output)
+    table = design_count_table(
+        deviation, variance, blocked=blocked, stay=stay or None, monotone=monotone
+    )
+    if shuffle is not None:
+        table = table.shuffled(seed=shuffle)
+    write_perturbations(table, output)
+    typer.echo(table.moments().to_string(index=False))
+    typer.echo(f"Written: {output}. Keep it inside.")
+
+
+@cellkey.command(cls=LiveCommand)
+def count(
+    file: Records,
+    output: Output,
+    by: By,
+    ptable: Ptable,
+    key: Key = "record_key",
+    weight: Weight = None,
+    threshold: Annotated[
+        int, typer.Option(min=0, help="Counts below are not published; the ONS takes 10.")
+    ] = 0,
+    inside: Inside = None,
+    engine: Engine = "duckdb",
+) -> None:
+    """Count records and perturb the counts. Cells that are not listed are 0 or below the threshold.
+
+    Example: tablecloak cellkey count keyed.csv -o counts.csv --by region=region.hrc --by sex
+    --ptable ptable.csv
+    """
+    from tablecloak.cellkey import perturb_counts, read_perturbations
+    from tablecloak.tables.formats import write_frame
+
+    require_writable_result(output, inside)
+    table = perturb_counts(
+        str(file),
+        _dimensions(by),
+        read_perturbations(ptable),
+        record_key=key,
+        weight=weight,
+        threshold=threshold,
+        engine=engine,
+    )
+    write_frame(table.release(), output)
+    if inside is not None:
+        write_frame(table.to_frame(), inside, secret=True)
+    typer.echo(table.summary())
+    made = table.utility()
+    typer.echo(
+        f"False zeros: {made.false_zeros:,}. Mean distance {made.distances.d1['mean']:.3g}, "
+        f"relative {100 * made.distances.d2['mean']:.3g} %."
+    )
+
+
+@cellkey.command(name="sum", cls=LiveCommand)
+def sum_(
+    file: Records,
+    value: Annotated[str, typer.Argument(help="Column to add up.")],
+    output: Output,
+    by: By,
+    ptable: Ptable,
+    small: Annotated[float, typer.Option(help="Share of noise below the flex point.")] = 0.3,
+    large: Annotated[float, typer.Option(help="Share of noise of the largest values.")] = 0.03,
+    point: Annotated[float, typer.Option(help="Flex point, in the unit of the values.")] = 1000.0,
+    power: Annotated[float, typer.Option(min=1.0, help="How fast the share falls (q).")] = 3.0,
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option(help="Weight of each of the largest contributions, from 1 on; repeat."),
+    ] = None,
+    small_cells: Annotated[
+        Path | None, typer.Option(help="Perturbation table of small contributions.")
+    ] = None,
+    key: Key = "record_key",
+    weight: Weight = None,
+    inside: Inside = None,
+    engine: Engine = "duckdb",
+) -> None:
+    """Add up a variable and perturb the sums in proportion to the largest contributions.
+
+    Example: tablecloak cellkey sum keyed.csv savings -o savings.csv --by sex --ptable sums.csv
+    --epsilon 1 --epsilon 0.5
+    """
+    from tablecloak.cellkey import Flex, MagnitudeNoise, perturb_magnitudes, read_magnitude_tables
+    from tablecloak.tables.formats import write_frame
+
+    require_writable_result(output, inside)
+    tables = read_magnitude_tables(ptable)
+    if small_cells is not None:
+        own = read_magnitude_tables(small_cells)
+        tables["small_cells"] = next(iter(own.values())).named("small_cells")
+    noise = MagnitudeNoise(
+        tables, Flex(point, small, large, power), weights=tuple(epsilon or (1.0,))
+    )
+    table = perturb_magnitudes(
+        str(file), _dimensions(by), value, noise, record_key=key, weight=weight, engine=engine
+    )
+    write_frame(table.release(), output)
+    if inside is not None:
+        write_frame(table.to_frame(), inside, secret=True)
+    typer.echo(table.summary())
+
+
+@cellkey.command(cls=LiveCommand)
+def attack(
+    files: Annotated[list[Path], typer.Argument(help="Perturbed tables of the same records.")],
+    by: By,
+    ptable: Annotated[
+        Path | None, typer.Option(help="Perturbation table, if the intruder knows it.")
+    ] = None,
+    deviation: Annotated[
+        int | None, typer.Option(min=0, help="Largest change that the intruder reckons with.")
+    ] = None,
+    threshold: Annotated[int, typer.Option(min=0, help="Counts below were not published.")] = 0,
+    output: Annotated[
+        Path | None, FRAME_FILES.option("--output", "-o", text="Intervals of all cells (secret):")
+    ] = None,
+    time_limit: TimeLimit = 60.0,
+) -> None:
+    """Infer the interval of each true count from perturbed tables that do not add up.
+
+    The tables have a column for each dimension, and `count`. Exit code 1 if a count follows.
+
+    Example: tablecloak cellkey attack counts.csv --by region=region.hrc --by sex --deviation 5
+    """
+    from tablecloak.cellkey import attack_counts, read_perturbations
+    from tablecloak.cli.display import NOT_SAFE, reporting
+    from tablecloak.tables.dimensions import as_dimensions
+    from tablecloak.tables.formats import read_frame, write_frame
+
+    require_writable_result(output)
+    frames = [read_frame(file) for file in files]
+    specified = as_dimensions(_dimensions(by))
+    import pandas as pd
+
+    trees = {}
+    for name, dimension in specified.items():
+        found = [frame[name].astype(str) for frame in frames if name in frame]
+        if not found:
+            raise InputError(f"No table has a column {name!r}.")
+        trees[name] = dimension.resolve(pd.DataFrame({name: pd.concat(found)}))
+    with reporting() as reporter:
+        attacked = attack_counts(
+            *frames,
+            perturbations=None if ptable is None else read_perturbations(ptable),
+            deviation=deviation,
+            hierarchies=trees,
+            threshold=threshold,
+            time_limit=time_limit,
+            progress=reporter,
+        )
+    if output is not None:
+        write_frame(attacked.to_frame(), output, secret=True)
+    typer.echo(attacked.summary())
+    if attacked.determined[attacked.listed].any():
+        raise typer.Exit(NOT_SAFE)
+
+
+def _dimensions(by: Sequence[str]) -> dict[str, str | None]:
+    """Dimensions as the options name them: COLUMN, or COLUMN=FILE.hrc."""
+    named: dict[str, str | None] = {}
+    for entry in by:
+        name, _, file = entry.partition("=")
+        if not name or name in named:
+            raise InputError(
+                f"--by {entry}: give each dimension once, as COLUMN or COLUMN=FILE.hrc."
+            )
+        named[name] = file or None
+    return named

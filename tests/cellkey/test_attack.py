@@ -1,0 +1,123 @@
+"""What follows from perturbed counts: compared with all tables that there are."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cellkey.golden import ons_records
+from tablecloak.cellkey import KeyRows, attack_counts, design_count_table, perturb_counts
+from tablecloak.errors import InputError
+from tablecloak.tables.hierarchy import Hierarchy
+
+TREES = {"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["p", "q"])}
+
+
+def _enumerated(attack):
+    """Smallest and largest count of each cell over all tables that fit."""
+    cells = {tuple(codes): cell for cell, codes in enumerate(attack.codes.to_numpy())}
+    possible = [set(attack.guesses.counts[case].tolist()) for case in attack.guesses.case]
+    leaves = list(itertools.product("xy", "pq"))
+    low, high = np.full(len(cells), 10**6), np.full(len(cells), -1)
+    for counts in itertools.product(*(sorted(possible[cells[leaf]]) for leaf in leaves)):
+        table = np.zeros(len(cells), dtype=int)
+        for (a, b), count in zip(leaves, counts, strict=True):
+            for cell in itertools.product((a, "Total"), (b, "Total")):
+                table[cells[cell]] += count
+        if all(table[cell] in possible[cell] for cell in range(len(cells))):
+            low, high = np.minimum(low, table), np.maximum(high, table)
+    return low, high
+
+
+def _records(seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(3, 14))
+    return pd.DataFrame(
+        {
+            "a": random.choice(["x", "y"], n),
+            "b": random.choice(["p", "q"], n),
+            "record_key": random.integers(0, 10**8, n) / 10**8,
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_intervals_are_those_of_an_enumeration(seed):
+    deviation, blocked = 1 + seed % 3, min(seed % 2, seed % 3)
+    table = design_count_table(deviation, [1.1, 2.2, 3.0][deviation - 1], blocked=blocked)
+    attacked = attack_counts(perturb_counts(_records(seed), TREES, table))
+    low, high = _enumerated(attacked)
+    assert attacked.lower.tolist() == low.tolist()
+    assert attacked.upper.tolist() == high.tolist()
+    assert attacked.is_exact.all()
+
+
+def test_true_counts_lie_within_their_intervals():
+    records = ons_records(300).drop(columns="record_key")
+    records["record_key"] = np.random.default_rng(2).integers(0, 10**8, 300) / 10**8
+    made = perturb_counts(records, ["var1", "var3"], design_count_table(3, 2, blocked=1))
+    attacked = attack_counts(made)
+    true = attacked.codes.merge(made.codes.assign(n=made.counts), how="left").n.fillna(0)
+    assert ((attacked.lower <= true) & (true <= attacked.upper)).all()
+    assert attacked.best_guess_share(true.to_numpy(int)) > 0.2
+
+
+def test_margins_that_rule_out_all_but_one_table_determine_its_counts():
+    # Parts of at most 4 add up to a total of at least 8 in one way only.
+    release = pd.DataFrame({"a": ["x", "y", "Total"], "count": [3, 3, 9]})
+    attacked = attack_counts(release, deviation=1, hierarchies={"a": TREES["a"]})
+    found = attacked.to_frame().set_index("a")
+    assert found.loc["x", ["lower", "upper"]].tolist() == [4, 4]
+    assert found.loc["Total", ["lower", "upper"]].tolist() == [8, 8]
+    assert attacked.determined_share == 1.0
+
+
+def test_a_posterior_weighs_counts_by_the_chance_of_what_was_published():
+    table = design_count_table(1, 0.8, monotone=False)
+    release = pd.DataFrame({"a": ["x", "y", "Total"], "count": [5, 5, 10]})
+    attacked = attack_counts(release, perturbations=table, hierarchies={"a": TREES["a"]})
+    cell = attacked.codes.index[attacked.codes.a == "x"][0]
+    chances = {n: table.chances(n)[5 - n] for n in (4, 5, 6)}
+    expected = {n: chance / sum(chances.values()) for n, chance in chances.items()}
+    assert attacked.posterior()[cell] == pytest.approx(expected)
+    known = attacked.posterior({4: 1.0})[cell]
+    assert known == {4: 1.0, 5: 0.0, 6: 0.0}
+
+
+def test_a_second_table_of_the_same_records_never_widens_an_interval():
+    records = ons_records(200).drop(columns="record_key")
+    records["record_key"] = np.random.default_rng(4).integers(0, 10**8, 200) / 10**8
+    table = design_count_table(2, 1.5)
+    one = perturb_counts(records, ["var1"], table)
+    other = perturb_counts(records, ["var1", "var2"], table)
+    alone, both = attack_counts(one), attack_counts(one, other)
+    joined = alone.to_frame().merge(
+        both.to_frame().query("var2 == 'Total'"), on="var1", suffixes=("", "_both")
+    )
+    assert len(joined) == 6
+    assert (joined.lower_both >= joined.lower).all() and (joined.upper_both <= joined.upper).all()
+
+
+def test_rounding_below_a_threshold_leaves_an_interval_of_its_width():
+    records = pd.DataFrame({"a": ["x"] * 12 + ["y"] * 4, "record_key": 1})
+    made = perturb_counts(records, {"a": TREES["a"]}, KeyRows.rounding(), threshold=10)
+    attacked = attack_counts(made).to_frame().set_index("a")
+    # y is not listed: 0 to 9; x is 10 to 12; the total 13 to 17.
+    assert attacked.loc["y", ["lower", "upper"]].tolist() == [1, 7]
+    assert attacked.loc["x", ["lower", "upper"]].tolist() == [10, 12]
+
+
+def test_a_deviation_that_is_too_small_is_found_out():
+    release = pd.DataFrame({"a": ["x", "y", "Total"], "count": [3, 3, 12]})
+    with pytest.raises(InputError, match="No table of whole counts fits"):
+        attack_counts(release, deviation=1, hierarchies={"a": TREES["a"]})
+
+
+def test_tables_that_contradict_each_other_are_refused():
+    one = pd.DataFrame({"a": ["x", "Total"], "count": [3, 5]})
+    other = pd.DataFrame({"a": ["x", "Total"], "count": [4, 5]})
+    with pytest.raises(InputError, match="different counts in two tables"):
+        attack_counts(one, other, deviation=2, hierarchies={"a": TREES["a"]})

@@ -5,61 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata import NeighbourhoodSampling, OrderWarning
+from people import people
+from tablecloak.microdata import NeighbourhoodSampling
 from tablecloak.microdata.methods.method import METHODS
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "microdata.md"
-
-SOME = {
-    "swap": {"attributes": ["job"], "rate": 0.2},
-    "swap-households": {"hierarchy": ["state"], "household": "home", "risk_variables": ["job"]},
-    "pram": {"keys": ["job"]},
-    "pram-by-matrix": {"attribute": "job", "matrix": np.full((3, 3), 1 / 3)},
-    "noise": {"columns": ["wage"], "noise": 0.1},
-    "neighbours": {"eps": 0.5, "columns": ["wage", "hours"]},
-    "microaggregate": {"columns": ["wage", "hours"]},
-    "topcode": {"column": "wage", "quantile": 0.9},
-}
-"""Parameters with which each method runs on the records below."""
-
-
-def people() -> pd.DataFrame:
-    random = np.random.default_rng(5)
-    return pd.DataFrame(
-        {
-            "home": random.permutation(120),
-            "state": random.choice(["01", "02"], 120),
-            "job": random.choice(["a", "b", "c"], 120),
-            "wage": random.lognormal(8, 0.4, 120),
-            "hours": random.normal(38, 5, 120),
-        }
-    )
-
-
-@pytest.mark.parametrize("name", METHODS.names)
-@pytest.mark.filterwarnings(f"ignore::{OrderWarning.__module__}.OrderWarning")
-def test_every_method_runs_by_its_name_and_changes_only_what_it_says(name):
-    frame = people()
-    method = METHODS.build(name, **SOME[name])
-    columns = method.uses(list(frame.columns))
-    release = method.protect(frame[sorted({*columns.categories, *columns.numbers})], seed=3)
-    assert release.summary()
-    after = frame.assign(**{column: release.frame[column] for column in release.frame.columns})
-    changed = [column for column in frame.columns if not after[column].equals(frame[column])]
-    assert changed
-    assert set(changed) <= set(columns.changed)
-
-
-@pytest.mark.parametrize("name", METHODS.names)
-def test_every_parameter_has_a_line_of_help(name):
-    parameters = METHODS.parameters(name)
-    assert parameters
-    assert all(each.help.endswith(".") for each in parameters)
-    assert METHODS.summary(name).endswith(".")
 
 
 def test_a_radius_for_each_record_may_be_an_array():

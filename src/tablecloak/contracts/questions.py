@@ -1,0 +1,86 @@
+"""Small tables on which parts are tried: with contributors, with holdings, and with decimals."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.examples import cox_rounded
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
+from tablecloak.tables.rules.p_percent import PPercent
+from tablecloak.tables.table import Table
+from tablecloak.tables.tabulation.tabulate import tabulate
+
+__all__ = ["awkward_problem", "patterns", "problem_of_decimals", "problem_with_contributors"]
+
+Flags = npt.NDArray[np.bool_]
+
+MOST_KEPT = 40
+"""Largest contributions kept of each cell: more than any cell of these tables has."""
+
+
+@cache
+def problem_with_contributors() -> ProtectionProblem:
+    """Return a table of 5 x 4 cells from 26 records of 14 firms in 5 holdings, some with zeros."""
+    random = np.random.default_rng(7)
+    firms = random.integers(0, 14, 26)
+    frame = pd.DataFrame(
+        {
+            "region": random.choice(list("ABCD"), 26),
+            "branch": random.choice(list("xyz"), 26),
+            "firm": [f"f{firm}" for firm in firms],
+            "group": [f"g{firm % 5}" for firm in firms],
+            "v": (random.integers(1, 60, 26) * (random.random(26) > 0.1)).astype(float),
+        }
+    )
+    table = tabulate(
+        frame, ["region", "branch"], "v", contributor="firm", holding="group", n_largest=MOST_KEPT
+    )
+    return table.protect(PPercent(20), MinimumFrequency(3))
+
+
+def problem_of_decimals() -> ProtectionProblem:
+    """Return Cox's table in units of a tenth, so that no value is a whole number of tens."""
+    problem = cox_rounded()
+    table = problem.table
+    smaller = Table(table.keys, table.values / 10, table.relations, table.right_hand_side)
+    return ProtectionProblem(
+        table=smaller,
+        status=problem.status,
+        lower_protection=problem.lower_protection / 10,
+        upper_protection=problem.upper_protection / 10,
+        sliding_protection=problem.sliding_protection / 10,
+        lower_bound=problem.lower_bound / 10,
+        upper_bound=problem.upper_bound / 10,
+        weights=problem.weights,
+    )
+
+
+def awkward_problem() -> ProtectionProblem:
+    """Return a problem whose numbers have no short decimals, and whose bounds are far apart."""
+    table = Table(
+        keys=pd.DataFrame({"cell": ["0", "1", "2"]}),
+        values=np.array([1 / 3 + 1e9, 1 / 3, 1e9]),
+        relations=np.array([[-1.0, 1.0, 1.0]]),
+        right_hand_side=np.zeros(1),
+    )
+    return ProtectionProblem(
+        table=table,
+        status=np.array(["s", "u", "z"]),
+        lower_protection=np.array([0, 0.1, 0]),
+        upper_protection=np.array([0, 2 / 3, 0]),
+        sliding_protection=np.zeros(3),
+        lower_bound=np.array([-1e-5, -np.pi, 0]),
+        upper_bound=np.array([1e12, 7.25, 1e10]),
+        weights=np.array([0.1, 1e-7 / 3, 3]),
+    )
+
+
+def patterns(problem: ProtectionProblem) -> list[Flags]:
+    """Return patterns, each of which hides what the one before hides: least, more, all."""
+    more = problem.sensitive | (np.random.default_rng(2).random(problem.table.n_cells) < 0.5)
+    return [problem.sensitive.copy(), more & ~problem.frozen, ~problem.frozen]

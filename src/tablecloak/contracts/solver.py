@@ -1,0 +1,42 @@
+"""The contract of a solver: it solves small programs whose optima are known by hand."""
+
+from __future__ import annotations
+
+from tablecloak.contracts.facts import check_facts
+from tablecloak.solve.conformance import CHECKS
+from tablecloak.solve.solver import Solver
+
+__all__ = ["SOLVER", "check_solver"]
+
+SOLVER = CHECKS
+"""Facts that every solver must satisfy, each a function of the solver."""
+
+
+def _assertions_run() -> bool:
+    return __debug__
+
+
+def check_solver(solver: Solver) -> None:
+    """Check a solver on small programs: points, bounds, multipliers, statuses and changes.
+
+    Parameters
+    ----------
+    solver : Solver
+        A solver of your own. What it does not claim among its capabilities is not asked of it.
+
+    Raises
+    ------
+    AssertionError
+        With the first thing that the solver does not do as asked.
+    RuntimeError
+        If Python runs with -O, which takes the checks out of the suite.
+
+    Examples
+    --------
+    >>> from tablecloak.contracts import check_solver
+    >>> from tablecloak.solve.solver import SOLVERS
+    >>> check_solver(SOLVERS.build("highs"))
+    """
+    if not _assertions_run():
+        raise RuntimeError("The contract of solvers consists of assertions: run Python without -O.")
+    check_facts(solver, f"The solver {getattr(solver, 'name', type(solver).__name__)!r}", SOLVER)

@@ -1,0 +1,148 @@
+"""Methods for records: all that are registered keep the contract, and wrong ones are told why."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from people import SOME, people
+from tablecloak.contracts import check_microdata_method
+from tablecloak.errors import InputError
+from tablecloak.microdata import OrderWarning
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+
+
+@dataclass(frozen=True)
+class Rounding(Method):
+    """Round wages to hundreds."""
+
+    name = "rounding"
+
+    def uses(self, known):
+        return Columns(changed=["wage"], numbers=["wage", "hours"])
+
+    def protect(self, frame, *, seed=None):
+        if "wage" not in frame:
+            raise InputError("There is no column 'wage'.")
+        released = self.change(frame, seed)
+        return SimpleNamespace(frame=released, summary=lambda: self.words)
+
+    words = "rounding: to hundreds"
+
+    def change(self, frame, seed):
+        return frame.assign(wage=frame["wage"].round(-2))
+
+
+class InPlace(Rounding):
+    """Round wages where they stand."""
+
+    def change(self, frame, seed):
+        frame["wage"] = frame["wage"].round(-2)
+        return frame
+
+
+class Shuffled(Rounding):
+    """Round and sort."""
+
+    def change(self, frame, seed):
+        return super().change(frame, seed).sort_values("wage")
+
+
+class Dropped(Rounding):
+    """Round and leave hours out."""
+
+    def change(self, frame, seed):
+        return super().change(frame, seed)[["wage"]]
+
+
+class Wider(Rounding):
+    """Round hours as well."""
+
+    def change(self, frame, seed):
+        return super().change(frame, seed).assign(hours=frame["hours"].round())
+
+
+class Idle(Rounding):
+    """Change nothing."""
+
+    def change(self, frame, seed):
+        return frame.copy()
+
+
+class Seedless(Rounding):
+    """Add noise that nobody can repeat."""
+
+    def change(self, frame, seed):
+        return frame.assign(wage=frame["wage"] + random.random())
+
+
+class Global(Rounding):
+    """Add noise of numpy's global generator."""
+
+    def change(self, frame, seed):
+        np.random.seed(seed)  # noqa: NPY002
+        return frame.assign(wage=frame["wage"] + np.random.normal(size=len(frame)))  # noqa: NPY002
+
+
+class Talkative(Rounding):
+    """Round and tell a story."""
+
+    words = "rounding\nto hundreds"
+
+
+class Careless(Rounding):
+    """Round whatever is there."""
+
+    def protect(self, frame, *, seed=None):
+        return SimpleNamespace(frame=self.change(frame, seed), summary=lambda: self.words)
+
+
+class Surprised(Rounding):
+    """Change what it does not read."""
+
+    def uses(self, known):
+        return Columns(changed=["wage"], numbers=["hours"])
+
+
+WRONG = {
+    InPlace: "The frame that was given is another one afterwards",
+    Shuffled: "The index is another one",
+    Dropped: "Columns are .'wage'.",
+    Wider: r"\['hours'\] changed",
+    Idle: "Nothing changed",
+    Seedless: "The second release with the same seed differs",
+    Global: "Global random numbers were drawn",
+    Talkative: "The summary has more than one line",
+    Careless: "A frame without a column .* It raised KeyError",
+    Surprised: "without reading them",
+}
+
+
+@pytest.mark.parametrize("name", METHODS.names)
+@pytest.mark.filterwarnings(f"ignore::{OrderWarning.__module__}.OrderWarning")
+def test_every_registered_method_keeps_the_contract(name):
+    check_microdata_method(METHODS.build(name, **SOME[name]), people())
+
+
+def test_a_method_that_is_not_registered_keeps_it_too():
+    check_microdata_method(Rounding(), people())
+
+
+@pytest.mark.parametrize("method", WRONG, ids=lambda kind: kind.__name__)
+def test_a_wrong_method_is_told_which_fact_it_breaks(method):
+    with pytest.raises(AssertionError, match="The method 'rounding' breaks its contract: "
+                       f".*{WRONG[method]}"):  # fmt: skip
+        check_microdata_method(method(), people())
+
+
+def test_records_of_the_caller_are_never_written_to():
+    given = people()
+    before = given.copy()
+    with pytest.raises(AssertionError):
+        check_microdata_method(InPlace(), given)
+    pd.testing.assert_frame_equal(given, before)

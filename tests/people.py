@@ -1,0 +1,31 @@
+"""Records of people, and parameters with which every method for records changes some of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+SOME = {
+    "swap": {"attributes": ["job"], "rate": 0.2},
+    "swap-households": {"hierarchy": ["state"], "household": "home", "risk_variables": ["job"]},
+    "pram": {"keys": ["job"]},
+    "pram-by-matrix": {"attribute": "job", "matrix": np.full((3, 3), 1 / 3)},
+    "noise": {"columns": ["wage"], "noise": 0.1},
+    "neighbours": {"eps": 0.5, "columns": ["wage", "hours"]},
+    "microaggregate": {"columns": ["wage", "hours"]},
+    "topcode": {"column": "wage", "quantile": 0.9},
+}
+"""Parameters with which each method runs on the records below."""
+
+
+def people() -> pd.DataFrame:
+    random = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "home": random.permutation(120),
+            "state": random.choice(["01", "02"], 120),
+            "job": random.choice(["a", "b", "c"], 120),
+            "wage": random.lognormal(8, 0.4, 120),
+            "hours": random.normal(38, 5, 120),
+        }
+    )

@@ -212,7 +212,7 @@ def test_without_flask_the_command_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "waitress", None)
     done = CliRunner().invoke(app, ["app", "--no-browser"])
     assert done.exit_code == 2
-    assert "extra `app`" in done.output
+    assert 'pip install "tablecloak[app]"' in " ".join(done.output.split())
     assert isinstance(tc.examples.firms(50), pd.DataFrame)
 
 

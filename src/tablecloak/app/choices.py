@@ -11,6 +11,7 @@ import tablecloak
 from tablecloak.app.fields import choices_of, number, whole
 from tablecloak.app.options import options_of
 from tablecloak.errors import InputError
+from tablecloak.extras import required
 from tablecloak.jobs.schema import SECTIONS
 from tablecloak.suppression.audit.intruder import usual_intruders
 from tablecloak.suppression.hold import HOLDS
@@ -114,7 +115,7 @@ class Choices:
 
     def job(self) -> str:
         """Return the job file (TOML)."""
-        import tomli_w
+        tomli_w = required("tomli_w", "Job files written by the app")
 
         data: dict[str, Any] = {"file": str(self.file)} | self.columns
         if self.decimals:
@@ -129,7 +130,8 @@ class Choices:
         for method, options in self.methods.items():
             content[method] = {"time_limit": self.time_limit} | options
         content["output"] = {"formats": ["csv", "excel"]}
-        return tomli_w.dumps(content)
+        text: str = tomli_w.dumps(content)
+        return text
 
     def python(self) -> str:
         """Return the same as a Python program."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tablecloak.app.pages import Pages
 from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.extras import required
 from tablecloak.render.page import STYLE
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
-MISSING = "The app needs Flask and waitress: install tablecloak with its extra `app`."
 MOST_UPLOADED = 2 * 2**30
 
 
@@ -50,10 +50,9 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
     InputError
         If Flask or waitress is not installed, or the port is taken.
     """
-    try:
-        from waitress import create_server
-    except ImportError:
-        raise InputError(MISSING) from None
+    required("waitress", "The pages of the app")
+    from waitress import create_server
+
     with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary:
         token = secrets.token_urlsafe(24)
         app = create_app(folder or Path(temporary), token)
@@ -85,11 +84,10 @@ def create_app(folder: Path, token: str) -> Flask:
     -------
     flask.Flask
     """
-    try:
-        from flask import Flask
-        from werkzeug.exceptions import HTTPException
-    except ImportError:
-        raise InputError(MISSING) from None
+    required("flask", "The pages of the app")
+    from flask import Flask
+    from werkzeug.exceptions import HTTPException
+
     app = Flask("tablecloak.app", template_folder=str(Path(__file__).parent / "templates"))
     app.config["MAX_CONTENT_LENGTH"] = MOST_UPLOADED
     app.jinja_env.globals.update(style=STYLE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from tablecloak.errors import InputError
 from tablecloak.executors.executor import EXECUTORS, Executor, workers_of
+from tablecloak.extras import required
 
 __all__ = ["DaskExecutor"]
 
@@ -39,13 +39,10 @@ class DaskExecutor(Executor):
 
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result; dask repeats tasks of dead workers."""
-        try:
-            from distributed import Client, LocalCluster
-            from distributed import as_completed as completed
-        except ImportError:
-            raise InputError(
-                "dask.distributed is not installed: install tablecloak with its extra `dask`."
-            ) from None
+        required("distributed", "Tasks on a dask cluster")
+        from distributed import Client, LocalCluster
+        from distributed import as_completed as completed
+
         cluster: Any = None
         if not self.address:
             cluster = LocalCluster(

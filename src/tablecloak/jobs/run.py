@@ -32,6 +32,7 @@ from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.suppress import suppress
+from tablecloak.tables.formats import FORMATS
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["run_job"]
@@ -72,6 +73,8 @@ def run_job(
     job = job if isinstance(job, Job) else read_job(job)
     # Before the data are read: what changes while the job runs is then noticed.
     fingerprint = "" if out is None else job.fingerprint()
+    for name in job.output.formats:
+        FORMATS[name].require()
     with using_solver(job.solver):
         loaded = load_data(job, engine)
         result = _done(job, loaded, progress)

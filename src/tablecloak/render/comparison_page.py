@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tablecloak import showing
 from tablecloak.comparison.figures import notes
 from tablecloak.comparison.side_by_side import Comparison
@@ -19,8 +21,8 @@ def comparison_page(comparison: Comparison) -> Page:
     page.text(comparison.verdict())
     page.heading("Risk and utility")
     page.table(comparison.table.T)
-    figure = showing.plot(comparison.map)
-    page.figure(figure, "Right guesses against the share of the value that is left")
+    draw = partial(showing.plot, comparison.map)
+    page.figure(draw, "Right guesses against the share of the value that is left")
     page.heading("What the figures mean")
     for line in notes():
         page.text(line)

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,14 +96,18 @@ def _draw_correlations(
     page: Page, original: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]
 ) -> None:
     """Correlation of each pair of columns, after over before: on the diagonal nothing changed."""
-    figure, axes = new_figure(5, 4.5)
     found = correlations_compared(original, released, names)
-    axes.plot([-1, 1], [-1, 1], color="grey", linewidth=0.8)
-    axes.plot(found["original"], found["released"], "o", color="#457b9d", markersize=4)
-    axes.set_xlabel("correlation before")
-    axes.set_ylabel("correlation after")
+
+    def draw() -> Any:
+        figure, axes = new_figure(5, 4.5)
+        axes.plot([-1, 1], [-1, 1], color="grey", linewidth=0.8)
+        axes.plot(found["original"], found["released"], "o", color="#457b9d", markersize=4)
+        axes.set_xlabel("correlation before")
+        axes.set_ylabel("correlation after")
+        return figure
+
     worst = float(found["change"].abs().max())
-    page.figure(figure, f"Correlations of pairs of columns; the largest change is {worst:.3g}")
+    page.figure(draw, f"Correlations of pairs of columns; the largest change is {worst:.3g}")
 
 
 def _rare(original: pd.DataFrame, released: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

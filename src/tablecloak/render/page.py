@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tablecloak.errors import TablecloakWarning
+from tablecloak.extras import how_to_install, is_installed
 from tablecloak.storage import write_text
 
 if TYPE_CHECKING:
@@ -102,6 +105,7 @@ class Page:
         self.title = title
         self.secret = secret
         self.parts: list[str] = []
+        self.lacks_plots = False
 
     def heading(self, text: str) -> None:
         """Begin a section."""
@@ -133,10 +137,17 @@ class Page:
         """Add text as it was typed."""
         self.parts.append(f"<pre>{escape(text)}</pre>")
 
-    def figure(self, figure: Any, caption: str) -> None:
-        """Add a figure of matplotlib as a drawing in the page itself."""
+    def figure(self, draw: Callable[[], Any], caption: str) -> None:
+        """Add what `draw` returns, a figure of matplotlib, as a drawing in the page itself.
+
+        Without matplotlib the page says what is missing in its place.
+        """
+        if not is_installed("matplotlib"):
+            self._leave_out(caption)
+            return
         import matplotlib as mpl
 
+        figure = draw()
         buffer = io.StringIO()
         # Without a date, and with names made of the content, the same input gives the same page.
         with mpl.rc_context({"svg.hashsalt": "tablecloak"}):
@@ -148,6 +159,17 @@ class Page:
         drawing = re.sub(r"(fill|stroke): #000000", r"\1: currentColor", drawing)
         drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
         self.parts.append(f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>")
+
+    def _leave_out(self, caption: str) -> None:
+        hint = f"Plots need the library matplotlib. {how_to_install('matplotlib')}"
+        if not self.lacks_plots:
+            warnings.warn(
+                f"The page {self.title!r} is written without its plots. {hint}",
+                TablecloakWarning,
+                stacklevel=2,
+            )
+        self.lacks_plots = True
+        self.text(f"Plot left out: {caption}. {hint}")
 
     def html(self) -> str:
         """Return the whole page."""

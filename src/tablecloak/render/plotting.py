@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.extras import required
 from tablecloak.storage import replacing
 
 __all__ = ["new_figure", "picture_format", "save_secret"]
@@ -16,6 +17,7 @@ FORMATS = ("eps", "jpg", "pdf", "png", "svg", "tif", "webp")
 
 def new_figure(width: float, height: float) -> tuple[Any, Any]:
     """Return an empty figure and its axes; sizes in inches."""
+    required("matplotlib", "Plots")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -28,8 +30,9 @@ def picture_format(path: str | Path) -> str:
     Raises
     ------
     InputError
-        If it is none that can be drawn.
+        If it is none that can be drawn, or if matplotlib is not installed.
     """
+    required("matplotlib", "Plots")
     ending = Path(path).suffix.lstrip(".").lower()
     if ending not in FORMATS:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Protocol
 
@@ -130,8 +131,7 @@ def _compare(page: Page, problem: ProtectionProblem, findings: Sequence[Finding]
     page.heading("Risk and utility")
     page.text(comparison.verdict())
     page.table(comparison.table.T)
-    figure = comparison.map.plot()
-    page.figure(figure, "Right guesses against the share of the value that is left")
+    page.figure(comparison.map.plot, "Right guesses against the share of the value that is left")
     for line in notes():
         page.text(line)
 
@@ -162,7 +162,7 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
     if isinstance(release, SuppressionPattern) and release.insiders is not None:
         _describe_insiders(page, release.insiders)
     if isinstance(finding.audit, Audit) and problem.n_sensitive:
-        page.figure(_intervals_figure(finding.audit), _interval_caption(finding.audit))
+        page.figure(partial(_intervals_figure, finding.audit), _interval_caption(finding.audit))
     if isinstance(release, Adjustment) and problem.n_sensitive:
         rows = {
             subset: vars(release.moments(subset))
@@ -170,7 +170,8 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
         }  # fmt: skip
         page.table(pd.DataFrame.from_dict(rows, orient="index"))
     if finding.history is not None and len(finding.history.steps) > 1:
-        page.figure(_search_figure(finding.history), f"Search of the {name}: loss and proved bound")
+        draw = partial(_search_figure, finding.history)
+        page.figure(draw, f"Search of the {name}: loss and proved bound")
 
 
 def _describe_insiders(page: Page, told: AgainstInsiders) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.errors import SolverError
+from tablecloak.extras import required
 from tablecloak.solve.polish import polished
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import (
@@ -59,8 +60,7 @@ class PulpSolver(Solver):
 
     def run(self, program: Program, request: Request) -> Claim:
         """Solve a program once, from scratch."""
-        import pulp
-
+        pulp: Any = required("pulp", "Solvers other than HiGHS")
         if not program.n_columns:
             return _without_columns(program)
         model, columns, rows = _model(pulp, program)

@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from importlib.util import find_spec
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
@@ -29,6 +28,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError
+from tablecloak.extras import EXTRA_OF, how_to_install, is_installed
 from tablecloak.registry import Registry
 from tablecloak.solve.program import Program
 
@@ -282,8 +282,11 @@ class Solver(ABC):
     @classmethod
     def missing(cls) -> str:
         """Return what would have to be installed, "" if nothing; nothing is imported for that."""
-        lacking = [package for package in cls.packages if find_spec(package) is None]
-        return f"the Python package {lacking[0]}" if lacking else ""
+        lacking = [package for package in cls.packages if not is_installed(package)]
+        if not lacking:
+            return ""
+        hint = f" ({how_to_install(lacking[0])[:-1]})" if lacking[0] in EXTRA_OF else ""
+        return f"the Python package {lacking[0]}{hint}"
 
     @abstractmethod
     def run(self, program: Program, request: Request) -> Claim:

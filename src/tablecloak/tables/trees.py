@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -196,8 +197,6 @@ def check_parents(tree: Tree) -> None:
 
 def topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list[str]:
     """Codes with every parent before its children; a cycle is an error that shows it."""
-    import networkx as nx
-
     if total not in children:
         raise InputError(
             f"Hierarchy: the total {total!r} is not the parent of any code. Name the code of "
@@ -205,18 +204,34 @@ def topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list
         )
     if not children[total]:
         raise InputError(f"Hierarchy: there is no code below the total {total!r}.")
-    # Edges are added last child first: a reversed postorder then lists the first child first.
-    graph = nx.DiGraph()
-    graph.add_edges_from(
-        (parent, child) for parent, below in children.items() for child in reversed(below)
-    )
-    if not nx.is_directed_acyclic_graph(graph):
-        cycle = [parent for parent, _ in nx.find_cycle(graph)]
+    _check_acyclic(children)
+    # Last child first: a reversed postorder then lists the first child first.
+    finished: dict[str, None] = {}
+    waiting: list[tuple[str, bool]] = [(total, False)]
+    seen: set[str] = set()
+    while waiting:
+        code, is_left = waiting.pop()
+        if is_left:
+            finished[code] = None
+        elif code not in seen:
+            seen.add(code)
+            waiting.append((code, True))
+            # The last in is the first out.
+            waiting.extend((below, False) for below in children.get(code, ()))
+    return list(reversed(finished))
+
+
+def _check_acyclic(children: Mapping[str, Sequence[str]]) -> None:
+    try:
+        TopologicalSorter(children).prepare()
+    except CycleError as error:
+        # Each code of the list lies below the next one, and the last one is the first.
+        cycle = error.args[1][:0:-1]
+        start = cycle.index(next(code for code in children if code in cycle))
+        cycle = [*cycle[start:], *cycle[: start + 1]]
         raise InputError(
-            f"Hierarchy: the codes {' > '.join([*cycle, cycle[0]])} form a cycle. "
-            f"Remove one of these pairs."
-        )
-    return list(reversed(list(nx.dfs_postorder_nodes(graph, total))))
+            f"Hierarchy: the codes {' > '.join(cycle)} form a cycle. Remove one of these pairs."
+        ) from None
 
 
 def _is_filled(below: Any) -> bool:

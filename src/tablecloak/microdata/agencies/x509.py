@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError
+from tablecloak.extras import required
 from tablecloak.storage import write_text
 
 __all__ = ["der_of", "fingerprint_of", "make_certificate"]
@@ -32,14 +33,10 @@ def make_certificate(name: str, folder: str | Path, *, days: int = 365) -> tuple
     InputError
         If there is a key of that name, or the library `cryptography` is missing.
     """
-    try:
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
-    except ImportError:
-        raise InputError(
-            "Certificates need the library cryptography: pip install 'tablecloak[agencies]'. "
-            "Keys and self-signed certificates (PEM) made otherwise do as well."
-        ) from None
+    required("cryptography", "New keys and certificates (those made elsewhere, in PEM, do as well)")
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
     is_file_name = Path(name).name == name and not name.startswith(".")
     if not name.isprintable() or not 0 < len(name) <= LONGEST_NAME or not is_file_name:
         raise InputError(

@@ -33,6 +33,7 @@ class Excel(ReleaseFormat):
     name = "excel"
     suffixes = (".xlsx",)
     signature = b"PK"
+    libraries = ("openpyxl",)
 
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path
@@ -70,12 +71,9 @@ def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: st
     -----
     All text is written as text, so that a code such as ``=1+1`` is not calculated.
     """
-    try:
-        from openpyxl import Workbook
-    except ImportError:
-        raise InputError(
-            "Excel files need openpyxl: install tablecloak with its extra `excel`."
-        ) from None
+    Excel.require()
+    from openpyxl import Workbook
+
     if len(released) >= MOST_ROWS:
         raise InputError(
             f"{path}: a sheet of Excel has {MOST_ROWS:,} rows, but the table has {len(released)} "

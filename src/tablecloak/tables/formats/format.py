@@ -17,6 +17,7 @@ from typing import ClassVar, TypeVar
 import pandas as pd
 
 from tablecloak.errors import InputError
+from tablecloak.extras import required
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -69,6 +70,20 @@ class Format(ABC):
     """What it can hold, in words, for the docs."""
     signature: ClassVar[bytes] = b""
     """First bytes of every such file, if these tell."""
+    libraries: ClassVar[tuple[str, ...]] = ()
+    """Libraries of extras that it needs."""
+
+    @classmethod
+    def require(cls) -> None:
+        """Check that all libraries it needs are installed, before work that may take long.
+
+        Raises
+        ------
+        InputError
+            Names the one that is missing, and what to type.
+        """
+        for library in cls.libraries:
+            required(library, f"Files in the format {cls.name!r}")
 
     def parts(self, path: Path, content: bytes) -> Iterator[Part]:
         """Yield all parts of a file, unpacked."""

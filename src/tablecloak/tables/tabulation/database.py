@@ -33,8 +33,9 @@ def open_database(address: str, table: str) -> Any:
         return ibis.connect(address).table(table)
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{address.split(':', maxsplit=1)[0]} needs {error.name}: install tablecloak with its "
-            f"extra `postgres`, or the extra of ibis-framework for another database."
+            f"{address.split(':', maxsplit=1)[0]} databases need the library {error.name}, which "
+            f'is not installed. For PostgreSQL: pip install "tablecloak[postgres]"; for another '
+            f"database, install ibis-framework with its extra."
         ) from error
     except Exception as error:
         # The address may hold a password.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError
+from tablecloak.extras import required
 from tablecloak.tables.formats import FrameFormat
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
@@ -27,13 +28,10 @@ class Spark(Engine):
 
     def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
         """Open a file; formats that Spark does not know are read here first."""
-        try:
-            import ibis
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise InputError(
-                "Spark is not installed: install tablecloak with its extra `spark`, and Java 17."
-            ) from None
+        required("pyspark", "Tables by the engine spark (which needs Java 17 as well)")
+        import ibis
+        from pyspark.sql import SparkSession
+
         if re.search(r"[*?\[\]{}]", str(path)):
             raise InputError(
                 f"{path}: Spark takes this name for a pattern of names. Rename the file, or take "

@@ -1,0 +1,70 @@
+"""Libraries that only some users need: which extra installs them, and what to say without them.
+
+The package itself brings what tables need. Everything else is imported where it is used, through
+`required`, so that a missing library ends in one message that says what to install.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from types import ModuleType
+
+from tablecloak.errors import InputError
+
+__all__ = ["EXTRA_OF", "how_to_install", "is_installed", "required"]
+
+EXTRA_OF = {
+    "cryptography": "agencies",
+    "distributed": "dask",
+    "flask": "app",
+    "matplotlib": "plots",
+    "openpyxl": "excel",
+    "psycopg": "postgres",
+    "pulp": "solvers",
+    "pyscipopt": "scip",
+    "pyspark": "spark",
+    "tomli_w": "app",
+    "waitress": "app",
+}
+"""The extra that installs each library, by the name under which the library is imported."""
+
+
+def is_installed(library: str) -> bool:
+    """Whether a library can be found; nothing is imported for that."""
+    return find_spec(library) is not None
+
+
+def how_to_install(library: str) -> str:
+    """Say what to type.
+
+    Examples
+    --------
+    >>> how_to_install("matplotlib")
+    'Install it with: pip install "tablecloak[plots]".'
+    """
+    return f'Install it with: pip install "tablecloak[{EXTRA_OF[library]}]".'
+
+
+def required(library: str, users: str) -> ModuleType:
+    """Import a library of an extra.
+
+    Parameters
+    ----------
+    library : str
+        One of `EXTRA_OF`.
+    users : str
+        What needs it, in the plural and with a capital, such as "Plots".
+
+    Raises
+    ------
+    InputError
+        If it is not installed: says what needs it and what to type.
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        found = f"cannot be imported ({error})" if is_installed(library) else "is not installed"
+        raise InputError(
+            f"{users} need the library {library}, which {found}. {how_to_install(library)}"
+        ) from None

@@ -54,6 +54,18 @@ def test_names_summaries_and_parameters_come_from_the_class(spices):
     assert spices.parameters("salt") == []
 
 
+def test_a_thing_or_its_name_is_accepted_and_a_misspelt_one_corrected(spices):
+    own = Pepper(3)
+    assert spices.parse(own, Spice, "`spice` is") is own
+    assert isinstance(spices.parse("salt", Spice, "`spice` is"), Salt)
+    with pytest.raises(tc.InputError, match="^`spice` is 'slat'. Did you mean 'salt'"):
+        spices.parse("slat", Spice, "`spice` is")
+    with pytest.raises(tc.InputError, match="needs the parameter 'grains'"):
+        spices.parse("pepper", Spice, "`spice` is")
+    with pytest.raises(tc.InputError, match="^`spice` is 5"):
+        spices.parse(5, Spice, "`spice` is")
+
+
 def test_things_are_built_from_checked_parameters(spices):
     assert spices.build("pepper", grains=3) == Pepper(3)
     assert isinstance(spices.build("salt"), Salt)

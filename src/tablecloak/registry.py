@@ -23,7 +23,7 @@ import pkgutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -159,6 +159,28 @@ class Registry(Generic[T]):
             self[name].__name__, __config__=config, __doc__=self.summary(name), **fields
         )
 
+    def parse(self, given: T | str, base: type, asked: str) -> T:
+        """Accept one of them, or the name of one with its usual parameters.
+
+        Parameters
+        ----------
+        given : object or str
+        base : type
+            Base class of the kind.
+        asked : str
+            How a message about an unknown name begins: "`hold` is", "`intruders` names".
+
+        Raises
+        ------
+        InputError
+            For an unknown name, with the likely one.
+        """
+        if isinstance(given, base):
+            return cast(T, given)
+        if given not in self:
+            raise InputError(f"{asked} {given!r}.{suggestion(str(given), self.names)}")
+        return self.build(str(given))
+
     def build(self, name: str, **given: Any) -> T:
         """Check parameters against their types and ranges, and return the thing itself.
 
@@ -167,6 +189,8 @@ class Registry(Generic[T]):
         InputError
             Names the parameter, what was given, and what is allowed.
         """
+        if not given and not any(each.is_required for each in self.parameters(name)):
+            return self[name]()
         try:
             checked = self.model(name)(**given)
         except ValidationError as error:

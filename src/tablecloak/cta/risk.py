@@ -26,7 +26,7 @@ from tablecloak.budget import Progress
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.guesser import GUESSERS, Guesser
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -222,11 +222,10 @@ def attack_adjustment(
 
 def _guesser(knows: str, assumed_level: float) -> Guesser:
     """Return the intruder of a name."""
-    if knows not in GUESSERS:
-        raise InputError(f"`knows` is {knows!r}.{suggestion(str(knows), GUESSERS.names)}")
+    found = GUESSERS.parse(knows, Guesser, "`knows` is")
     if not assumed_level > 0:
         raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
-    return GUESSERS[knows]()
+    return found
 
 
 def _backwards(

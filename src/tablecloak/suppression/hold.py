@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
 
 __all__ = ["HOLDS", "Hold"]
@@ -30,11 +29,7 @@ class Hold:
         InputError
             For an unknown name, with the likely one.
         """
-        if isinstance(given, Hold):
-            return given
-        if given not in HOLDS:
-            raise InputError(f"`hold` is {given!r}.{suggestion(str(given), HOLDS.names)}")
-        return HOLDS.build(given)
+        return HOLDS.parse(given, Hold, "`hold` is")
 
 
 HOLDS: Registry[Hold] = Registry("way to hold against insiders")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cache
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -29,6 +27,7 @@ class Requirement(ABC):
     """
 
     name: ClassVar[str]
+    _only: ClassVar[Requirement]
 
     TWO_SIDED: ClassVar[_Standard]
     """max x_p >= a_p + UPL_p, min x_p <= a_p - LPL_p and max - min >= SPL_p. The default."""
@@ -36,6 +35,12 @@ class Requirement(ABC):
     """max x_p - min x_p >= max(UPL_p + LPL_p, SPL_p): weaker, one side may be close."""
     UPPER: ClassVar[_Standard]
     """max x_p >= a_p + UPL_p only: weaker, nothing is asked of the lower side."""
+
+    def __new__(cls) -> Requirement:
+        """Return the one instance of a class, so that requirements can be compared with `is`."""
+        if "_only" not in vars(cls):
+            cls._only = super().__new__(cls)
+        return cls._only
 
     @property
     def value(self) -> str:
@@ -68,12 +73,7 @@ class Requirement(ABC):
         InputError
             For an unknown name, with the likely one.
         """
-        if isinstance(given, Requirement):
-            return given
-        if given not in REQUIREMENTS:
-            near = suggestion(str(given), REQUIREMENTS.names)
-            raise InputError(f"`require` is {given!r}.{near}")
-        return _only(REQUIREMENTS[given])
+        return REQUIREMENTS.parse(given, Requirement, "`require` is")
 
     def __repr__(self) -> str:
         return f"<Requirement {self.name!r}>"
@@ -96,9 +96,3 @@ class _Standard:
 Requirement.TWO_SIDED = _Standard("two-sided")
 Requirement.WIDTH = _Standard("width")
 Requirement.UPPER = _Standard("upper")
-
-
-@cache
-def _only(kind: type[Requirement]) -> Requirement:
-    """Return the one instance of a class, so that requirements can be compared with `is`."""
-    return kind()

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
@@ -97,7 +97,7 @@ def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[In
         For an unknown name, with the likely one.
     """
     listed = [given] if isinstance(given, Intruder | str) else list(given)
-    return [entry if isinstance(entry, Intruder) else _named(entry) for entry in listed]
+    return [INTRUDERS.parse(entry, Intruder, "`intruders` names") for entry in listed]
 
 
 def usual_intruders(roles: Collection[str]) -> list[str]:
@@ -109,9 +109,3 @@ def usual_intruders(roles: Collection[str]) -> list[str]:
         Of the columns that the microdata have, such as contributor and holding.
     """
     return [kind.name for kind in INTRUDERS if kind.usual_with in roles and kind.usual_with]
-
-
-def _named(name: str) -> Intruder:
-    if name not in INTRUDERS:
-        raise InputError(f"`intruders` names {name!r}.{suggestion(str(name), INTRUDERS.names)}")
-    return INTRUDERS.build(name)

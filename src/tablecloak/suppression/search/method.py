@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from tablecloak.budget import Budget
-from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.state import SearchState
@@ -56,12 +55,7 @@ class SearchMethod(ABC):
         InputError
             For an unknown name, with the likely one.
         """
-        if isinstance(given, SearchMethod):
-            return given
-        if given not in SEARCH_METHODS:
-            near = suggestion(str(given), SEARCH_METHODS.names)
-            raise InputError(f"`method` is {given!r}.{near}")
-        return SEARCH_METHODS.build(given)
+        return SEARCH_METHODS.parse(given, SearchMethod, "`method` is")
 
 
 SEARCH_METHODS: Registry[SearchMethod] = Registry(

@@ -8,6 +8,8 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.argus import run_batch
+from tablecloak.argus.metadata import Variable
+from tablecloak.argus.recode import cut_below, cut_to_level, depth_of, parents_of, recoded
 
 RDA = """\
 <SEPARATOR> ","
@@ -153,3 +155,97 @@ def test_recodings_that_do_not_suit_stop_the_batch(records, tmp_path, recode, me
 def test_a_protected_table_is_not_recoded(records, tmp_path):
     with pytest.raises(tc.InputError, match="line 9: A protected table cannot be recoded"):
         run(tmp_path, more="<SUPPRESS> OPT(1,1)\n<RECODE> 1, region, 1\n")
+
+
+TREE = tc.Hierarchy("Total", (("Total", ("N", "S")), ("N", ("n1", "n2")), ("n1", ("a", "b")),
+                              ("S", ("s1",))))  # fmt: skip
+CODES = pd.Series(["a", "b", "n2", "s1", "a"])
+
+
+@pytest.mark.parametrize(
+    ("level", "codes"),
+    [
+        (1, ["N", "N", "N", "S", "N"]),
+        (2, ["n1", "n1", "n2", "s1", "n1"]),
+        (3, ["a", "b", "n2", "s1", "a"]),
+        (0, ["N", "N", "N", "S", "N"]),
+    ],
+)
+def test_a_level_keeps_the_codes_above_it(level, codes):
+    tree, changed = cut_to_level(TREE, level, CODES)
+    assert changed.tolist() == codes
+    assert set(changed) <= set(tree.codes)
+    assert tree.total == "Total"
+
+
+def test_a_branch_is_cut_and_the_others_stay():
+    tree, changed = cut_below(TREE, ["N"], CODES)
+    assert changed.tolist() == ["N", "N", "N", "s1", "N"]
+    assert dict(tree.groups) == {"Total": ("N", "S"), "S": ("s1",)}
+
+
+def test_of_two_cuts_on_one_branch_the_higher_counts():
+    _, changed = cut_below(TREE, ["N", "n1"], CODES)
+    assert changed.tolist() == ["N", "N", "N", "s1", "N"]
+
+
+def test_codes_outside_of_the_tree_stay():
+    _, changed = cut_below(TREE, ["N"], pd.Series(["a", "zz"]))
+    assert changed.tolist() == ["N", "zz"]
+    with pytest.raises(tc.InputError, match="X are not in the hierarchy"):
+        cut_below(TREE, ["X"], CODES)
+
+
+def test_depths_and_parents_are_those_of_the_tree():
+    above = parents_of(TREE)
+    assert above == {"N": "Total", "S": "Total", "n1": "N", "n2": "N", "a": "n1", "b": "n1",
+                     "s1": "S"}  # fmt: skip
+    assert [depth_of(above, code) for code in ("Total", "N", "n2", "a")] == [0, 1, 2, 3]
+
+
+FLAT = tc.Hierarchy.flat(["01", "02", "03", "10", "99"], "Total")
+
+
+def by_groups(folder, text: str, codes=("01", "02", "03", "10", "99")):
+    path = folder / "g.grc"
+    path.write_text(text)
+    return recoded(path, Variable("size", 1, 2, ("99",)), FLAT, pd.Series(codes))
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("s: 01,02\n", [" s", " s", "03", "10", "99"]),
+        ("s: 01-03\n", [" s", " s", " s", "10", "99"]),
+        ("s: -02\nb: 10-\n", [" s", " s", "03", " b", " b"]),
+        ("s: 01\nb: 02, 03\n", [" s", " b", " b", "10", "99"]),
+    ],
+)
+def test_groups_list_codes_and_ranges(tmp_path, text, codes):
+    found = by_groups(tmp_path, text)
+    assert found.codes.tolist() == codes
+    assert set(found.tree.leaves) == set(codes)
+
+
+def test_a_group_may_say_which_codes_mean_missing(tmp_path):
+    assert by_groups(tmp_path, "s: 01\n").missing == ("99",)
+    assert by_groups(tmp_path, "s: 01\n<MISSING> s 10\n").missing == (" s", "10")
+
+
+def test_what_a_file_of_groups_asks_for_beside_is_named(tmp_path):
+    found = by_groups(tmp_path, "s: 01, 55\n<CODELIST> x.cdl\n")
+    assert "'55', which is no code of the data (g.grc, line 1)" in found.notes
+    assert "labels of codes (g.grc, line 2)" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("s 01\n", "line 1: expected 'new: a, b, c-d', found 's 01'"),
+        ("s: 01\nb: 01-02\n", "line 2: '01' is in two groups"),
+        ("<OTHER> x\n", "line 1: '<OTHER> x' is not known in a recoding"),
+    ],
+)
+def test_groups_that_cannot_be_read_are_refused(tmp_path, text, message):
+    with pytest.raises(tc.InputError, match=message):
+        by_groups(tmp_path, text)

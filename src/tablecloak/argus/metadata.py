@@ -184,7 +184,8 @@ def read_metadata(path: str | Path) -> Metadata:
     variables: list[Variable] = []
     for number, line in lines_of(path):
         words = tokens(line)
-        if not words or (words[0].startswith("<") and not words[0].endswith(">")):
+        # Tokens lose a bracket that is not closed: the keyword would pass for a variable.
+        if not words or line.startswith("<") != words[0].startswith("<"):
             raise InputError(f"{path}, line {number}: {line[:40]!r} is no keyword and no variable.")
         if not words[0].startswith("<"):
             variables.append(_variable(path, number, words, separator))

@@ -114,7 +114,7 @@ def test_a_method_keeps_the_numbers_that_were_given_by_their_names():
     found = read_suppression(given("MOD(1,5,1,1,1)"))
     assert found.method == "MOD"
     assert found.table == 1
-    assert list(found.numbers)[0] == "minutes"
+    assert next(iter(found.numbers)) == "minutes"
     assert found.has(*found.numbers)
 
 

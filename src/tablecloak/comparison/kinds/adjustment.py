@@ -13,6 +13,7 @@ from tablecloak.comparison.kind import KINDS, UNCHANGED, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.precision import shortfall
 from tablecloak.cta.risk import Guesses, attack_adjustment
 from tablecloak.cta.statistics.mean import Mean
 from tablecloak.cta.statistics.regression import Regression
@@ -48,12 +49,9 @@ class AdjustedTable(ReleaseKind[Adjustment]):
     def is_safe(
         self, problem: ProtectionProblem, release: Adjustment, lower: Floats, upper: Floats
     ) -> bool:
-        """Compare how far values moved with the levels."""
-        cells, slack = problem.sensitive, UNCHANGED * problem.unit
-        truth = problem.table.values[cells]
-        down = truth - lower[cells] >= problem.lower_protection[cells] - slack
-        up = upper[cells] - truth >= problem.upper_protection[cells] - slack
-        return bool(np.all(down | up))
+        """Compare how far values moved with the levels; a side with the level 0 is no way out."""
+        moved = lower.astype(np.longdouble) - problem.table.values
+        return bool(np.all(shortfall(problem, moved) <= UNCHANGED * problem.unit))
 
     def published(self, release: Adjustment, shown: Floats) -> tuple[Flags, Floats]:
         """Return the cells that did not move, and how far the others did."""

@@ -1,0 +1,132 @@
+"""Pages that fetch nothing, and in which what was typed stays text."""
+
+from __future__ import annotations
+
+import re
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tablecloak.errors import TablecloakWarning
+from tablecloak.render.page import Grid, Page, Square
+from tablecloak.render.plotting import new_figure
+
+EVIL = '<script>alert("x")</script>&'
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda page: page.heading(EVIL),
+        lambda page: page.text(EVIL),
+        lambda page: page.code(EVIL),
+        lambda page: page.table(pd.DataFrame({EVIL: [EVIL]}, index=[EVIL])),
+        lambda page: page.legend({"primary": EVIL}),
+        lambda page: page.grid(Grid([(EVIL, 0)], [(EVIL, 0)], [[Square(EVIL, "", EVIL)]]),
+                               folded=EVIL),
+    ],
+)  # fmt: skip
+def test_what_was_typed_is_text_and_never_a_tag(add):
+    page = Page(EVIL)
+    add(page)
+    text = page.html()
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_page_fetches_nothing():
+    text = Page("t").html()
+    assert "default-src 'none'" in text
+    assert not re.search(r"(src|href)=", text)
+    assert "http" not in re.sub(r'http-equiv="[^"]*"', "", text)
+
+
+def test_only_an_internal_page_knows_the_words_for_what_is_internal():
+    internal, public = Page("t", secret=True).html(), Page("t", secret=False).html()
+    assert "Internal: " in internal
+    for word in ("Internal", "primary", "secondary", "sensitive"):
+        assert word not in public
+
+
+@pytest.mark.parametrize(("secret", "mode"), [(True, 0o600), (False, 0o644)])
+def test_an_internal_page_is_for_its_owner_alone(tmp_path, secret, mode):
+    path = tmp_path / "page.html"
+    Page("t", secret=secret).write(path)
+    assert stat.S_IMODE(path.stat().st_mode) & 0o077 == mode & 0o077
+    assert path.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("square", "html"),
+    [
+        (Square("5"), "<td>5</td>"),
+        (Square("5", "primary"), '<td class="primary">5</td>'),
+        (Square("5", "", "a=1"), '<td title="a=1">5</td>'),
+        (Square("5", "up", "", 0.256), '<td class="up" style="--share:26%">5</td>'),
+        (Square("<5", "", '"x"'), '<td title="&quot;x&quot;">&lt;5</td>'),
+    ],
+)
+def test_a_square_has_its_style_its_hover_and_its_strength(square, html):
+    assert square.html() == html
+
+
+def test_a_grid_has_rows_and_columns_with_their_depths():
+    squares = [[Square("1"), Square("2")], [Square("3"), Square("4")]]
+    text = Grid([("T", 0), ("a", 2)], [("x", 0), ("y", 1)], squares).html()
+    assert text.count("<tr>") == 3
+    assert "<th>x</th><th>y</th>" in text
+    assert re.findall(r"padding-left:([\d.]+)rem", text) == ["0.35", "1.95"]
+    assert re.findall(r"<td>(\d)</td>", text) == list("1234")
+
+
+def test_a_grid_needs_a_line_of_squares_for_each_row():
+    with pytest.raises(ValueError, match="shorter|longer"):
+        Grid([("a", 0), ("b", 0)], [("x", 0)], [[Square("1")]]).html()
+
+
+def test_a_folded_grid_opens_below_its_title():
+    page = Page("t")
+    page.grid(Grid([("a", 0)], [("x", 0)], [[Square("1")]]), folded="year = 2020")
+    assert "<details><summary>year = 2020</summary><table" in page.parts[0]
+
+
+def test_numbers_of_a_table_have_six_significant_digits():
+    page = Page("t")
+    page.table(pd.DataFrame({"v": [1 / 3, 1234567.0]}, index=["one", "other"]), index=True)
+    assert "0.333333" in page.parts[0]
+    assert "1.23457e+06" in page.parts[0]
+    page.table(pd.DataFrame({"v": [1]}, index=["hidden"]), index=False)
+    assert "hidden" not in page.parts[1]
+
+
+def drawn() -> str:
+    figure, axes = new_figure(3, 2)
+    axes.plot([0, 1], [1, np.pi], color="black")
+    page = Page("t")
+    page.figure(lambda: figure, 'a "caption" & more')
+    return page.parts[0]
+
+
+def test_a_figure_is_a_drawing_in_the_page_that_can_be_read_on_dark_too():
+    text = drawn()
+    assert text.startswith("<figure><svg role=")
+    assert 'aria-label="a &quot;caption&quot; &amp; more"' in text
+    assert "#000000" not in text
+    assert "currentColor" in text
+
+
+def test_the_same_figure_twice_is_the_same_text():
+    assert drawn() == drawn()
+    assert "<dc:date>" not in drawn()
+
+
+def test_without_matplotlib_a_page_says_once_what_it_lacks(monkeypatch):
+    monkeypatch.setattr("tablecloak.render.page.is_installed", lambda name: False)
+    page = Page("t")
+    with pytest.warns(TablecloakWarning, match="'t' is written without its plots"):
+        page.figure(lambda: pytest.fail("drawn all the same"), "loss & bound")
+    page.figure(lambda: pytest.fail("drawn all the same"), "a second one")
+    assert "Plot left out: loss &amp; bound." in page.parts[0]
+    assert "Plot left out: a second one." in page.parts[1]

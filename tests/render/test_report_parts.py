@@ -1,0 +1,69 @@
+"""Parts of the internal report, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+import tablecloak as tc
+from tablecloak import showing
+from tablecloak.history import History
+from tablecloak.render.report import Finding, _search_figure, internal_report
+
+
+@pytest.fixture(scope="module")
+def pattern():
+    return tc.suppress(tc.examples.cox_rounded())
+
+
+def test_a_report_without_releases_says_what_was_to_be_protected():
+    problem = tc.examples.cox_rounded()
+    text = internal_report("t", problem, []).html()
+    assert problem.summary() in text
+    assert "How it was done" in text
+    assert "<h2>Suppression</h2>" not in text
+
+
+def test_one_release_is_not_compared(pattern):
+    text = internal_report("t", pattern.problem, [Finding(pattern)]).html()
+    assert "<h2>Suppression</h2>" in text
+    assert "Risk and utility" not in text
+
+
+def test_a_comparison_can_be_left_out(pattern):
+    adjusted = tc.adjust(pattern.problem)
+    findings = [Finding(pattern), Finding(adjusted)]
+    text = internal_report("t", pattern.problem, findings, compared=False).html()
+    assert "<h2>Adjustment</h2>" in text
+    assert "Risk and utility" not in text
+
+
+def test_an_audit_is_told_and_drawn(pattern):
+    audit = tc.audit(pattern.problem, pattern, detail="intervals")
+    text = internal_report("t", pattern.problem, [Finding(pattern, audit)]).html()
+    assert "is left with (exact), of the 7 sensitive cells" in text
+    assert "<figure>" in text
+
+
+def test_settings_and_versions_stand_at_the_end(pattern):
+    text = internal_report("t", pattern.problem, [], settings={"seed <1>": 5}).html()
+    assert "seed &lt;1&gt;" in text
+    assert "highspy" in text
+
+
+def test_the_history_of_a_search_is_two_staircases():
+    history = History()
+    for loss, bound in ((10.0, 2.0), (8.0, 2.0), (8.0, 8.0)):
+        history("search", loss, bound, 0)
+    axes = _search_figure(history).axes[0]
+    lines = {line.get_label(): line.get_ydata() for line in axes.lines}
+    assert lines["loss"].tolist()[-1] == 8
+    assert lines["bound"].tolist()[-1] == 8
+    assert list(lines["loss"]) == sorted(lines["loss"], reverse=True)
+
+
+def test_a_table_without_a_drawing_of_its_own_shows_its_summary_and_first_rows():
+    table = tc.examples.cox_rounded().table
+    text = showing.html(table)
+    assert table.summary() in text
+    # Ten of its cells and a head.
+    assert text.count("<tr") == 11

@@ -47,6 +47,7 @@ _HOME = {
     "VerificationError": "errors",
     "WeightRule": "tables.weights.rule",
     "ZeroUnsafe": "tables.rules.zero_unsafe",
+    "ReconciledTable": "reconciliation.reconciled",
     "RoundedTable": "cta.rounding.rounded_table",
     "adjust": "cta.adjust",
     "adjust_together": "cta.together",
@@ -67,6 +68,7 @@ _HOME = {
     "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
+    "reconcile": "reconciliation.reconcile",
     "run_job": "jobs.run",
     "small_count_rounding": "cta.rounding.small_counts",
     "suppress": "suppression.suppress",
@@ -112,6 +114,8 @@ if TYPE_CHECKING:
     from tablecloak.jobs.run import run_job as run_job
     from tablecloak.publish.audit import audit as audit
     from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
+    from tablecloak.reconciliation.reconcile import reconcile as reconcile
+    from tablecloak.reconciliation.reconciled import ReconciledTable as ReconciledTable
     from tablecloak.suppression.audit.audit import Audit as Audit
     from tablecloak.suppression.audit.finding import Verdict as Verdict
     from tablecloak.suppression.intervals import IntervalPattern as IntervalPattern

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tablecloak.cli.names import FRAME_FILES, LiveCommand
-from tablecloak.cli.options import Engine, Output, TimeLimit
+from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of
 from tablecloak.cli.results import require_writable_result
 from tablecloak.errors import InputError
 
@@ -27,12 +26,6 @@ cellkey = typer.Typer(
 
 Records = Annotated[
     Path, typer.Argument(help=f"Records: {FRAME_FILES.placeholder}. They stay inside.")
-]
-By = Annotated[
-    list[str],
-    typer.Option(
-        "--by", help="Dimension: a column, or COLUMN=FILE.hrc with its hierarchy; repeat."
-    ),
 ]
 Ptable = Annotated[
     Path, typer.Option("--ptable", help="Perturbation table, of `design`, ptable or the ONS.")
@@ -162,7 +155,7 @@ def count(
     require_writable_result(output, inside)
     table = perturb_counts(
         str(file),
-        _dimensions(by),
+        dimensions_of(by),
         read_perturbations(ptable),
         record_key=key,
         weight=weight,
@@ -220,7 +213,7 @@ def sum_(
         tables, Flex(point, small, large, power), weights=tuple(epsilon or (1.0,))
     )
     table = perturb_magnitudes(
-        str(file), _dimensions(by), value, noise, record_key=key, weight=weight, engine=engine
+        str(file), dimensions_of(by), value, noise, record_key=key, weight=weight, engine=engine
     )
     write_frame(table.release(), output)
     if inside is not None:
@@ -257,7 +250,7 @@ def attack(
 
     require_writable_result(output)
     frames = [read_frame(file) for file in files]
-    specified = as_dimensions(_dimensions(by))
+    specified = as_dimensions(dimensions_of(by))
     import pandas as pd
 
     trees = {}
@@ -281,16 +274,3 @@ def attack(
     typer.echo(attacked.summary())
     if attacked.determined[attacked.listed].any():
         raise typer.Exit(NOT_SAFE)
-
-
-def _dimensions(by: Sequence[str]) -> dict[str, str | None]:
-    """Dimensions as the options name them: COLUMN, or COLUMN=FILE.hrc."""
-    named: dict[str, str | None] = {}
-    for entry in by:
-        name, _, file = entry.partition("=")
-        if not name or name in named:
-            raise InputError(
-                f"--by {entry}: give each dimension once, as COLUMN or COLUMN=FILE.hrc."
-            )
-        named[name] = file or None
-    return named

@@ -19,6 +19,7 @@ from tablecloak.cli import (
     intervals,
     microdata,
     protect,
+    reconcile,
     rounding,
     securesum,
     suppress,
@@ -70,6 +71,7 @@ example.register(app)
 microdata.register()
 securesum.register(app)
 cellkey.register(app)
+reconcile.register(app)
 
 if __name__ == "__main__":
     app()

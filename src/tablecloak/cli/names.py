@@ -27,6 +27,7 @@ __all__ = [
     "FRAME_FILES",
     "INSIDERS",
     "KNOWLEDGE",
+    "NEARNESS",
     "PROBLEM_FILES",
     "QUESTIONS",
     "REQUIREMENTS",
@@ -207,6 +208,9 @@ REQUIREMENTS = Names("requirement", partial(_names_of, "suppression.requirement"
 INSIDERS = Names("intruder", _insiders)
 HOLDS = Names("way to hold against insiders", partial(_names_of, "suppression.hold", "HOLDS"))
 DISTANCES = Names("distance", partial(_names_of, "cta.distances.distance", "DISTANCES"))
+NEARNESS = Names(
+    "distance of reconciliation", partial(_names_of, "reconciliation.distances", "NEARNESS")
+)
 STATISTICS = Names("statistic", _statistics, _read_statistic)
 SOLVERS = Names("solver", _solvers)
 ENGINES = Names("engine", partial(_forms_of, "tables.tabulation.engines", "ENGINES"), _read_engine)
@@ -225,6 +229,7 @@ ALL = (
     INSIDERS,
     HOLDS,
     DISTANCES,
+    NEARNESS,
     STATISTICS,
     SOLVERS,
     ENGINES,

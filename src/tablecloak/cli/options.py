@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tablecloak.cli import names
+from tablecloak.errors import InputError
 
 __all__ = [
     "Blur",
+    "By",
     "Certificate",
     "Distance",
     "Engine",
@@ -29,6 +32,7 @@ __all__ = [
     "TimeLimit",
     "Tolerance",
     "Weights",
+    "dimensions_of",
 ]
 
 ProblemFile = Annotated[
@@ -85,3 +89,28 @@ Solver = Annotated[
 ]
 Engine = Annotated[str, names.ENGINES.option("--engine", text="What reads microdata.")]
 Executor = Annotated[str, names.EXECUTORS.option("--executor", text="Where work is done.")]
+By = Annotated[
+    list[str],
+    typer.Option(
+        "--by", help="Dimension: a column, or COLUMN=FILE.hrc with its hierarchy; repeat."
+    ),
+]
+
+
+def dimensions_of(by: Sequence[str]) -> dict[str, str | None]:
+    """Read what `--by` was given: COLUMN, or COLUMN=FILE.hrc.
+
+    Raises
+    ------
+    InputError
+        If a dimension is named twice, or not at all.
+    """
+    named: dict[str, str | None] = {}
+    for entry in by:
+        name, _, file = entry.partition("=")
+        if not name or name in named:
+            raise InputError(
+                f"--by {entry}: give each dimension once, as COLUMN or COLUMN=FILE.hrc."
+            )
+        named[name] = file or None
+    return named

@@ -1,0 +1,76 @@
+"""``tablecloak reconcile``: a table that does not add up, made additive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli.display import reporting
+from tablecloak.cli.names import FRAME_FILES, NEARNESS, LiveCommand
+from tablecloak.cli.options import By, Output, TimeLimit, dimensions_of
+from tablecloak.cli.results import require_writable_result, write_result
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command(cls=LiveCommand)(reconcile)
+
+
+def reconcile(
+    file: Annotated[
+        Path, typer.Argument(help=f"Table, totals included: {FRAME_FILES.placeholder}.")
+    ],
+    output: Output,
+    by: By,
+    value: Annotated[str, typer.Option(help="Column with the values.")] = "value",
+    distance: Annotated[str, NEARNESS.option("--distance", text="What is kept small.")] = "L2",
+    variance: Annotated[
+        str | None, typer.Option(help="Column with the variance of the noise of each cell.")
+    ] = None,
+    least: Annotated[
+        float | None, typer.Option("--lower", help="Bound of all values, such as 0.")
+    ] = None,
+    lower: Annotated[str | None, typer.Option("--lower-column", help="Bound of each cell.")] = None,
+    upper: Annotated[str | None, typer.Option("--upper-column", help="Bound of each cell.")] = None,
+    fixed: Annotated[
+        str | None,
+        typer.Option(help="Column that is true for cells that must stay as they are."),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Make whole numbers in the end.")] = False,
+    time_limit: TimeLimit = 60.0,
+) -> None:
+    """Make a table additive with least change, with a proved bound.
+
+    For tables with noise: from a privacy mechanism, cell keys, seasonal adjustment or weights.
+    Writes the codes and the values.
+
+    Example: tablecloak reconcile noisy.csv -o additive.csv --by region=region.hrc --by sex
+    --value count --lower 0 --whole
+    """
+    from tablecloak.errors import InputError
+    from tablecloak.reconciliation import reconcile as reconciled
+    from tablecloak.tables.formats import read_frame
+
+    require_writable_result(output)
+    if least is not None and lower is not None:
+        raise InputError("Give --lower or --lower-column, not both.")
+    with reporting() as reporter:
+        result = reconciled(
+            read_frame(file),
+            dimensions_of(by),
+            value,
+            distance=distance,
+            variance=variance,
+            lower=least if least is not None else lower,
+            upper=upper,
+            fixed=fixed,
+            whole=whole,
+            time_limit=time_limit,
+            progress=reporter,
+        )
+    write_result(result, result.release(), output, None)
+    typer.echo(result.summary())

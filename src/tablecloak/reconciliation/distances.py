@@ -1,0 +1,169 @@
+"""Distances between the given table and the reconciled one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, diags_array, hstack, vstack
+
+from tablecloak.budget import Budget
+from tablecloak.reconciliation.least_squares import (
+    NearestPoint,
+    least_squares,
+    least_squares_bound,
+)
+from tablecloak.reconciliation.question import Question
+from tablecloak.registry import Registry
+from tablecloak.solve.bounds import dual_bound
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.program import Program
+
+__all__ = ["NEARNESS", "Nearness"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Nearness(ABC):
+    """What is kept small between a table and its reconciled version."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def loss(self, question: Question, x: Floats) -> float:
+        """Return the distance of a table."""
+
+    @abstractmethod
+    def nearest(self, question: Question, budget: Budget) -> NearestPoint:
+        """Search the nearest table."""
+
+    @abstractmethod
+    def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
+        """Return a lower bound on the distance of every table, from any multipliers.
+
+        Parameters
+        ----------
+        question : Question
+        multipliers : numpy.ndarray of float
+            Of the relations, or of the rows of the program.
+        loss : float
+            Distance of a table that is known; the bound is never above it.
+        """
+
+
+NEARNESS: Registry[Nearness] = Registry("distance of reconciliation")
+"""All distances by name."""
+
+
+@NEARNESS.register
+class LeastSquares(Nearness):
+    """Sum of weighted squares of the changes; weights 1 / variance give the best estimate."""
+
+    name = "L2"
+
+    def loss(self, question: Question, x: Floats) -> float:
+        """See `Nearness.loss`."""
+        return float(np.sum(question.weights * (x - question.values) ** 2))
+
+    def nearest(self, question: Question, budget: Budget) -> NearestPoint:
+        """See `Nearness.nearest`."""
+        return least_squares(question, budget)
+
+    def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
+        """See `Nearness.bound`."""
+        return min(max(least_squares_bound(question, multipliers), 0.0), loss)
+
+
+class _ByProgram(Nearness):
+    """A distance that a linear program makes small."""
+
+    @abstractmethod
+    def program(self, question: Question) -> Program:
+        """Return the program; its first columns are what is added to each cell."""
+
+    def nearest(self, question: Question, budget: Budget) -> NearestPoint:
+        """See `Nearness.nearest`."""
+        program = self.program(question)
+        found = LinearSolver(program, interior="first").solve(budget.left)
+        if not len(found.x):
+            return NearestPoint(question.values, np.zeros(program.n_rows), np.inf)
+        n = question.n_cells
+        x = np.clip(
+            question.values + found.x[:n] - found.x[n : 2 * n], question.lower, question.upper
+        )
+        residual = float(np.max(np.abs(question.residual(x)) / question.scale(), initial=0.0))
+        return NearestPoint(x, found.duals, residual)
+
+    def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
+        """See `Nearness.bound`."""
+        program = self.program(question)
+        # Tables with a larger change of one cell are farther away than the known one: with these
+        # limits, dust in the multipliers costs dust and not the whole bound.
+        limit = np.full(program.n_columns, loss)
+        limit[: 2 * question.n_cells] = np.tile(loss / question.weights, 2)
+        upper = np.maximum(np.minimum(program.upper, limit), program.lower)
+        return min(max(dual_bound(program, multipliers, upper=upper), 0.0), loss)
+
+
+def _changes(question: Question) -> tuple[csr_array, Floats, Floats, Floats]:
+    """Relations between what is added and what is taken off; their sides; limits of both.
+
+    A bound that the given value violates already makes the opposite change compulsory; the least
+    of it is taken up by the columns' lower bounds.
+    """
+    a, y = question.relations, question.values
+    rows = csr_array(hstack([a, -a], format="csr"))
+    lower = np.concatenate(
+        [np.maximum(question.lower - y, 0.0), np.maximum(y - question.upper, 0.0)]
+    )
+    upper = np.concatenate(
+        [np.maximum(question.upper - y, 0.0), np.maximum(y - question.lower, 0.0)]
+    )
+    return rows, -question.residual(y), lower, upper
+
+
+@NEARNESS.register
+class LeastSum(_ByProgram):
+    """Sum of the weighted absolute changes: few cells change."""
+
+    name = "L1"
+
+    def loss(self, question: Question, x: Floats) -> float:
+        """See `Nearness.loss`."""
+        return float(np.sum(question.weights * np.abs(x - question.values)))
+
+    def program(self, question: Question) -> Program:
+        """See `_ByProgram.program`."""
+        rows, side, lower, upper = _changes(question)
+        cost = np.concatenate([question.weights, question.weights])
+        return Program(cost, rows, side, side, lower, upper)
+
+
+@NEARNESS.register
+class LeastLargest(_ByProgram):
+    """Largest weighted absolute change: no cell changes much."""
+
+    name = "Linf"
+
+    def loss(self, question: Question, x: Floats) -> float:
+        """See `Nearness.loss`."""
+        return float(np.max(question.weights * np.abs(x - question.values), initial=0.0))
+
+    def program(self, question: Question) -> Program:
+        """See `_ByProgram.program`."""
+        rows, side, lower, upper = _changes(question)
+        n, m = question.n_cells, rows.shape[0]
+        # weight * (up + down) <= largest, for each cell.
+        each = diags_array(question.weights)
+        limits = hstack([each, each, csr_array(-np.ones((n, 1)))])
+        wide = hstack([rows, csr_array((m, 1))])
+        return Program(
+            cost=np.concatenate([np.zeros(2 * n), [1.0]]),
+            matrix=csr_array(vstack([wide, limits], format="csr")),
+            row_lower=np.concatenate([side, np.full(n, -np.inf)]),
+            row_upper=np.concatenate([side, np.zeros(n)]),
+            lower=np.concatenate([lower, [0.0]]),
+            upper=np.concatenate([upper, [np.inf]]),
+        )

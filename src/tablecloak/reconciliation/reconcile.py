@@ -1,0 +1,262 @@
+"""``reconcile``: a table whose cells do not add up, made additive with least change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.budget import Budget, Progress
+from tablecloak.errors import InputError, ModelError, SolverError, listed
+from tablecloak.reconciliation.distances import NEARNESS, Nearness
+from tablecloak.reconciliation.least_squares import NearestPoint
+from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.reconciled import ACCEPTED, Pass, ReconciledTable
+from tablecloak.reconciliation.whole import whole_table
+from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.program import Program
+from tablecloak.tables.keys import label_of
+from tablecloak.tables.ready import ReadyCells, read_cells
+
+__all__ = ["reconcile"]
+
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+LATER = 1e-6
+"""Weight of cells of later passes, relative to their own: they follow, and hardly matter."""
+
+MOST_NAMED = 5
+"""Cells and relations that an error names."""
+
+
+def reconcile(
+    frame: pd.DataFrame,
+    dimensions: Mapping[str, Any] | Sequence[str],
+    value: str = "value",
+    *,
+    distance: str = "L2",
+    variance: str | npt.ArrayLike | None = None,
+    lower: str | float | None = None,
+    upper: str | float | None = None,
+    fixed: Mapping[str, Any] | str | npt.ArrayLike | None = None,
+    order: Sequence[Mapping[str, Any]] = (),
+    whole: bool = False,
+    time_limit: float = 60.0,
+    progress: Progress | None = None,
+) -> ReconciledTable:
+    """Make a table additive with least change.
+
+    For tables with noise from a privacy mechanism, cell keys, seasonal adjustment, or weights:
+    each cell is good on its own, and totals differ from the sums of their parts.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row for each cell, totals included. A combination of codes that does not occur is 0.
+    dimensions : mapping of str to hierarchy, or sequence of str
+        As for `Table.from_frame`.
+    value : str, default="value"
+        Column with the values.
+    distance : str, default="L2"
+        "L2", the sum of squares; "L1", the sum of absolute changes; "Linf", the largest change.
+    variance : str or array_like, optional
+        Column, or array by rows, with the variance of the noise of each cell; by default all are
+        the same. L2 weighs squares by 1 / variance, the others changes by 1 / standard deviation.
+    lower, upper : str or float, optional
+        Bounds of all cells, or columns with the bound of each; none by default.
+    fixed : mapping, str or array_like, optional
+        Cells that must stay as they are (invariants): codes such as ``{"region": "Total"}``, of
+        which one may be a list; a column of truth values; or an array of them by rows.
+    order : sequence of mapping, default=()
+        Cells in order of importance, by codes as in `fixed`. Each pass makes the changes of its
+        cells small and then fixes them; the last pass does the rest.
+    whole : bool, default=False
+        Whether the last step makes whole numbers, each within 1 of the real one.
+    time_limit : float, default=60
+        Seconds.
+    progress : callable, optional
+
+    Returns
+    -------
+    ReconciledTable
+        Verified.
+
+    Raises
+    ------
+    InputError
+        If the frame cannot be read, a bound or variance makes no sense, or no whole table lies
+        near.
+    ModelError
+        If no additive table meets bounds and fixed cells; names the cells that contradict each
+        other.
+    SolverError
+        If no additive table was found in time.
+
+    Notes
+    -----
+    A privacy guarantee of the noise survives: reconciling looks at nothing but what is published
+    (post-processing). It does not survive for cells that are fixed at their true values.
+
+    Examples
+    --------
+    >>> noisy = pd.DataFrame({"region": ["Total", "N", "S"], "value": [12.0, 4.0, 5.0]})
+    >>> reconcile(noisy, ["region"]).values.round(6).tolist()
+    [11.0, 5.0, 6.0]
+    """
+    budget = Budget.begun(time_limit, progress=progress)
+    measure = NEARNESS[distance]()
+    frame = frame.reset_index(drop=True)
+    cells = _read(frame, dimensions, value)
+    spread = _numbers_of(frame, variance, 1.0, "variance")
+    if np.any(spread <= 0):
+        raise InputError("`variance` must be above 0 in every cell; name exact cells in `fixed`.")
+    question = Question(
+        values=cells.values,
+        weights=1.0 / spread if distance == "L2" else 1.0 / np.sqrt(spread),
+        relations=cells.relations,
+        sides=np.zeros(cells.relations.shape[0]),
+        lower=_numbers_of(frame, lower, -np.inf, "lower"),
+        upper=_numbers_of(frame, upper, np.inf, "upper"),
+    ).fixed_at(_chosen(frame, fixed), cells.values)
+    _check_bounds(question, cells.keys)
+    groups = [_chosen(frame, codes) for codes in order]
+    passes, values = _in_order(question, groups, measure, whole, cells.keys, budget)
+    result = ReconciledTable(
+        codes=cells.keys,
+        hierarchies=cells.hierarchies,
+        name=value,
+        given=cells.values,
+        values=values,
+        distance=distance,
+        passes=passes,
+        is_whole=whole,
+        seconds=budget.elapsed,
+    )
+    result.verify()
+    return result
+
+
+def _read(
+    frame: pd.DataFrame, dimensions: Mapping[str, Any] | Sequence[str], value: str
+) -> ReadyCells:
+    """Cells in the order of the rows."""
+    cells = read_cells(frame, dimensions, value, frequency=None, largest=(), tolerance=0.0)
+    if len(cells.values) < len(frame):
+        raise InputError("A cell occurs twice. Each needs one row.")
+    wrong = np.flatnonzero(~np.isfinite(cells.values))
+    if len(wrong):
+        raise InputError(f"Row {wrong[0] + 1}: column {value!r} must hold a finite number.")
+    return cells
+
+
+def _in_order(
+    question: Question,
+    groups: Sequence[Truths],
+    measure: Nearness,
+    whole: bool,
+    keys: pd.DataFrame,
+    budget: Budget,
+) -> tuple[tuple[Pass, ...], Floats]:
+    """Answer pass after pass; each fixes its cells at its answer, which the next ones keep."""
+    done = np.zeros(question.n_cells, dtype=bool)
+    passes: list[Pass] = []
+    values = question.values
+    for group in [*groups, np.ones(question.n_cells, dtype=bool)]:
+        done = done | group
+        weights = np.where(done, 1.0, LATER) * question.weights
+        asked = replace(question, weights=weights)
+        point = measure.nearest(asked, budget)
+        _require_table(asked, point, keys, budget)
+        loss = measure.loss(asked, point.x)
+        bound = min(measure.bound(asked, point.multipliers, loss), loss)
+        passes.append(Pass(asked, point.x, point.multipliers, loss, bound))
+        values = whole_table(asked, point.x, budget) if whole else point.x
+        question = question.fixed_at(done, values)
+    return tuple(passes), values
+
+
+def _numbers_of(
+    frame: pd.DataFrame, given: str | npt.ArrayLike | None, default: float, name: str
+) -> Floats:
+    """One number for each row: from a column, an array, or one for all."""
+    if given is None:
+        return np.full(len(frame), default)
+    if isinstance(given, str):
+        if given not in frame:
+            raise InputError(f"The data has no column {given!r}, which `{name}` names.")
+        found = pd.to_numeric(frame[given], errors="coerce").to_numpy(np.float64)
+    else:
+        found = np.broadcast_to(np.asarray(given, dtype=np.float64), len(frame)).copy()
+    missing = np.flatnonzero(np.isnan(found))
+    if len(missing):
+        raise InputError(f"Row {missing[0] + 1}: `{name}` has no number there. Fill it in.")
+    return found
+
+
+def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike | None) -> Truths:
+    """Rows that are chosen by codes, by a column, or by truth values."""
+    if given is None:
+        return np.zeros(len(frame), dtype=bool)
+    if isinstance(given, str):
+        if given not in frame:
+            raise InputError(f"The data has no column {given!r}, which chooses cells.")
+        return frame[given].astype(bool).to_numpy()
+    if not isinstance(given, Mapping):
+        return np.broadcast_to(np.asarray(given, dtype=bool), len(frame)).copy()
+    chosen = np.ones(len(frame), dtype=bool)
+    for name, codes in given.items():
+        if name not in frame:
+            raise InputError(f"The data has no column {name!r}, by which cells are chosen.")
+        wanted = [codes] if isinstance(codes, str) else list(codes)
+        chosen &= frame[name].astype(str).isin([str(code) for code in wanted]).to_numpy()
+    if not chosen.any():
+        raise InputError(f"No cell has the codes {dict(given)}.")
+    return chosen
+
+
+def _check_bounds(question: Question, keys: pd.DataFrame) -> None:
+    crossed = np.flatnonzero(question.lower > question.upper)
+    if len(crossed):
+        cell = int(crossed[0])
+        raise InputError(
+            f"Cell {label_of(keys, cell)}: its lower bound {question.lower[cell]:g} is above its "
+            f"upper bound {question.upper[cell]:g}."
+        )
+
+
+def _require_table(
+    question: Question, point: NearestPoint, keys: pd.DataFrame, budget: Budget
+) -> None:
+    """Refuse a point that does not add up; say why there is none, if that is proved."""
+    if point.residual <= ACCEPTED:
+        return
+    program = Program(
+        np.zeros(question.n_cells),
+        question.relations,
+        question.sides,
+        question.sides,
+        question.lower,
+        question.upper,
+    )
+    found = find_infeasibility(program, time_limit=max(budget.left, 10.0))
+    if not found.confirmed:
+        raise SolverError(
+            f"No additive table was found in time: a relation is off by {point.residual:.2g} of "
+            f"its terms. Raise `time_limit`."
+        )
+    price = np.abs(question.relations.T @ found.duals)
+    concerned = np.flatnonzero(price > 1e-9 * max(float(price.max()), 1e-300))
+    fixed = [int(cell) for cell in concerned if not question.free[cell]]
+    named = fixed or [int(cell) for cell in concerned]
+    labels = listed([f"({label_of(keys, cell)})" for cell in named[:MOST_NAMED]])
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    what = "fixed cells and bounds" if fixed else "bounds"
+    raise ModelError(
+        f"No additive table meets the {what} (proved): {labels}{more} contradict each other. Free "
+        f"some of these cells, or widen their bounds."
+    )

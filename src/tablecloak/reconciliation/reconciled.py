@@ -1,0 +1,152 @@
+"""What a reconciliation gives: an additive table near a given one, with a proved bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import VerificationError
+from tablecloak.reconciliation.distances import NEARNESS
+from tablecloak.reconciliation.question import Question
+from tablecloak.results import Result
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.table import Table
+
+__all__ = ["ACCEPTED", "Pass", "ReconciledTable"]
+
+Floats = npt.NDArray[np.float64]
+
+ACCEPTED = 1e-9
+"""Largest residual of a relation, relative to its terms, of a table that counts as additive."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One pass: its question, its answer, and what proves that no other table is much nearer.
+
+    Parameters
+    ----------
+    question : Question
+    x : numpy.ndarray of float, shape (n_cells,)
+        Real numbers, before a last step to whole ones.
+    multipliers : numpy.ndarray of float
+        Of the rows of its program.
+    loss : float
+        Distance of the answer.
+    bound : float
+        Lower bound on the distance of every table within the same bounds.
+    """
+
+    question: Question
+    x: Floats
+    multipliers: Floats
+    loss: float
+    bound: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReconciledTable(Result):
+    """An additive table near a given one, with a proved bound.
+
+    Parameters
+    ----------
+    codes : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+    hierarchies : mapping of str to Hierarchy
+    name : str
+        Name of the measure.
+    given : numpy.ndarray of float, shape (n_cells,)
+        The values that did not add up.
+    values : numpy.ndarray of float, shape (n_cells,)
+        The values that do.
+    distance : str
+        "L2", "L1" or "Linf".
+    passes : tuple of Pass
+        In order of importance; one if there is no order.
+    is_whole : bool
+        Whether the last step made whole numbers.
+    seconds : float
+    notes : tuple of str
+    """
+
+    codes: pd.DataFrame
+    hierarchies: Mapping[str, Hierarchy]
+    name: str
+    given: Floats
+    values: Floats
+    distance: str
+    passes: tuple[Pass, ...]
+    is_whole: bool
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def loss(self) -> float:
+        """Distance of the values from the given ones, in the last pass."""
+        last = self.passes[-1]
+        return NEARNESS[self.distance]().loss(last.question, self.values)
+
+    @property
+    def bound(self) -> float:  # type: ignore[override]
+        """Proved lower bound on the loss of every table of real numbers, in the last pass."""
+        return self.passes[-1].bound
+
+    @property
+    def changes(self) -> Floats:
+        """What was added to each cell."""
+        return self.values - self.given
+
+    def table(self) -> Table:
+        """Return the reconciled values as a table."""
+        last = self.passes[-1].question
+        return Table(
+            keys=self.codes,
+            values=self.values,
+            relations=last.relations,
+            right_hand_side=last.sides,
+            hierarchies=self.hierarchies,
+            name=self.name,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return codes, given and reconciled values."""
+        return self.codes.assign(
+            **{self.name: self.values, "given": self.given, "change": self.changes}
+        )
+
+    def release(self) -> pd.DataFrame:
+        """Return codes and reconciled values."""
+        return self.codes.assign(**{self.name: self.values})
+
+    def verify(self) -> None:
+        """Check additivity, bounds, and the bound on the loss, from the question alone.
+
+        Raises
+        ------
+        VerificationError
+            Names what does not hold.
+        """
+        measure = NEARNESS[self.distance]()
+        last = self.passes[-1]
+        off = np.abs(last.question.residual(self.values)) / last.question.scale()
+        if np.any(off > (0 if self.is_whole else ACCEPTED)):
+            raise VerificationError(f"A relation is off by {off.max():.3g} of its terms.")
+        outside = np.maximum(last.question.lower - self.values, self.values - last.question.upper)
+        if np.any(outside > ACCEPTED * np.maximum(1.0, np.abs(self.values))):
+            raise VerificationError(f"A value lies outside its bounds by {outside.max():.3g}.")
+        for each in self.passes:
+            if measure.bound(each.question, each.multipliers, each.loss) < each.bound:
+                raise VerificationError("The multipliers do not prove the bound.")
+
+    def summary(self) -> str:
+        """Say in one line what was done, and how good that is."""
+        moved = np.abs(self.changes)
+        kind = "whole numbers" if self.is_whole else "real numbers"
+        return (
+            f"reconciled ({self.distance}, {kind}): {len(moved):,} cells, changed by "
+            f"{moved.mean():.3g} on average and {moved.max(initial=0.0):.3g} at most; loss "
+            f"{self.loss:.6g}, bound {self.bound:.6g}, {self._gaps()}; {self.seconds:.1f} s"
+        )

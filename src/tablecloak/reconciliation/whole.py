@@ -1,0 +1,111 @@
+"""The last step of a reconciliation: whole numbers next to the real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.budget import Budget
+from tablecloak.errors import InputError, SolverError
+from tablecloak.reconciliation.question import Question
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import SolveStatus
+
+__all__ = ["whole_table"]
+
+Floats = npt.NDArray[np.float64]
+
+NEAR = 1e-6
+"""Distance up to which a real number counts as a whole one."""
+
+LEAST_SECONDS = 1.0
+"""Time limit of one program, where the time is over: without a whole table there is no answer."""
+
+
+def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
+    """Return whole numbers that add up, each less than 1 away from the real one if that can be.
+
+    Parameters
+    ----------
+    question : Question
+        With whole bounds and sides.
+    real : numpy.ndarray of float, shape (n_cells,)
+        The real table.
+    budget : Budget
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (n_cells,)
+
+    Raises
+    ------
+    InputError
+        If no whole table lies within 1 of the real one.
+    SolverError
+        If none was found in time.
+
+    Notes
+    -----
+    The two whole numbers next to each cell are tried first. In two dimensions they always suffice
+    (Cox and Ernst 1982) and a linear program finds them; in more they may not, and cells may then
+    move on to the next whole number, by 1 at most in all.
+    """
+    near = np.where(np.abs(real - np.rint(real)) <= NEAR, np.rint(real), real)
+    tightest = np.floor(near), np.ceil(near)
+    widest = np.ceil(near - 1.0), np.floor(near + 1.0)
+    settled = True
+    for low, high in (tightest, widest):
+        program = _program(question, near, low, high)
+        if program is None:
+            continue
+        found, is_settled = _solved(program, budget)
+        if found is not None:
+            return low + found
+        settled &= is_settled
+    if settled:
+        raise InputError(
+            "No table of whole numbers lies within 1 of the real one (proved). Allow more by "
+            "fixing fewer cells, or take the table of real numbers."
+        )
+    raise SolverError(
+        "No table of whole numbers was found in time. Raise `time_limit`, or take the table of "
+        "real numbers."
+    )
+
+
+def _program(question: Question, near: Floats, low: Floats, high: Floats) -> Program | None:
+    """Minimise sum w (low + t - x)^2, made linear between whole numbers: exact for t in {0, 1}."""
+    low = np.maximum(low, np.ceil(question.lower - NEAR))
+    high = np.minimum(high, np.floor(question.upper + NEAR))
+    if np.any(low > high):
+        return None
+    slope = question.weights * (2 * (low - near) + (high - low))
+    side = question.sides - question.relations @ low
+    return Program(
+        cost=slope / max(float(np.median(np.abs(slope[slope != 0]))), 1e-12)
+        if np.any(slope)
+        else slope,
+        matrix=csr_array(question.relations),
+        row_lower=side,
+        row_upper=side,
+        lower=np.zeros(len(low)),
+        upper=high - low,
+        integral=np.ones(len(low), dtype=bool),
+    )
+
+
+def _solved(program: Program, budget: Budget) -> tuple[Floats | None, bool]:
+    """Steps above the lower whole number, and whether it is settled that there are none."""
+    seconds = max(budget.left, LEAST_SECONDS)
+    relaxed = LinearSolver(program).solve(seconds)
+    if relaxed.status is SolveStatus.INFEASIBLE:
+        return None, True
+    if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= NEAR):
+        return np.rint(relaxed.x), True
+    found = solve(program, time_limit=max(budget.left, LEAST_SECONDS), gap=0.05)
+    if len(found.x):
+        return np.rint(found.x), True
+    return None, found.status is SolveStatus.INFEASIBLE

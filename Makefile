@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test clean
+.PHONY: demo test coverage docs dist wheel-check clean
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11, or call make PYTHON=python3"; exit 1; }
@@ -27,5 +27,21 @@ test: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
+# Lines that no test reaches, in build/coverage; processes that tests start are counted too.
+coverage: $(VENV)/installed-dev
+	$(BIN)/pytest -q -n 2 --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage
+
+docs: $(VENV)/installed-dev
+	$(BIN)/mkdocs build --strict --site-dir build/site
+
+# Source archive and wheel; see docs/releasing.md.
+dist: $(VENV)/installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
+# Installs the wheel in an empty environment and runs README there, as printed.
+wheel-check: dist
+	$(BIN)/python tests/wheel_check.py --dist dist
+
 clean:
-	rm -rf $(VENV) results
+	rm -rf $(VENV) build dist results .coverage*

@@ -97,9 +97,9 @@ def replacing(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str, *, secret: bool = False) -> None:
-    """Write a text file through `replacing`."""
+    """Write a text file through `replacing`: UTF-8 and the same line ends on all systems."""
     with replacing(path, secret=secret) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager
@@ -167,6 +167,10 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _runs(process: int) -> bool:
+    """Whether a process is there; where that cannot be asked, it is taken to be."""
+    if sys.platform == "win32":
+        # There signal 0 is not a question but Ctrl-C.
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from private import is_private
 from tablecloak.cli.main import app
 
 RUN = CliRunner()
@@ -51,7 +52,7 @@ def test_counts_of_one_file_are_perturbed_and_the_truth_stays_inside(folder):
     assert list(released.columns) == ["region", "sex", "count"]
     assert released["count"].tolist() == inside.perturbed.tolist()
     assert (inside.perturbed != inside.true_count).any()
-    assert (folder / "inside.csv").stat().st_mode & 0o077 == 0
+    assert is_private(folder / "inside.csv")
 
 
 def test_an_attack_on_the_written_table_holds_the_truth_in_its_intervals(folder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import stat
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from private import is_private
 from random_tables import random_problem
 from tablecloak.cli.display import Reporter
 from tablecloak.cli.main import app
@@ -108,7 +108,7 @@ def test_protect_keeps_hidden_values_out_of_every_released_file(tmp_path):
         assert not [value for value in hidden if str(value) in text]
         assert "primary" not in text
     secret = list((out / "internal").iterdir())
-    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in secret)
+    assert all(is_private(path) for path in secret)
 
 
 def test_audit_writes_a_certificate_that_verify_accepts(cox, tmp_path):
@@ -116,7 +116,7 @@ def test_audit_writes_a_certificate_that_verify_accepts(cox, tmp_path):
     RUN.invoke(app, ["suppress", str(cox), "-o", str(path)])
     arguments = ["audit", str(cox), str(path), "--certificate", str(proof), "--intruder", "zeros"]
     assert RUN.invoke(app, arguments).exit_code == 0
-    assert stat.S_IMODE(proof.stat().st_mode) == 0o600
+    assert is_private(proof)
     result = RUN.invoke(app, ["verify", str(proof), str(cox)])
     assert result.exit_code == 0
     assert "PROVED: 7 sensitive cells" in result.output

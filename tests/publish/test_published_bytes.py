@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from private import is_private
 from tablecloak.cli.main import app
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.publish.publication import write_release
@@ -291,7 +292,7 @@ def test_the_command_says_when_digits_mark_changed_cells(tmp_path):
     marked = CliRunner().invoke(app, [*run, str(tmp_path / "marked.csv")])
     assert marked.exit_code == 0
     assert "Do not publish this file" in marked.output
-    assert (tmp_path / "marked.csv").stat().st_mode & 0o077 == 0
+    assert is_private(tmp_path / "marked.csv")
     same = CliRunner().invoke(app, [*run, str(tmp_path / "same.csv"), "--same-digits"])
     assert same.exit_code == 0
     assert "Do not publish" not in same.output

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -63,6 +65,13 @@ class Commands(TyperGroup):
             for name, command in source().items():
                 self.commands.setdefault(name, command)
         _require_finite(self)
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the program; terminals that cannot show a letter show another in its place."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+                stream.reconfigure(errors="replace")
+        return super().main(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was called."""

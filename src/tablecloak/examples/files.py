@@ -116,7 +116,7 @@ class People(Example):
 
     def write(self, folder: Path) -> None:
         """Write the records."""
-        people().to_csv(folder / "people.csv", index=False)
+        people().to_csv(folder / "people.csv", index=False, lineterminator="\n")
 
 
 @EXAMPLES.register
@@ -127,7 +127,7 @@ class Census(Example):
 
     def write(self, folder: Path) -> None:
         """Write the records."""
-        census().to_csv(folder / "census.csv", index=False)
+        census().to_csv(folder / "census.csv", index=False, lineterminator="\n")
 
 
 @EXAMPLES.register
@@ -156,7 +156,8 @@ class Batch(Example):
     def write(self, folder: Path) -> None:
         """Write the batch and what it names."""
         records = firms()[["region", "industry", "turnover"]]
-        records.to_csv(folder / "firms.asc", sep=";", header=False, index=False)
+        text = records.to_csv(sep=";", header=False, index=False, lineterminator="\n")
+        _write_text(folder / "firms.asc", text)
         _write_text(folder / "region.hrc", _hrc(REGIONS))
         _write_text(folder / "firms.rda", _RDA)
         _write_text(folder / "job.arb", _BATCH)
@@ -224,7 +225,7 @@ _BATCH = """\
 
 
 def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _write_hierarchies(folder: Path) -> None:

@@ -45,7 +45,7 @@ class CSV(FrameFormat):
 
     def write(self, frame: pd.DataFrame, path: Path) -> None:
         """Write a whole frame."""
-        harmless(frame).to_csv(path, index=False)
+        harmless(frame).to_csv(path, index=False, lineterminator="\n")
 
     def column_names(self, path: Path) -> list[str]:
         """Read the header alone."""
@@ -91,7 +91,7 @@ class _Appender(Appender):
 
     def add(self, frame: pd.DataFrame) -> None:
         with self.path.open("a" if self.is_begun else "w", newline="", encoding="utf-8") as file:
-            frame.to_csv(file, header=not self.is_begun, index=False)
+            frame.to_csv(file, header=not self.is_begun, index=False, lineterminator="\n")
         self.is_begun = True
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ class SDMXCSV(ReleaseFormat):
             CONF_STATUS=hidden.map({True: CONFIDENTIAL, False: FREE}),
         )
         with replacing(path) as temporary:
-            harmless(frame).to_csv(temporary, index=False)
+            harmless(frame).to_csv(temporary, index=False, lineterminator="\n")
 
     def in_our_words(
         self, frame: pd.DataFrame, dimensions: list[str], path: Path

@@ -135,8 +135,10 @@ def look_at_app(step: Step) -> None:
         address = re.search(r"http://127\.0\.0\.1:\S+", told)
         if address is None:
             sys.exit(f"line {step.line}: {step.text}\ntold no address: {told!r}")
-        with urllib.request.urlopen(address.group(), timeout=60) as answer:
-            assert answer.status == 200
+        # The first address sets the cookie that the pages ask for.
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(address.group(), timeout=60) as answer:
+            assert "<h1>" in answer.read().decode()
     finally:
         app.terminate()
         app.communicate(timeout=60)

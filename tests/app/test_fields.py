@@ -1,0 +1,114 @@
+"""Inputs of the form, and what is typed into them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import pytest
+from pydantic import Field
+
+import tablecloak as tc
+from tablecloak.app.fields import FormField, choices_of, number, whole
+from tablecloak.parameters import parameters_of
+from tablecloak.registry import Registry
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A thing with one parameter of each kind."""
+
+    name: ClassVar[str] = "sample"
+    needed: Annotated[float, Field(description="A number.", examples=[12.5])]
+    count: Annotated[int, Field(description="A whole number.")] = 3
+    kind: Annotated[Literal["a", "b"], Field(description="One of two.")] = "a"
+    strict: Annotated[bool, Field(description="Yes or no.")] = False
+    label: Annotated[str, Field(description="A text.")] = "x"
+    range: Annotated[list[float] | None, Field(description="Two numbers.")] = None
+
+
+FIELDS = {each.name: FormField(f"sample:{each.name}", each) for each in parameters_of(Sample)}
+
+
+def typed(name: str, text: str):
+    return FIELDS[name].read({f"sample:{name}": text})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("needed", "number"), ("count", "number"), ("kind", "choice"), ("strict", "flag"),
+     ("label", "text"), ("range", "text")],
+)  # fmt: skip
+def test_a_parameter_is_asked_for_by_its_type(name, kind):
+    assert FIELDS[name].kind == kind
+
+
+def test_only_whole_numbers_can_be_typed_for_a_whole_number():
+    assert (FIELDS["count"].step, FIELDS["needed"].step) == ("1", "any")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("needed", "12.5"), ("count", "3"), ("label", "x"), ("range", "")]
+)
+def test_the_default_or_an_example_stands_in_it_at_first(name, shown):
+    assert FIELDS[name].shown == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("needed", " 10 ", 10),
+        ("needed", "1e2", 100),
+        ("count", "", None),
+        ("kind", "b", "b"),
+        ("strict", "1", True),
+        ("strict", "", False),
+        ("label", "[1]", "[1]"),
+        ("range", "[10, 20.5]", [10, 20.5]),
+        ("range", "", None),
+    ],
+)
+def test_what_was_typed_is_read_as_it_would_be_in_a_job(name, text, value):
+    assert typed(name, text) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("needed", "", "sample:needed: '' is not a number"),
+        ("needed", "ten", "'ten' is not a number"),
+        ("needed", "inf", "'inf' is not a finite number"),
+        ("range", "[1", "cannot be read. Two numbers."),
+        ("range", "[" * 5000, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(name, text, message):
+    with pytest.raises(tc.InputError, match=message):
+        typed(name, text)
+
+
+def test_all_that_is_registered_can_be_ticked_with_its_parameters():
+    registry: Registry = Registry("sample", "tablecloak.tables.weights")
+    with registry.including(Sample):
+        choice = next(each for each in choices_of(registry) if each.name == "sample")
+    assert choice.summary.startswith("A thing with one parameter")
+    assert not choice.is_suggested
+    form = {"sample:needed": "5", "sample:count": "3", "sample:kind": "b", "sample:label": "x"}
+    # Defaults are left out, so that a job says only what was chosen.
+    assert choice.read(form) == {"needed": 5, "kind": "b"}
+
+
+@pytest.mark.parametrize(("text", "value"), [("3", "3"), ("", ""), (" -2 ", "-2")])
+def test_whole_numbers_are_kept_as_text(text, value):
+    assert whole({"d": text}, "d") == value
+
+
+@pytest.mark.parametrize("text", ["1.5", "a", "--2", "1e3"])
+def test_other_text_is_no_whole_number(text):
+    with pytest.raises(tc.InputError, match="d: .* is not a whole number"):
+        whole({"d": text}, "d")
+
+
+def test_a_whole_number_is_an_int_and_others_are_floats():
+    assert isinstance(number({"x": "2.0"}, "x"), int)
+    assert number({"x": "2.5"}, "x") == 2.5

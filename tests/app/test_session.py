@@ -1,0 +1,121 @@
+"""What a user has done so far: one file, one job at a time."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+import tablecloak as tc
+from tablecloak.app import session as module
+from tablecloak.app.choices import Choices
+from tablecloak.app.session import Session
+
+
+@pytest.fixture
+def session(tmp_path) -> Session:
+    (tmp_path / "firms.csv").write_text("region,v\nN,1\nN,2\nS,3\n")
+    one = Session(tmp_path)
+    one.open(tmp_path / "firms.csv")
+    return one
+
+
+def choices(session: Session, **given) -> Choices:
+    return Choices(
+        session.file,
+        columns={"value": "v"},
+        dimensions={"region": ["region"]},
+        rules=[{"rule": "minimum-frequency", "minimum": 2}],
+        **given,
+    )
+
+
+def test_choices_are_tabulated_and_written_as_a_job(session):
+    session.choose(choices(session))
+    assert session.problem.table.n_cells == 3
+    assert session.problem.n_sensitive == 1
+    assert "minimum-frequency" in session.job_file.read_text()
+    assert not (session.folder / "tried.toml").exists()
+
+
+def test_choices_that_cannot_be_tabulated_change_nothing(session):
+    session.choose(choices(session))
+    before = session.job_file.read_text(), session.problem
+    wrong = choices(session)
+    wrong.dimensions = {"county": ["county"]}
+    with pytest.raises(tc.InputError, match="county"):
+        session.choose(wrong)
+    assert (session.job_file.read_text(), session.problem) == before
+    assert not (session.folder / "tried.toml").exists()
+
+
+def test_another_file_begins_anew(session, tmp_path):
+    session.choose(choices(session))
+    session.open(tmp_path / "other.csv")
+    assert session.choices is session.problem is session.job is session.result is None
+
+
+def test_nothing_can_be_started_before_something_was_chosen(session):
+    with pytest.raises(tc.InputError, match="Choose dimensions and rules first"):
+        session.start()
+    assert not session.is_running
+
+
+def test_two_changes_at_once_are_refused_and_not_made_to_wait(session):
+    with session.changing(), pytest.raises(tc.InputError, match="Another page is changing"):
+        session.choose(choices(session))
+    with session.changing():
+        pass
+
+
+def test_while_a_job_runs_nothing_changes_and_its_result_is_kept(session, monkeypatch):
+    go_on, asked = threading.Event(), []
+
+    def slow(job, folder, *, progress):
+        asked.append((job.title, folder))
+        assert go_on.wait(60)
+        return SimpleNamespace(title=job.title)
+
+    monkeypatch.setattr(module, "run_job", slow)
+    session.choose(choices(session, title="one"))
+    session.start()
+    assert session.is_running
+    with pytest.raises(tc.InputError, match="A job is still running"):
+        session.choose(choices(session, title="two"))
+    go_on.set()
+    session.thread.join(60)
+    assert session.result.title == "one"
+    assert asked == [("one", session.folder / "results")]
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (tc.ModelError("no way out"), "no way out"),
+        (KeyError("row 4711"), "The job ended with an error of the program (KeyError)."),
+    ],
+)
+def test_a_job_that_fails_says_so_and_quotes_no_record(session, monkeypatch, raised, told):
+    def failing(job, folder, *, progress):
+        raise raised
+
+    monkeypatch.setattr(module, "run_job", failing)
+    session.choose(choices(session))
+    session.start()
+    session.thread.join(60)
+    assert session.error == told
+    assert session.result is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "bound", "stage"),
+    [
+        (float("inf"), float("-inf"), "search, 7 open"),
+        (1234.5, float("-inf"), "search, loss 1,234.5, 7 open"),
+        (1234.5, 1000.0, "search, loss 1,234.5, bound 1,000, 7 open"),
+    ],
+)
+def test_progress_is_told_as_far_as_it_is_known(session, loss, bound, stage):
+    session._note("search", loss, bound, 7)
+    assert session.stage == stage

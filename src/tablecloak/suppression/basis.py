@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-__all__ = ["Basis", "basis_of"]
+__all__ = ["Basis", "basis_of", "determined_cells"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -61,7 +61,7 @@ def basis_of(relations: csr_array, size: Floats, most_free: float = np.inf) -> B
     most_free : float, default=inf
         Number of free cells beyond which None is returned.
     """
-    free, determined = _determined(relations, np.argsort(size, kind="stable"))
+    free, determined = determined_cells(relations, np.argsort(size, kind="stable"))
     if len(free) > most_free:
         return None
     matrix = _followed(relations, free, determined)
@@ -71,8 +71,17 @@ def basis_of(relations: csr_array, size: Floats, most_free: float = np.inf) -> B
     return Basis(free, matrix, csr_array(residual[np.diff(residual.indptr) > 0]))
 
 
-def _determined(relations: csr_array, order: Integers) -> tuple[Integers, list[tuple[int, int]]]:
-    """Return the free cells, and each other cell with the relation that determines it, in order."""
+def determined_cells(
+    relations: csr_array, order: Integers
+) -> tuple[Integers, list[tuple[int, int]]]:
+    """Return the free cells, and each other cell with the relation that determines it, in order.
+
+    Parameters
+    ----------
+    relations : scipy.sparse.csr_array, shape (n_relations, n_unknown)
+    order : numpy.ndarray of int, shape (n_unknown,)
+        In which cells become free, unless they are determined by then.
+    """
     by_cell = csr_array(relations.T)
     start, inside = relations.indptr.tolist(), relations.indices.tolist()
     first, rows = by_cell.indptr.tolist(), by_cell.indices.tolist()

@@ -16,7 +16,12 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.solve.branch import BranchResult, BranchTree, Separate, branch_and_bound
 from tablecloak.solve.program import Program
-from tablecloak.suppression.search.cutting import cut_root, round_every_row, search_master
+from tablecloak.suppression.search.cutting import (
+    cut_by_following,
+    cut_root,
+    round_every_row,
+    search_master,
+)
 from tablecloak.suppression.search.exploration import Exploration, Proof
 from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.search.nearby import search_nearby
@@ -25,6 +30,7 @@ from tablecloak.suppression.search.state import SearchState
 __all__ = [
     "bound_by_every_row",
     "cut_at_root",
+    "follow_at_root",
     "look_at_root",
     "prove_by_every_row",
     "search_every_row",
@@ -39,12 +45,21 @@ MOST_NODES = 1_000_000
 """Nodes of the search that ends the exact method: more than any time allows."""
 
 
+def follow_at_root(state: SearchState, budget: Budget) -> SearchState:
+    """Raise the bound of the root by rows of cells that follow from others."""
+    exploration = _begun(state, budget)
+    tree, bound = cut_by_following(
+        exploration.master,
+        exploration.separator,
+        budget,
+        lambda bound: exploration.report(budget, bound, 1),
+    )
+    return _with(state, _proved(state, exploration, tree, bound))
+
+
 def look_at_root(state: SearchState, budget: Budget) -> SearchState:
     """Search the root, and as many nodes as small tables have; that may be all."""
-    assert state.best is not None
-    exploration = Exploration.of(
-        state.problem, state.requirement, state.best, state.horizon or budget
-    )
+    exploration = _begun(state, budget)
     result, exploration = _searched(state, exploration, budget, FIRST_NODES)
     best = exploration.master.objective(exploration.separator.best.loss)
     least = max(exploration.step / exploration.master.scale, 1e-6 * max(1.0, abs(best)))
@@ -55,10 +70,7 @@ def look_at_root(state: SearchState, budget: Budget) -> SearchState:
 
 def cut_at_root(state: SearchState, budget: Budget) -> SearchState:
     """Raise the bound of the root by rows, as long as that goes fast."""
-    assert state.best is not None
-    exploration = Exploration.of(
-        state.problem, state.requirement, state.best, state.horizon or budget
-    )
+    exploration = _begun(state, budget)
     master, separator = exploration.master, exploration.separator
     tree, bound = cut_root(
         master, separator, budget, lambda bound: exploration.report(budget, bound, 1)
@@ -169,6 +181,14 @@ def _proved(
     rows = list(exploration.separator.rows)
     certificate = BoundCertificate(state.problem, state.requirement, rows, tree)
     return replace(exploration, proofs=(*exploration.proofs, Proof(bound, certificate)))
+
+
+def _begun(state: SearchState, budget: Budget) -> Exploration:
+    """Return what other phases of the group know, or the exploration before the first one."""
+    assert state.best is not None
+    return state.exploration or Exploration.of(
+        state.problem, state.requirement, state.best, state.horizon or budget
+    )
 
 
 def _of(state: SearchState) -> Exploration:

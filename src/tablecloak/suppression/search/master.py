@@ -147,23 +147,31 @@ class Master:
         if isinstance(proof, RoundedRow):
             return proof.coefficients
         if isinstance(proof, BridgeRow):
-            return self._bridge_row(proof)
+            return self.bridge_rows([proof])
         return self._capacity_row(needs, proof)
 
-    def _bridge_row(self, proof: BridgeRow) -> csr_array:
-        empty = csr_array((1, len(self.free)))
-        reduced = self._combined(proof.relations, proof.multipliers)
-        if reduced[proof.cell] == 0 or self.position[proof.cell] < 0:
-            return empty
+    def bridge_rows(self, proofs: Sequence[BridgeRow]) -> csr_array:
+        """Coefficients of many bridge rows at once; a row without entries says nothing."""
+        relations, n = self.problem.table.relations, len(proofs)
+        cells = np.array([proof.cell for proof in proofs], dtype=np.int64)
+        length = [len(proof.relations) for proof in proofs]
+        used = np.concatenate([np.zeros(0, dtype=np.int64), *(one.relations for one in proofs)])
+        gamma = np.concatenate([np.zeros(0), *(one.multipliers for one in proofs)])
+        places = np.repeat(np.arange(n), length)
+        multipliers = csr_array((gamma, (places, used)), shape=(n, relations.shape[0]))
+        reduced = csr_array(multipliers @ relations)
+        row, cell = np.repeat(np.arange(n), np.diff(reduced.indptr)), reduced.indices
         # Every entry that is not exactly zero counts, also one that is only rounding.
-        others = np.flatnonzero((reduced != 0) & self.mobile)
-        others = others[others != proof.cell]
-        if np.any(self.fixed[others]):
-            return empty
-        columns = np.append(self.position[others], self.position[proof.cell])
-        values = np.append(np.ones(len(others)), -1.0)
+        is_counted = reduced.data != 0
+        is_own = cell == cells[row]
+        is_other = is_counted & self.mobile[cell] & ~is_own
+        says = np.bincount(row[is_other & self.fixed[cell]], minlength=n) == 0
+        says &= np.bincount(row[is_own & is_counted], minlength=n) > 0
+        says &= self.position[cells] >= 0
+        kept = (is_other | (is_own & is_counted)) & says[row]
+        values = np.where(is_own, -1.0, 1.0)[kept]
         return csr_array(
-            (values, (np.zeros(len(columns), dtype=np.int64), columns)), shape=empty.shape
+            (values, (row[kept], self.position[cell[kept]])), shape=(n, len(self.free))
         )
 
     def _capacity_row(self, needs: Needs, proof: CapacityRow) -> csr_array:
@@ -220,14 +228,16 @@ class Master:
         return combined
 
 
-def side(row: csr_array, proof: Row) -> float:
-    """Return the right-hand side of a row from its proof: 1 for a capacity, 0 for a bridge."""
+def side(count: int, proof: Row) -> float:
+    """Return the right-hand side of a row of so many entries: 1 for a capacity, 0 for a bridge."""
     if isinstance(proof, RoundedRow):
         return proof.side
-    return float(row.nnz > 0 and isinstance(proof, CapacityRow))
+    return float(count > 0 and isinstance(proof, CapacityRow))
 
 
 def joined(built: Sequence[csr_array], proofs: Sequence[Row]) -> Rows:
     """Return matrix and sides of rows built from their proofs."""
-    sides = np.array([side(row, proof) for row, proof in zip(built, proofs, strict=True)])
-    return csr_array(vstack(built, format="csr")), sides, np.full(len(sides), np.inf)
+    matrix = csr_array(vstack(built, format="csr"))
+    counts = np.diff(matrix.indptr).tolist()
+    sides = np.array([side(count, proof) for count, proof in zip(counts, proofs, strict=True)])
+    return matrix, sides, np.full(len(sides), np.inf)

@@ -14,12 +14,14 @@ from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.exact import (
     bound_by_every_row,
     cut_at_root,
+    follow_at_root,
     look_at_root,
     prove_by_every_row,
     search_every_row,
     search_near_best,
     search_whole_tree,
 )
+from tablecloak.suppression.search.following import is_spacious
 from tablecloak.suppression.search.insiders import hold_against_insiders
 from tablecloak.suppression.search.nullspace.phases import (
     clean_up_in_null_space,
@@ -112,6 +114,11 @@ patterns as well; with less, it only proves a bound."""
 LEAST_BOUND_SHARE = 0.02
 """Share of the whole time that a bound gets even where the first pattern took all of it."""
 
+FOLLOWING_SHARE = 0.9
+"""Share of the time of the exact method for rows of cells that follow from others, where rooms are
+far above the needs. They end by themselves where they stop to help. docs/decisions.md, "Cells that
+follow"."""
+
 ROOT_SHARE = 0.3
 """Share of the time of the exact method for the first look at the root."""
 
@@ -141,6 +148,11 @@ def is_unsettled(state: SearchState, budget: Budget) -> bool:
     """Whether the pattern is not proved to be optimal, however little time is left."""
     del budget
     return not state.is_settled
+
+
+def is_left_to_relations(state: SearchState, budget: Budget) -> bool:
+    """Whether rooms are so far above the needs that relations alone give the best rows."""
+    return is_open(state, budget) and is_spacious(state.system)
 
 
 def is_agreed(state: SearchState, budget: Budget) -> bool:
@@ -211,7 +223,13 @@ SEQUENTIAL = (
 )
 
 BOUND_ONLY = group(
-    Phase(group(Phase(look_at_root)), 1 - CLOSING_SHARE),
+    Phase(
+        group(
+            Phase(follow_at_root, FOLLOWING_SHARE, when=is_left_to_relations),
+            Phase(look_at_root),
+        ),
+        1 - CLOSING_SHARE,
+    ),
     Phase(bound_by_every_row, when=is_unsettled),
 )
 """A bound, and hardly ever a better pattern."""
@@ -219,6 +237,7 @@ BOUND_ONLY = group(
 PROVE = group(
     Phase(
         group(
+            Phase(follow_at_root, FOLLOWING_SHARE, when=is_left_to_relations),
             Phase(cut_at_root, ROOT_SHARE),
             Phase(search_every_row, MASTER_SHARE, when=is_open),
             Phase(prove_by_every_row, when=is_agreed),

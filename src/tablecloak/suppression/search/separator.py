@@ -11,9 +11,10 @@ from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.search.bridges import BridgeFinder
+from tablecloak.suppression.search.bridges import BridgeFinder, BridgeRow
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.capacity import CapacityFinder, Move
+from tablecloak.suppression.search.following import FollowingFinder, is_spacious
 from tablecloak.suppression.search.master import Master, Row, joined, side
 from tablecloak.suppression.search.rounding import rounded_rows
 from tablecloak.suppression.witness import WitnessPool
@@ -68,6 +69,8 @@ class Separator:
         self.fixed = master.fixed[self.system.cells]
         self.bridges = BridgeFinder(self.system, self.fixed)
         self.capacity = CapacityFinder(self.system, budget)
+        self.is_spacious = is_spacious(self.system)
+        self.following = FollowingFinder(self.system, self.fixed, budget.seed)
         # Needs that are met whatever is published besides.
         self.always = start.pool.within(self.fixed)
         self.last: Candidate | None = None
@@ -119,6 +122,38 @@ class Separator:
             return None
         return self._pooled(found)
 
+    def follow(self, y: Floats) -> Rows | None:
+        """Return rows of cells that follow from others in a fractional pattern, if any.
+
+        Only relations are looked at, so that it takes no programs. The first rows are those of all
+        single relations.
+        """
+        pooled = self._from_pool(y)
+        if pooled is not None:
+            return pooled
+        everywhere = self.master.fixed.astype(np.float64)
+        everywhere[self.master.free] = np.clip(y, 0.0, 1.0)
+        share = everywhere[self.system.cells]
+        found: list[csr_array] = []
+        is_first = not self.pool
+        proofs = self.following.in_relations() if is_first else self.following.rows(share)
+        bridges = [proof for proof in proofs if isinstance(proof, BridgeRow)]
+        self._add_bridges(bridges, y, found, is_first)
+        for proof in proofs:
+            if not isinstance(proof, BridgeRow):
+                self._add(proof, y, found)
+        return self._pooled(found) if sum(part.shape[0] for part in found) else None
+
+    def _add_bridges(
+        self, proofs: list[BridgeRow], y: Floats, found: list[csr_array], is_any: bool
+    ) -> None:
+        """Keep rows that `y` violates, or any that say something."""
+        rows = self.master.bridge_rows(proofs)
+        is_kept = (np.diff(rows.indptr) > 0) & (is_any | (rows @ y < -VIOLATION))
+        kept = np.flatnonzero(is_kept)
+        self.rows.extend(proofs[place] for place in kept.tolist())
+        found.append(csr_array(rows[kept, :]))
+
     def round_up(self, x: Floats) -> Rows | None:
         """Return rounded sums of all rows that a vertex of their program violates, if any."""
         found = rounded_rows(self.master, self.pool, self.pooled, self.pooled_sides, x)
@@ -129,7 +164,7 @@ class Separator:
 
     def _pooled(self, found: list[csr_array]) -> Rows:
         """Keep the last of the rows in use in the pool, and return them."""
-        proofs = self.rows[-len(found) :]
+        proofs = self.rows[len(self.rows) - sum(part.shape[0] for part in found) :]
         added = joined(found, proofs)
         self.pool.extend(proofs)
         self.pooled = csr_array(vstack([self.pooled, added[0]], format="csr"))
@@ -196,7 +231,7 @@ class Separator:
     def _add(self, proof: Row, y: Floats, found: list[csr_array]) -> bool:
         """Keep a row if `y` violates it, and say so."""
         row = self.master.row(self.master.needs, proof)
-        if not row.nnz or (row @ y)[0] >= side(row, proof) - VIOLATION:
+        if not row.nnz or (row @ y)[0] >= side(row.nnz, proof) - VIOLATION:
             return False
         self.rows.append(proof)
         found.append(row)

@@ -1,0 +1,249 @@
+"""Cells that follow from others: rows that rule out patterns in which a hidden cell follows.
+
+Take any cells as free ones until the relations determine all others (module `basis`). Then every
+other cell follows from the free ones that it is a sum of. If it is hidden, one of those must be
+hidden too: a row of the master problem. One basis gives a row for each cell that is not free, in
+hundredths of a second. Rows are broken where the free cells are those that a fractional pattern
+hides least; and as no single choice finds them all, shares are multiplied by random factors, as in
+the search for small cuts of a graph by random contractions.
+
+Rows of sensitive cells are capacity rows: where rooms are far above the levels, every coefficient
+of theirs is cut to 1. Rows of other cells are bridge rows.
+
+References
+----------
+.. [1] Karger: Global min-cuts in RNC, and other ramifications of a simple min-cut algorithm,
+   Proceedings of SODA (1993).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.linalg import SuperLU, splu
+
+from tablecloak.suppression.basis import determined_cells
+from tablecloak.suppression.search.bridges import DENOMINATOR, BridgeRow
+from tablecloak.suppression.search.master import CapacityRow
+from tablecloak.suppression.system import System
+
+__all__ = ["FollowingFinder", "is_spacious"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+BASES = 4
+"""Bases that are tried at once. docs/decisions.md, "Cells that follow"."""
+
+SPREAD = 0.8
+"""Power of the random factors of shares. docs/decisions.md, "Cells that follow"."""
+
+VIOLATION = 0.01
+"""Violation, in shares of a cell, from which on a row is worth adding. Chosen by trial; not
+measured."""
+
+MOST_ROWS = 400
+"""Rows that are kept of one round, those first that are broken most for their length."""
+
+ROWS_OF_CELL = 2
+"""Rows of one cell that are kept of one round."""
+
+NOTHING = 1e-9
+"""Coefficients below it are rounding errors: those of relations between cells are 1, or of its
+order."""
+
+BLOCK = 500
+"""Free cells whose columns are dense at once."""
+
+SPACIOUS_SHARE = 0.9
+"""Share of the cells whose room must reach the largest need for capacity rows to be next to rows
+that count cells. docs/decisions.md, "Cells that follow"."""
+
+
+def is_spacious(system: System) -> bool:
+    """Whether rooms are so far above the needs that hardly anything but relations matters."""
+    needs = system.needs
+    most = float(np.max(np.concatenate([needs.upper, needs.lower, needs.width / 2]), initial=0.0))
+    room = np.minimum(system.high, -system.low)
+    return bool(np.mean(room >= most) >= SPACIOUS_SHARE) if len(room) else False
+
+
+class FollowingFinder:
+    """Seeks cells that follow from others within a fractional pattern.
+
+    Parameters
+    ----------
+    system : System
+        Of all cells that may be suppressed.
+    fixed : numpy.ndarray of bool, shape (n_unknown,)
+        Cells that are suppressed in every pattern; they are made free last.
+    seed : int
+        For the random factors.
+    """
+
+    def __init__(self, system: System, fixed: Flags, seed: int) -> None:
+        self.system = system
+        self.fixed = fixed
+        self.mobile = system.high > system.low
+        self._random = np.random.default_rng(seed)
+
+    def rows(self, share: Floats) -> list[CapacityRow | BridgeRow]:
+        """Return rows that a fractional pattern breaks, of several bases.
+
+        Parameters
+        ----------
+        share : numpy.ndarray of float, shape (n_unknown,)
+            How much of each cell is suppressed.
+        """
+        found: list[CapacityRow | BridgeRow] = []
+        depths: list[Floats] = []
+        for _ in range(BASES):
+            basis = _Followed.of(self.system.matrix, self._order(share))
+            depth = self._depth(basis, share)
+            cells = np.argsort(-depth, kind="stable")[:MOST_ROWS]
+            cells = cells[depth[cells] > 0]
+            found.extend(self._proofs(basis, cells))
+            depths.append(depth[cells])
+        order = np.argsort(-np.concatenate(depths), kind="stable")
+        return _few_of_each([found[place] for place in order.tolist()])
+
+    def in_relations(self) -> list[CapacityRow | BridgeRow]:
+        """Return the rows of all single relations."""
+        matrix = self.system.matrix
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        entries = np.flatnonzero(self.mobile[matrix.indices] & (matrix.data != 0))
+        row, cell = row[entries], matrix.indices[entries].astype(np.int64)
+        fixed = self.fixed[cell]
+        n_fixed = np.bincount(row, fixed, minlength=matrix.shape[0])[row]
+        is_row = (n_fixed == 0) | ((n_fixed == 1) & fixed & (self.system.need_of[cell] >= 0))
+        return [
+            self._proof(cell[at], self.system.rows[row[at]][None], DENOMINATOR / data[None])
+            for at, data in zip(np.flatnonzero(is_row), matrix.data[entries][is_row], strict=True)
+        ]
+
+    def _order(self, share: Floats) -> Integers:
+        """In which cells become free: at random, those first that are hidden least."""
+        size = share * self._random.exponential(1.0, len(share)) ** SPREAD
+        size += 1e-9 * self._random.random(len(share))
+        size[self.fixed] += 1 + size.max(initial=0.0)
+        return np.argsort(size, kind="stable")
+
+    def _depth(self, basis: _Followed, share: Floats) -> Floats:
+        """How far each row is broken, for the root of its length; 0 if it is not, or no row."""
+        mobile, fixed = self.mobile[basis.free], self.fixed[basis.free]
+        counted = np.column_stack([share[basis.free] * mobile, mobile & fixed, mobile])
+        total, n_fixed, length = basis.sums(counted.astype(float)).T
+        followed = basis.followed
+        is_row = self.mobile[followed] & (n_fixed == 0)
+        is_row &= ~self.fixed[followed] | (self.system.need_of[followed] >= 0)
+        broken = np.where(is_row, share[followed] - total, 0.0)
+        depth = np.zeros(len(share))
+        depth[followed] = np.where(broken > VIOLATION, broken / np.sqrt(length + 1), 0.0)
+        return depth
+
+    def _proofs(self, basis: _Followed, cells: Integers) -> list[CapacityRow | BridgeRow]:
+        """Return the rows of some cells that follow, by the multipliers of the relations."""
+        # Whole numbers, so that sums are exact; any multipliers give a valid row.
+        multipliers = np.rint(basis.multipliers(cells) * DENOMINATOR)
+        proofs = []
+        for column, cell in enumerate(cells.tolist()):
+            used = np.flatnonzero(multipliers[:, column])
+            relations = self.system.rows[basis.relations[used]]
+            proofs.append(self._proof(cell, relations, multipliers[used, column]))
+        return proofs
+
+    def _proof(
+        self, cell: int, relations: Integers, multipliers: Floats
+    ) -> CapacityRow | BridgeRow:
+        index = int(self.system.need_of[cell])
+        if index < 0:
+            return BridgeRow(int(self.system.cells[cell]), relations, multipliers)
+        needs, gamma = self.system.needs, multipliers / DENOMINATOR
+        up, down = (relations, gamma), (relations, -gamma)
+        if needs.upper[index] > 0:
+            return CapacityRow(index, up, None)
+        if needs.lower[index] > 0:
+            return CapacityRow(index, None, down)
+        return CapacityRow(index, up, down)
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """Free cells, and all others, which follow from them one after the other.
+
+    Parameters
+    ----------
+    free : numpy.ndarray of int, shape (n_free,)
+    followed : numpy.ndarray of int, shape (n_followed,)
+    relations : numpy.ndarray of int, shape (n_followed,)
+        The relation that each of these follows from, once those before it are known.
+    outer : scipy.sparse.csc_array, shape (n_followed, n_free)
+        Coefficients of the free cells in these relations.
+    factors : scipy.sparse.linalg.SuperLU
+        Of the coefficients of the others, a triangle.
+    place : numpy.ndarray of int, shape (n_unknown,)
+        Of each cell among those that follow; -1 for free ones.
+    """
+
+    free: Integers
+    followed: Integers
+    relations: Integers
+    outer: csc_array
+    factors: SuperLU
+    place: Integers
+
+    @classmethod
+    def of(cls, matrix: csr_array, order: Integers) -> _Followed:
+        """Choose free cells in an order; those that follow from the ones before are not free."""
+        free, pairs = determined_cells(matrix, order)
+        followed, relations = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        used = csc_array(matrix[relations, :])
+        factors = splu(csc_array(used[:, followed]), permc_spec="NATURAL", diag_pivot_thresh=0.0)
+        place = np.full(matrix.shape[1], -1, dtype=np.int64)
+        place[followed] = np.arange(len(followed))
+        return cls(free, followed, relations, csc_array(used[:, free]), factors, place)
+
+    def sums(self, numbers: Floats) -> Floats:
+        """Return the sums of numbers over the free cells that each other cell follows from."""
+        total = np.zeros((len(self.followed), numbers.shape[1]))
+        for start in range(0, len(self.free), BLOCK):
+            part = slice(start, start + BLOCK)
+            follows = self.factors.solve(self.outer[:, part].toarray())
+            total += (np.abs(follows) > NOTHING).astype(np.float64) @ numbers[part]
+        return total
+
+    def multipliers(self, cells: Integers) -> Floats:
+        """Return multipliers of the relations that sum up to cells and free cells alone."""
+        wanted = np.zeros((len(self.followed), len(cells)))
+        wanted[self.place[cells], np.arange(len(cells))] = 1.0
+        return np.asarray(self.factors.solve(wanted, trans="T"))
+
+
+def _few_of_each(rows: list[CapacityRow | BridgeRow]) -> list[CapacityRow | BridgeRow]:
+    """Return the first rows, few of each cell and none twice."""
+    kept: list[CapacityRow | BridgeRow] = []
+    known: set[tuple[int, bytes]] = set()
+    count: dict[int, int] = {}
+    for row in rows:
+        cell, sums = _told(row)
+        if (cell, sums) in known or count.get(cell, 0) >= ROWS_OF_CELL:
+            continue
+        known.add((cell, sums))
+        count[cell] = count.get(cell, 0) + 1
+        kept.append(row)
+        if len(kept) == MOST_ROWS:
+            break
+    return kept
+
+
+def _told(row: CapacityRow | BridgeRow) -> tuple[int, bytes]:
+    """What tells a row from others: its cell, and its relations."""
+    if isinstance(row, BridgeRow):
+        return row.cell, row.relations.tobytes()
+    side = row.up or row.down
+    assert side is not None
+    return -1 - row.index, side[0].tobytes()

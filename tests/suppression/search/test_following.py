@@ -17,7 +17,14 @@ from tablecloak.suppression.search.following import FollowingFinder, is_spacious
 from tablecloak.suppression.search.master import Master, side
 from tablecloak.suppression.search.state import SearchState
 
-SHAPES = [(3, 4), (2, 2, 3), (5, 3)]
+SHAPES = [(3, 3), (2, 2, 2), (4, 3)]
+
+
+@pytest.fixture(autouse=True)
+def without_null_spaces(monkeypatch):
+    """Leave the heuristic out that tables of twenty cells do not need."""
+    phases = schedule.Phase(schedule.try_strategies), schedule.Phase(schedule.PROVE)
+    monkeypatch.setattr(schedule, "EXACT_SMALL", phases)
 
 
 def weighed(seed: int) -> tc.ProtectionProblem:
@@ -33,11 +40,10 @@ def spacious(seed: int) -> tc.ProtectionProblem:
     return problem.with_changes(lower_bound=values - far, upper_bound=values + far)
 
 
-@pytest.mark.parametrize("require", [Requirement.TWO_SIDED, Requirement.WIDTH])
-@pytest.mark.parametrize("make", [weighed, spacious])
-@pytest.mark.parametrize("seed", range(4))
-def test_rows_hold_for_an_optimal_pattern(seed, make, require):
-    problem = make(seed)
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_hold_for_an_optimal_pattern(seed):
+    require = [Requirement.TWO_SIDED, Requirement.WIDTH][seed % 2]
+    problem = [weighed, spacious][seed // 3](seed)
     best = tc.suppress(problem, method="exact", require=require)
     assert best.is_optimal
     state, master = SearchState.of(problem, require, "exact"), Master(problem, require)
@@ -69,7 +75,7 @@ def test_rows_are_broken_by_the_pattern_that_they_were_sought_for(seed):
         assert (row @ everywhere[master.free])[0] < side(row.nnz, proof)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_bound_of_these_rows_is_below_the_optimum_and_its_certificate_holds(monkeypatch, seed):
     problem = spacious(seed)
     optimum = tc.suppress(problem, method="exact")

@@ -1,0 +1,112 @@
+"""What a release says of each cell, whoever wrote it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from hand_tables import one_row
+from tablecloak.publish.released_cells import read_release, rows_in_table_order
+
+PROBLEM = one_row([50, 60, 70], {"a": (3, 5)})
+CODES = ["a", "b", "c", "Total"]
+
+
+def frame(value=(50, 60, 70, 180), **columns) -> pd.DataFrame:
+    return pd.DataFrame({"code": CODES, "value": list(value), **columns})
+
+
+def hidden(**status: str) -> list[str]:
+    return [status.get(code, "published") for code in CODES]
+
+
+@pytest.mark.parametrize("word", ["suppressed", "primary", "secondary", "X", " u ", "m"])
+def test_words_for_suppressed_cells_are_understood(word):
+    suppressed, values = read_release(PROBLEM, frame(status=hidden(a=word, b=word)))
+    assert suppressed.tolist() == [True, True, False, False]
+    assert values is None
+
+
+@pytest.mark.parametrize("word", ["published", "S", "safe", "v", "z"])
+def test_words_for_published_cells_are_understood(word):
+    suppressed, _ = read_release(PROBLEM, frame(status=[word] * 4))
+    assert not suppressed.any()
+
+
+def test_an_unknown_word_is_named_by_its_row():
+    with pytest.raises(tc.InputError, match="release, row 2: status 'supressed' is not known. Did"):
+        read_release(PROBLEM, frame(status=hidden(b="supressed")))
+
+
+def test_rows_may_come_in_any_order():
+    shuffled = frame(status=hidden(a="x", c="x")).iloc[[3, 2, 0, 1]]
+    assert read_release(PROBLEM, shuffled)[0].tolist() == [True, False, True, False]
+    assert rows_in_table_order(PROBLEM, shuffled, ["code"], "f").tolist() == [2, 3, 1, 0]
+
+
+def test_without_statuses_empty_values_are_suppressed_and_full_ones_adjusted():
+    suppressed, values = read_release(PROBLEM, frame(value=[np.nan, np.nan, 70, 180]))
+    assert suppressed.tolist() == [True, True, False, False]
+    assert values is None
+    suppressed, values = read_release(PROBLEM, frame(value=[55, 55, 70, 180]))
+    assert suppressed is None
+    assert values.tolist() == [55, 55, 70, 180]
+
+
+def test_a_column_named_like_the_measure_holds_the_values():
+    renamed = frame(value=[55, 55, 70, 180]).rename(columns={"value": PROBLEM.table.name})
+    assert read_release(PROBLEM, renamed)[1].tolist() == [55, 55, 70, 180]
+
+
+def test_cells_may_be_named_by_their_numbers():
+    numbered = pd.DataFrame({"cell": [3, 1, 2, 0], "value": [180, 60, 70, 55]})
+    assert read_release(PROBLEM, numbered)[1].tolist() == [55, 60, 70, 180]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (frame().iloc[:3], "1 cells of the original are missing, the first is .*Total"),
+        (pd.concat([frame(), frame().iloc[:1]]), "is given twice"),
+        (frame().replace("b", "q"), "is not in the original table"),
+        (frame().drop(columns="code"), "the cells are not named. Give the columns code"),
+        (frame().drop(columns="value"), "neither a column 'status' nor a column 'value'"),
+        (frame(value=[50, "many", 70, 180]), "row 2: the value is 'many', which is no number"),
+    ],
+)
+def test_a_release_that_is_not_one_of_this_table_is_refused(given, message):
+    with pytest.raises(tc.InputError, match=message):
+        read_release(PROBLEM, given)
+
+
+def test_a_pattern_publishes_true_values():
+    wrong = frame(value=[np.nan, np.nan, 71, 180], status=hidden(a="x", b="x"))
+    with pytest.raises(
+        tc.InputError, match="1 published cells do not have their true value"
+    ) as error:
+        read_release(PROBLEM, wrong)
+    assert error.value.cells == (2,)
+
+
+def test_values_of_hidden_cells_are_not_looked_at():
+    shown = frame(value=[-999, 0, 70, 180], status=hidden(a="x", b="x"))
+    assert read_release(PROBLEM, shown)[0].sum() == 2
+
+
+def test_measurements_may_be_published_with_fewer_digits_but_not_others():
+    thirds = one_row([100 / 3, 200 / 7, 300 / 11], {"a": (3, 5)})
+    values = np.round(thirds.table.values, 9)
+    status = hidden(a="x", b="x")
+    assert read_release(thirds, frame(value=values, status=status))[0].sum() == 2
+    with pytest.raises(tc.InputError, match="do not have their true value"):
+        read_release(thirds, frame(value=np.round(values, 0), status=status))
+
+
+def test_a_file_is_read_like_a_frame(tmp_path):
+    path = tmp_path / "release.csv"
+    frame(value=["", "", 70, 180], status=hidden(a="x", b="x")).to_csv(path, index=False)
+    assert read_release(PROBLEM, path)[0].tolist() == [True, True, False, False]
+    with pytest.raises(tc.InputError, match="does not exist"):
+        read_release(PROBLEM, tmp_path / "gone.csv")

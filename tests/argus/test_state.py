@@ -1,0 +1,116 @@
+"""What a batch may read and write, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import tablecloak as tc
+from tablecloak.argus.lines import Command
+from tablecloak.argus.outputs import Output
+from tablecloak.argus.run import BatchResult, run_batch
+from tablecloak.argus.state import BatchState
+
+LINE = Command(Path("job.arb"), 4, "SOLVER", "")
+
+
+@pytest.fixture
+def batch(tmp_path) -> BatchState:
+    (tmp_path / "job.arb").write_text("<SILENT>\n")
+    return BatchState(tmp_path / "job.arb", tmp_path)
+
+
+def test_the_log_names_line_and_command_and_keeps_what_was_not_applied(batch):
+    batch.say(LINE, "done")
+    batch.skip(LINE, "a licence")
+    assert batch.log == ["line 4, SOLVER: done", "line 4, SOLVER: not applied: a licence"]
+    assert batch.not_applied == batch.log[1:]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "C:\\jobs\\out.csv", "/etc/out.csv", "../out.csv"])
+def test_files_are_written_into_the_folder_of_the_batch_and_nowhere_else(batch, name):
+    assert batch.output_path(name) == batch.out / "out.csv"
+
+
+@pytest.mark.parametrize("name", ["", "..", "a\0b", "x/.."])
+def test_what_is_no_name_of_a_file_is_refused(batch, name):
+    with pytest.raises(tc.InputError, match="is no name of a file"):
+        batch.output_path(name)
+
+
+def test_a_file_that_is_read_is_not_written_over(batch):
+    (batch.out / "data.tab").write_text("x")
+    batch.input_path("DATA.TAB")
+    with pytest.raises(tc.InputError, match="data.tab is read by this batch"):
+        batch.output_path("data.tab")
+    with pytest.raises(tc.InputError, match="job.arb is read by this batch"):
+        batch.output_path("job.arb")
+
+
+def test_a_file_is_not_written_twice(batch):
+    batch.outputs.append(Output(batch.output_path("a.csv"), "x", True))
+    with pytest.raises(tc.InputError, match="a.csv is written twice"):
+        batch.output_path("a.csv")
+
+
+@pytest.mark.parametrize("number", [0, 1, -1])
+def test_a_table_that_was_not_specified_is_not_there(batch, number):
+    with pytest.raises(tc.InputError, match=f"no table '{number}'; there are 0"):
+        batch.job(number)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('<OPENMETADATA> "m.rda"\n', "line 1: Data must be opened first"),
+        ('<SPECIFYTABLE> "a"|"v"\n', "Open data and metadata first"),
+        ("<SAFETYRULE> P(10)\n", "SPECIFYTABLE must come first"),
+        ("<READTABLE> 0\n", "Open a table and specify it first"),
+        ("<READMICRODATA>\n", "Open microdata and specify a table first"),
+        ("<READTABLE> 5\n", "READTABLE takes 0, 1, 1T, 1F or 2, found '5'"),
+        ("<SUPPRESS> MOD(1)\n", "There is no table '1'"),
+        ("<SUPPRESS> MOD(0)\n", r"Read the data first"),
+        ('<WRITETABLE> (1,3,,"a.csv")\n', "There is no table '1'"),
+        ("<SOLVER> GUROBI\n", "SOLVER takes FREE, CPLEX or XPRESS, found 'GUROBI'"),
+        ("<SILENT> now\n", "'now' was not understood"),
+        ("<GOINTERACTIVE> x\n", "'x' was not understood"),
+        ('<OPENTABLEDATA> "gone.tab"\n', "gone.tab: this file does not exist"),
+    ],
+)
+def test_commands_out_of_turn_are_refused_with_their_line(tmp_path, lines, message):
+    path = tmp_path / "job.arb"
+    path.write_text(lines)
+    with pytest.raises(tc.InputError, match=message) as error:
+        run_batch(path)
+    assert "job.arb, line 1: " in str(error.value)
+    assert [file.name for file in tmp_path.iterdir()] == ["job.arb"]
+
+
+def test_another_solver_and_its_licence_are_named_as_not_applied(tmp_path):
+    path = tmp_path / "job.arb"
+    path.write_text('<SOLVER> CPLEX,"licence.txt"\n<SILENT>\n<GOINTERACTIVE>\n')
+    result = run_batch(path)
+    assert [line.split(":")[0] for line in result.not_applied] == [
+        "line 1, SOLVER", "line 1, SOLVER", "line 3, GOINTERACTIVE",
+    ]  # fmt: skip
+    assert result.exit_code == 3
+
+
+def test_the_version_is_written_where_it_is_asked_for(tmp_path):
+    path = tmp_path / "job.arb"
+    path.write_text('<VERSIONINFO> "v.txt"\n<LOGBOOK> "log.txt"\n')
+    result = run_batch(path, tmp_path / "out")
+    assert result.exit_code == 0
+    assert (tmp_path / "out" / "v.txt").read_text() == f"tablecloak version: {tc.__version__}\n"
+    assert "version in v.txt" in (tmp_path / "out" / "log.txt").read_text()
+    assert [each.name for each in result.beside] == ["v.txt", "log.txt"]
+
+
+@pytest.mark.parametrize(
+    ("proved", "skipped", "code"), [([], [], 0), ([True], ["x"], 3), ([True, False], ["x"], 1)]
+)
+def test_a_table_that_is_not_proved_outweighs_what_was_not_applied(proved, skipped, code):
+    tables = [SimpleNamespace(is_proved=each) for each in proved]
+    assert BatchResult(tables, [], [], [], [], skipped).exit_code == code

@@ -1,0 +1,89 @@
+"""One function that attacks whatever was published."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from hand_tables import one_row
+from tablecloak.publish.adjusted_audit import AdjustedAudit
+
+PROBLEM = one_row([50, 60, 70], {"a": (3, 5)}, bounds=(0, 1000))
+CODES = ["a", "b", "c", "Total"]
+
+
+@cache
+def pattern():
+    return tc.suppress(PROBLEM)
+
+
+def intervals(a: tuple[float, float], b: tuple[float, float]) -> pd.DataFrame:
+    low, high = PROBLEM.table.values.copy(), PROBLEM.table.values.copy()
+    (low[0], high[0]), (low[1], high[1]) = a, b
+    return pd.DataFrame({"code": CODES, "lower": low, "upper": high})
+
+
+def test_the_same_pattern_has_the_same_verdict_in_every_form(tmp_path):
+    hidden = pattern().suppressed
+    frame = pattern().release()
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    for release in (pattern(), hidden, frame, tmp_path / "r.csv"):
+        assert tc.audit(PROBLEM, release).is_safe
+
+
+def test_a_sensitive_cell_alone_is_computed_from_its_total():
+    found = tc.audit(PROBLEM, PROBLEM.sensitive, detail="intervals")
+    assert not found.is_safe
+    row = found.to_frame().iloc[0]
+    assert (row["reached_lower"], row["reached_upper"]) == pytest.approx((50, 50), abs=1e-5)
+
+
+def test_nothing_hidden_protects_nothing():
+    assert not tc.audit(PROBLEM, np.zeros(4, dtype=bool)).is_safe
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_safe"),
+    [
+        ((40, 60), (50, 70), True),
+        # b alone leaves a between 48 and 52.
+        ((40, 60), (58, 62), False),
+        ((47, 55), (0, 200), True),
+        ((48, 55), (0, 200), False),
+    ],
+)
+def test_published_intervals_are_attacked_through_the_relation(a, b, is_safe):
+    assert tc.audit(PROBLEM, intervals(a, b)).is_safe == is_safe
+
+
+def test_intervals_need_a_number_at_both_ends():
+    frame = intervals((40, 60), (50, 70))
+    frame.loc[1, "upper"] = np.nan
+    with pytest.raises(tc.InputError, match="every cell needs a number as `lower` and as `upper`"):
+        tc.audit(PROBLEM, frame)
+
+
+def test_numbers_are_an_adjusted_table_and_flags_a_pattern():
+    values = PROBLEM.table.values + np.array([5, -5, 0, 0])
+    assert isinstance(tc.audit(PROBLEM, values), AdjustedAudit)
+    assert tc.audit(PROBLEM, values).is_safe
+    assert not isinstance(tc.audit(PROBLEM, values > 0), AdjustedAudit)
+
+
+@pytest.mark.parametrize("release", [np.zeros(3), np.zeros((4, 1)), [True] * 5])
+def test_an_array_has_one_entry_for_each_cell(release):
+    with pytest.raises(tc.InputError, match="expected one entry per cell"):
+        tc.audit(PROBLEM, release)
+
+
+def test_a_forced_cell_whose_value_bounds_tell_is_hidden_all_the_same():
+    forced = PROBLEM.with_changes(status=np.array(["u", "m", "s", "s"]))
+    low, high = forced.lower_bound.copy(), forced.upper_bound.copy()
+    low[1] = high[1] = 60
+    told = forced.with_changes(lower_bound=low, upper_bound=high)
+    # b is known, so that a is too.
+    assert not tc.audit(told, intervals((40, 60), (60, 60))).is_safe

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -82,3 +84,73 @@ def test_an_empty_program_is_proved_empty():
     assert result.is_complete
     assert not len(result.x)
     assert result.tree.verify(result.program) == np.inf
+
+
+def cover(seed: int, n: int = 9) -> tuple[Program, np.ndarray]:
+    """Vertices with prices, and edges that come as rows when a point leaves them bare."""
+    random = np.random.default_rng(seed)
+    edges = np.argwhere(np.triu(random.random((n, n)) < 0.4, 1))
+    cost = random.integers(1, 9, n).astype(float)
+    free = Program(
+        cost, csr_array((0, n)), np.zeros(0), np.zeros(0), np.zeros(n), np.ones(n),
+        np.ones(n, dtype=bool),
+    )  # fmt: skip
+    return free, edges
+
+
+def least_cover(program: Program, edges: np.ndarray) -> float:
+    points = np.array(list(itertools.product([0, 1], repeat=program.n_columns)))
+    fits = np.all(points[:, edges[:, 0]] + points[:, edges[:, 1]] >= 1, axis=1)
+    return float((points[fits] @ program.cost).min())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_that_come_as_they_are_violated_give_the_optimum_of_all_rows(seed):
+    program, edges = cover(seed)
+    added: list[tuple[int, int]] = []
+
+    def separate(x, is_integral):
+        bare = edges[x[edges[:, 0]] + x[edges[:, 1]] < 1 - 1e-6]
+        if not len(bare):
+            return None
+        added.extend(map(tuple, bare[:2].tolist()))
+        rows = np.zeros((len(bare[:2]), program.n_columns))
+        for row, (one, other) in enumerate(bare[:2]):
+            rows[row, [one, other]] = 1
+        return csr_array(rows), np.ones(len(rows)), np.full(len(rows), np.inf)
+
+    result = branch_and_bound(program, separate=separate)
+    expected = least_cover(program, edges)
+    assert result.is_complete
+    assert result.value == pytest.approx(expected)
+    # The proof needs only the rows that came.
+    assert result.program.n_rows == len(added)
+    assert result.tree.verify(result.program) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_closes_nodes_between_two_multiples(seed):
+    covering = knapsack(seed)
+    with_step = branch_and_bound(covering, step=1.0)
+    without = branch_and_bound(covering)
+    assert with_step.value == without.value
+    assert with_step.nodes <= without.nodes
+
+
+def test_a_known_value_that_cannot_be_beaten_leaves_no_point_but_a_proof():
+    program = knapsack(3)
+    best = branch_and_bound(program, step=1.0)
+    again = branch_and_bound(program, value=best.value, step=1.0)
+    assert not len(again.x)
+    assert again.value == best.value
+    assert again.nodes <= best.nodes
+    assert np.ceil(again.tree.verify(again.program) - 1e-6) >= best.value
+
+
+def test_a_better_value_may_come_from_outside_while_the_search_runs():
+    program = knapsack(4)
+    best = branch_and_bound(program, step=1.0)
+    told = iter([np.inf, np.inf])
+    result = branch_and_bound(program, value=lambda: next(told, best.value), step=1.0)
+    assert result.value == best.value
+    assert result.is_complete

@@ -75,6 +75,9 @@ def _line_of(text: str, location: Sequence[Any], fault: Any) -> int | None:
     lines = text.splitlines()
     if fault["type"] == "union_tag_invalid":
         return _first(lines, rf"=\s*[\"']{re.escape(str(fault['ctx']['tag']))}[\"']", 0)
+    if fault["type"] == "missing":
+        # A key of this name further down belongs to another table.
+        location = location[:-1]
     line, start = None, 0
     for number, part in enumerate(location):
         if isinstance(part, int):

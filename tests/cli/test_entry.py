@@ -1,0 +1,134 @@
+"""What goes wrong becomes one message and an exit code; what is confidential stays unsaid."""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.entry import MADE, SHOW_TRACEBACK, Commands
+from tablecloak.cli.main import app
+
+RUN = CliRunner()
+
+
+def program(error: BaseException | None = None) -> typer.Typer:
+    made = typer.Typer(cls=Commands)
+
+    @made.command()
+    def work(share: float = 0.5) -> None:
+        if error is not None:
+            raise error
+        typer.echo(f"share {share:g}")
+
+    @made.command()
+    def rest() -> None:
+        pass
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (tc.InputError("a.csv: no column 'x'. Name one of its columns."), 2, "Error: a.csv: no"),
+        (tc.ModelError("Cell 3 cannot move."), 2, "Impossible: Cell 3 cannot move."),
+        (tc.SolverError("The solver broke off."), 2, "Error: The solver broke off."),
+        (tc.VerificationError("Cell 3 is not safe."), 1, "Error: Cell 3 is not safe."),
+        (KeyboardInterrupt(), 130, "Interrupted; nothing was written."),
+        (MemoryError(), 70, "not enough memory"),
+    ],
+)
+def test_each_kind_of_error_has_a_message_and_an_exit_code(error, code, message):
+    done = RUN.invoke(program(error), ["work"])
+    assert done.exit_code == code
+    assert message in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_fault_of_ours_says_its_kind_and_nothing_that_may_be_confidential(monkeypatch):
+    monkeypatch.delenv(SHOW_TRACEBACK, raising=False)
+    done = RUN.invoke(program(ZeroDivisionError("turnover of firm 7 is 12345")), ["work"])
+    assert done.exit_code == 70
+    assert "Internal error: ZeroDivisionError" in done.output
+    assert "12345" not in done.output
+
+
+def test_a_traceback_is_let_through_only_on_request(monkeypatch):
+    monkeypatch.setenv(SHOW_TRACEBACK, "1")
+    done = RUN.invoke(program(ZeroDivisionError("12345")), ["work"])
+    assert isinstance(done.exception, ZeroDivisionError)
+
+
+def test_a_message_cannot_steer_the_terminal():
+    done = RUN.invoke(program(tc.InputError("\x1b[2Jcolumn \u202eevil")), ["work"])
+    assert "\x1b" not in done.output
+    assert "\\x1b[2Jcolumn \\u202eevil" in done.output
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_options_that_are_numbers_are_finite(number):
+    done = RUN.invoke(program(), ["work", "--share", number], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert "is not a finite number" in done.output
+    assert RUN.invoke(program(), ["work", "--share", "0.25"]).output == "share 0.25\n"
+
+
+def test_a_warning_of_ours_is_one_line_beside_the_results():
+    made = typer.Typer(cls=Commands)
+
+    @made.command()
+    def work() -> None:
+        warnings.warn("two cells are coarse", tc.TablecloakWarning, stacklevel=1)
+        typer.echo("done")
+
+    @made.command()
+    def rest() -> None:
+        pass
+
+    done = RUN.invoke(made, ["work"])
+    assert done.stderr == "Warning: two cells are coarse\n"
+    assert done.stdout == "done\n"
+
+
+def test_commands_out_of_registries_are_made_when_they_are_asked_for():
+    assert len(MADE) == 1
+    listed = RUN.invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    for name in ("protect", "suppress", "example", "swap", "pram", "securesum"):
+        assert f" {name} " in listed
+    assert RUN.invoke(app, ["swap", "--help"]).exit_code == 0
+
+
+def test_an_unknown_command_is_refused():
+    done = RUN.invoke(app, ["protct"], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert "No such command 'protct'" in done.output
+
+
+def test_the_version_is_that_of_the_package():
+    assert RUN.invoke(app, ["--version"]).output == f"tablecloak {tc.__version__}\n"
+
+
+def test_a_terminal_that_cannot_show_a_letter_does_not_end_a_command(monkeypatch):
+    made = typer.Typer(cls=Commands)
+
+    @made.command()
+    def work() -> None:
+        print("batch files of τ-ARGUS")
+
+    @made.command()
+    def rest() -> None:
+        pass
+
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", shown)
+    with pytest.raises(SystemExit) as ended:
+        made(["work"])
+    shown.flush()
+    assert ended.value.code == 0
+    assert shown.buffer.getvalue().strip() == b"batch files of ?-ARGUS"

@@ -1,0 +1,179 @@
+"""From a job file to problems: paths, ready tables, costs, capacities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tablecloak.errors import InputError
+from tablecloak.jobs.load import load_data, load_problem, read_job
+
+JOB = """\
+[data]
+file = "sales.csv"
+value = "sales"
+{data}
+[dimensions.town]
+[dimensions.kind]
+[[rules]]
+rule = "minimum-frequency"
+minimum = 2
+{sections}
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "town": [*"aabbccbb"],
+            "kind": [*"xyxyxyxy"],
+            "sales": [7, 60, 80, 9, 55, 65, 1, 2],
+            "staff": [1, 2, 3, 4, 5, 6, 7, 8],
+            "error": [1, 1, 2, 2, 3, 3, 4, 4],
+        }
+    )
+    frame.to_csv(tmp_path / "sales.csv", index=False)
+
+    def write(data: str = "", sections: str = "[suppression]") -> Path:
+        (tmp_path / "job.toml").write_text(JOB.format(data=data, sections=sections))
+        return tmp_path / "job.toml"
+
+    return write
+
+
+def test_paths_of_a_job_are_relative_to_its_file(written, tmp_path, monkeypatch):
+    path = written(sections='[suppression]\nprevious = "last.csv"\n')
+    monkeypatch.chdir("/")
+    job = read_job(path)
+    assert job.data.file == tmp_path / "sales.csv"
+    assert job.suppression.previous == tmp_path / "last.csv"
+    assert job.source == path.read_text()
+
+
+def test_a_problem_has_the_cells_of_the_data_and_the_rules_of_the_job(written):
+    problem = load_problem(read_job(written()))
+    table = problem.table
+    assert table.values[table.cell(town="b", kind="x")] == 81
+    assert table.values[table.cell(town="Total", kind="Total")] == 279
+    # Cells of one record are sensitive.
+    assert problem.sensitive[table.cell(town="a", kind="x")]
+    assert not problem.sensitive[table.cell(town="b", kind="x")]
+
+
+@pytest.mark.parametrize(
+    ("keys", "lower", "upper"),
+    [("floor = 0", 1.4, 1.4), ("floor = 0\nlower_factor = 2", 2.8, 1.4), ("floor = 5", 5, 5)],
+)
+def test_protection_says_how_far_a_sensitive_cell_must_be_hidden(written, keys, lower, upper):
+    problem = load_problem(read_job(written(sections=f"[suppression]\n[protection]\n{keys}\n")))
+    # 20 per cent of 7, unless the floor is higher.
+    cell = problem.table.cell(town="a", kind="x")
+    assert problem.lower_protection[cell] == pytest.approx(lower)
+    assert problem.upper_protection[cell] == pytest.approx(upper)
+
+
+def test_protection_says_what_everybody_knows(written):
+    bounds = "[suppression]\n[protection]\nlower_bound = 0\nupper_bound = 500\n"
+    problem = load_problem(read_job(written(sections=bounds)))
+    assert problem.upper_bound.max() == 500
+
+
+def test_costs_of_hiding_and_of_changing_are_sums_of_a_column(written):
+    sections = '[suppression]\ncost = "staff"\n[adjustment]\ncost = "staff"\n'
+    loaded = load_data(read_job(written(sections=sections)))
+    cell = loaded.problem.table.cell(town="b", kind="x")
+    assert loaded.to_suppress.weights[cell] == loaded.cost[cell] == 10
+    assert loaded.problem.weights[cell] != 10
+
+
+@pytest.mark.parametrize(
+    ("keys", "limit"),
+    [
+        ("capacity = 5", 5),
+        ("capacity_percent = 50", 40.5),
+        ('measurement_error = "error"', 6),
+        ('capacity = 5\nmeasurement_error = "error"', 5),
+        ('capacity = 9\nmeasurement_error = "error"\ncapacity_percent = 1', 0.81),
+    ],
+)
+def test_the_smallest_of_several_capacities_counts(written, keys, limit):
+    loaded = load_data(read_job(written(sections=f"[adjustment]\n{keys}\n")))
+    cell = loaded.problem.table.cell(town="b", kind="x")
+    assert loaded.to_adjust.capacity_up[cell] == pytest.approx(limit)
+    assert loaded.to_adjust.capacity_down[cell] == pytest.approx(limit)
+    # What protects sensitive cells is no change of the problem itself.
+    assert np.isinf(loaded.problem.capacity_up).all()
+
+
+def test_what_is_not_asked_for_is_not_read(written):
+    loaded = load_data(read_job(written()))
+    assert loaded.previous is None
+    assert loaded.cost is None
+    assert loaded.to_suppress is loaded.to_adjust is loaded.problem
+
+
+def test_the_pattern_of_last_period_is_found_by_its_codes(written, tmp_path):
+    lines = ["town,kind,status", "a,x,suppressed", "b,y,published", "z,z,suppressed"]
+    (tmp_path / "last.csv").write_text("\n".join(lines) + "\n")
+    loaded = load_data(read_job(written(sections='[suppression]\nprevious = "last.csv"\n')))
+    hidden = np.flatnonzero(loaded.previous)
+    assert hidden.tolist() == [loaded.problem.table.cell(town="a", kind="x")]
+
+
+def test_an_error_of_the_data_names_their_file(written, tmp_path):
+    path = written(sections='[suppression]\ncost = "price"\n')
+    with pytest.raises(InputError, match=r"sales\.csv: .*no column 'price'"):
+        load_data(read_job(path))
+
+
+@pytest.fixture
+def ready(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "place": ["a", "b", "Total"],
+            "town": [1, 2, 3],
+            "sales": [10.0, 20.0, 30.0],
+            "n": [1, 5, 6],
+            "first": [10.0, 8.0, 10.0],
+            "second": [np.nan, 6.0, 8.0],
+        }
+    )
+    frame.to_csv(tmp_path / "cells.csv", index=False)
+
+    def write(column: str = "place", dimension: str = "town") -> Path:
+        text = f"""
+        [data]
+        file = "cells.csv"
+        kind = "table"
+        value = "sales"
+        frequency = "n"
+        largest = ["first", "second"]
+        [dimensions.{dimension}]
+        column = "{column}"
+        [[rules]]
+        rule = "minimum-frequency"
+        minimum = 3
+        [suppression]
+        """
+        (tmp_path / "job.toml").write_text(text)
+        return tmp_path / "job.toml"
+
+    return write
+
+
+def test_a_ready_table_has_its_contributors_and_the_names_of_the_job(ready):
+    problem = load_problem(read_job(ready()))
+    # The column `town` holds something else: the dimension of this name has its codes elsewhere.
+    codes = problem.table.keys["town"].tolist()
+    counts = problem.table.contributions.count.tolist()
+    assert dict(zip(codes, counts, strict=True)) == {"a": 1, "b": 5, "Total": 6}
+    assert problem.sensitive.tolist() == [code == "a" for code in codes]
+
+
+def test_a_dimension_cannot_have_the_name_of_a_column_with_numbers(ready):
+    with pytest.raises(InputError, match="'sales' has the name of a column with numbers"):
+        load_problem(read_job(ready(dimension="sales")))

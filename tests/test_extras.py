@@ -59,6 +59,12 @@ def test_the_package_itself_brings_no_library_of_an_extra():
     assert not core & (EXTRA_OF.keys() | {"networkx", "tomli-w"})
 
 
+def test_the_documentation_lists_every_extra():
+    page = (Path(__file__).parents[1] / "docs" / "installing.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[^|]*`) \|", page, re.M)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == EXTRAS.keys()
+
+
 def test_all_extras_together_are_those_that_need_neither_java_nor_a_licence():
     left_out = {"docs", "dev", "all", "spark", "scip"}
     each = set().union(*(brought(name) for name in EXTRAS.keys() - left_out))

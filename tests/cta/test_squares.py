@@ -129,3 +129,20 @@ def test_a_climb_that_has_no_time_returns_where_it_began():
     form = form_of(random_problem(1))
     duals = np.zeros(len(form.row_lower))
     assert np.array_equal(form.climb(duals, Budget.of(0.0)), duals)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
+def test_multipliers_of_a_statistic_with_room_prove_no_more_either(seed, size):
+    """Whichever side of its row a multiplier leans on, the nearest side counts."""
+    problem = random_problem(seed)
+    rows = tc.Mean("all", tolerance=0.05).rows(problem)
+    question = Question.of(
+        problem, decimals=None, weights=np.ones(problem.table.n_cells), limit=None, preserved=rows
+    )
+    form = SquaresForm(question.model(), 1e9)
+    best = least(form)
+    random = np.random.default_rng(seed)
+    for _ in range(20):
+        gamma = random.normal(0, size, len(form.row_lower))
+        assert form.bound(gamma) <= best * (1 + 1e-7)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import tablecloak as tc
 from tablecloak.microdata import (
     CovarianceNoise,
     DataSwapping,
@@ -13,7 +14,7 @@ from tablecloak.microdata import (
     TargetedSwapping,
     in_random_order,
 )
-from tablecloak.microdata.order import order_tells
+from tablecloak.microdata.order import order_tells, places, refuse_sorted
 
 
 def column(values) -> pd.Series:
@@ -69,3 +70,66 @@ def test_a_method_warns_of_records_that_are_sorted_by_what_it_changes(method):
     with pytest.warns(OrderWarning, match="sorted by 'age'"):
         method.protect(frame, seed=1)
     method.protect(in_random_order(frame, seed=2), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "tells"),
+    [
+        ([1, 2, 3], True),
+        ([3, 2, 2, 1], True),
+        (["10", "9", "11"], False),
+        (["9", "10", "11"], True),
+        ([1, 3, 2], False),
+        ([5, 5, 5], False),
+        ([5], False),
+        ([], False),
+    ],
+)
+def test_short_columns_tell_only_if_they_are_sorted_throughout(values, tells):
+    assert order_tells(pd.Series(values, dtype=object)) == tells
+
+
+def test_parts_that_are_sorted_each_tell_too():
+    """Four regions, each sorted by age."""
+    assert order_tells(column(np.tile(np.arange(25), 4)))
+    assert order_tells(column(np.repeat(np.random.default_rng(1).integers(0, 5, 10), 10)))
+
+
+def refused(frame: pd.DataFrame, *, keep_order: bool, changed=("age",)) -> None:
+    others = [name for name in frame.columns if name not in changed]
+    refuse_sorted(
+        frame[list(changed)], list(changed), others, frame.__getitem__, keep_order=keep_order
+    )
+
+
+def test_a_sorted_column_is_not_released_in_its_order():
+    frame = pd.DataFrame({"age": range(30), "town": ["a"] * 30})
+    with pytest.raises(tc.InputError, match="'age' is sorted in the file"):
+        refused(frame, keep_order=True)
+    refused(frame, keep_order=False)
+
+
+@pytest.mark.parametrize(
+    "numbers", [list(range(30)), list(range(30, 0, -1)), [f"id{n:03d}" for n in range(30)],
+                [f"{n} b" for n in range(100, 130)]],
+)  # fmt: skip
+def test_a_column_that_numbers_sorted_records_gives_their_order_away(numbers):
+    frame = pd.DataFrame({"age": range(30), "id": numbers})
+    with pytest.raises(tc.InputError, match="'id' numbers the records in this order"):
+        refused(frame, keep_order=False)
+
+
+def test_numbers_of_few_values_or_in_random_order_do_not():
+    frame = pd.DataFrame({"age": range(30), "year": [2020] * 15 + [2021] * 15})
+    refused(frame, keep_order=False)
+    random = np.random.default_rng(2).permutation(30)
+    refused(pd.DataFrame({"age": range(30), "id": random}), keep_order=False)
+    refused(pd.DataFrame({"age": random, "id": range(30)}), keep_order=True)
+
+
+def test_places_are_a_permutation_of_their_own():
+    found = places(50, 3)
+    assert sorted(found.tolist()) == list(range(50))
+    assert np.array_equal(found, places(50, 3))
+    # The order does not repeat the random numbers of a method with the same seed.
+    assert not np.array_equal(found, np.random.default_rng(3).permutation(50))

@@ -33,6 +33,8 @@ def moved(form, up, down, y) -> np.ndarray:
         # a moves by 5, b and the total by 5 together.
         ((0, 0, 0), (0, 3, 2), 1, []),
         ((0, 0, 0), (0, 3, 1), 1, ["a"]),
+        ((0, 0, 0), (0, 3, 1.9), 1, ["a"]),
+        ((0, 0, 0), (0, 3, 2.1), 1, []),
         # b moves by 9, more than 5 + 2.
         ((0, 0, 0), (0, 9, 2), 1, ["b"]),
         # Down a level of 3 and one more.

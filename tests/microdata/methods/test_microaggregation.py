@@ -79,3 +79,37 @@ def test_lists_of_columns_that_are_none(columns):
     for method in (lambda: Microaggregation(columns), lambda: CovarianceNoise(columns, 0.1)):
         with pytest.raises(tc.InputError, match="must be a list of one or more names"):
             method()
+
+
+@pytest.mark.parametrize("n", [3, 5, 6, 10, 31])
+@pytest.mark.parametrize("k", [2, 3])
+def test_every_group_has_at_least_k_and_less_than_2k_records(n, k):
+    frame = pd.DataFrame({"x": np.random.default_rng(n).normal(size=n)})
+    size = np.bincount(Microaggregation(["x"], k=k).protect(frame).groups)
+    assert size.min() >= k
+    assert size.max() < 2 * k
+    assert size.sum() == n
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_means_stay_and_the_loss_is_the_variance_within_groups(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(random.normal(size=(40, 2)) * [1, 50], columns=["x", "y"])
+    release = Microaggregation(["x", "y"], k=4).protect(frame)
+    assert release.frame.mean().to_numpy() == pytest.approx(frame.mean().to_numpy())
+    within = ((frame - release.frame) ** 2).sum() / ((frame - frame.mean()) ** 2).sum()
+    assert release.loss == pytest.approx(within.mean())
+    assert release.frame.groupby(release.groups).nunique().max().max() == 1
+
+
+def test_units_do_not_change_the_groups():
+    frame = pd.DataFrame(np.random.default_rng(5).normal(size=(30, 2)), columns=["x", "y"])
+    scaled = frame * [1000, 0.001] + [7, -3]
+    groups = [Microaggregation(["x", "y"]).protect(each).groups for each in (frame, scaled)]
+    assert np.array_equal(*groups)
+
+
+def test_three_obvious_groups_are_found():
+    frame = pd.DataFrame({"x": [1.0, 2, 3, 101, 102, 103, 201, 202, 203]})
+    release = Microaggregation(["x"], k=3).protect(frame)
+    assert release.frame["x"].tolist() == [2] * 3 + [102] * 3 + [202] * 3

@@ -53,3 +53,39 @@ def test_bad_columns_are_named(people):
         CovarianceNoise(["wage"], 0.1).protect(broken)
     with pytest.raises(tc.InputError, match=">= 0"):
         CovarianceNoise(["wage"], -0.1)
+
+
+def test_no_noise_changes_nothing_but_types():
+    frame = pd.DataFrame({"x": [1, 2, 4], "y": [3.0, 1.0, 2.0]})
+    release = CovarianceNoise(["x"], 0.0).protect(frame, seed=1)
+    assert release.frame["x"].tolist() == [1, 2, 4]
+    assert release.frame["x"].dtype == np.float64
+    assert release.frame["y"].equals(frame["y"])
+
+
+def test_a_column_and_its_double_get_the_same_noise():
+    """The covariance is singular: what is exactly linear before is so after."""
+    x = np.random.default_rng(1).normal(size=200)
+    frame = pd.DataFrame({"x": x, "double": 2 * x, "minus": -x})
+    masked = CovarianceNoise(["x", "double", "minus"], 0.5).protect(frame, seed=2).frame
+    assert masked["double"].to_numpy() == pytest.approx(2 * masked["x"].to_numpy(), abs=1e-5)
+    assert masked["minus"].to_numpy() == pytest.approx(-masked["x"].to_numpy(), abs=1e-5)
+    assert np.abs(masked["x"] - x).min() > 0
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.0, 4.0])
+def test_the_variance_of_the_noise_is_a_share_of_that_of_the_data(noise):
+    x = np.random.default_rng(1).normal(0, 3, 20_000)
+    masked = CovarianceNoise(["x"], noise).protect(pd.DataFrame({"x": x}), seed=3).frame["x"]
+    # Five standard deviations of a variance of 20,000 numbers are 5 per cent.
+    assert np.var(masked - x) == pytest.approx(noise * np.var(x), rel=0.05)
+
+
+def test_covariances_with_other_columns_are_not_corrected():
+    release = CovarianceNoise(["x"], 1.0).protect(
+        pd.DataFrame({"x": [1.0, 2, 4, 8], "y": [1.0, 3, 2, 5]}), seed=1
+    )
+    raw, corrected = release.frame.cov(), release.corrected_covariance()
+    assert corrected.loc["x", "x"] == pytest.approx(raw.loc["x", "x"] / 2)
+    assert corrected.loc["x", "y"] == raw.loc["x", "y"]
+    assert "variances grow by 100 %" in release.summary()

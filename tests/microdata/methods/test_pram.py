@@ -293,3 +293,42 @@ def test_bad_matrices_are_refused():
 def test_pram_moves_as_much_as_swapping_sex_at_a_tenth(cps):
     release = DataSwapping(["sex"], 0.1).protect(cps, seed=1)
     assert abs(release.report.hellinger - 0.043) < 0.006
+
+
+# -- all releases of a few records --------------------------------------------------------
+
+
+def test_over_all_releases_of_four_records_the_guarantee_holds_and_counts_stay():
+    """Cells of 1 and 3 records: every record moves or stays, one chance for each release."""
+    theta = retention(0.75)
+    counts, target = (1, 3), 0
+    stay = [1 - theta / counts[cell] for cell in (0, 1, 1, 1)]
+    expected, right, there = np.zeros(2), np.zeros(5), np.zeros(5)
+    for moved in itertools.product([False, True], repeat=4):
+        chance = np.prod([1 - p if move else p for p, move in zip(stay, moved, strict=True)])
+        cells = [cell ^ move for cell, move in zip((0, 1, 1, 1), moved, strict=True)]
+        after = np.bincount(cells, minlength=2)
+        expected += chance * after
+        released = after[target]
+        if released:
+            there[released] += chance
+            right[released] += chance * (not moved[0]) / released
+    assert expected == pytest.approx(counts)
+    exact = correct_match_probability(counts, target, theta, 4)
+    assert right[1:] / there[1:] == pytest.approx(exact)
+    assert np.nanmax(exact) <= 0.75 + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_only_keys_change_and_a_record_that_moved_is_elsewhere(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": random.integers(0, 4, 200), "b": random.integers(0, 3, 200),
+                          "wage": random.normal(size=200)})  # fmt: skip
+    release = GuaranteedPRAM(["a", "b"], xi=0.6).protect(frame, seed=seed)
+    assert release.frame["wage"].equals(frame["wage"])
+    changed = (release.frame[["a", "b"]] != frame[["a", "b"]]).any(axis=1).to_numpy()
+    assert np.array_equal(changed, release.moved)
+    known = set(frame[["a", "b"]].itertuples(index=False, name=None))
+    assert set(release.frame[["a", "b"]].itertuples(index=False, name=None)) <= known
+    assert release.report["moves"] == changed.sum()
+    assert release.report["expected moves"] == pytest.approx(retention(0.6) * len(known))

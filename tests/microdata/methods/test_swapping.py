@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -393,3 +393,61 @@ def test_records_without_a_row_or_with_columns_named_by_numbers():
         method.protect([["x", "y"]])
     with pytest.raises(tc.InputError, match="`seed` must be a whole number, 0 or more. Got -1"):
         method.protect(pd.DataFrame({"a": list("xyxy")}), seed=-1)
+
+
+# -- expectations over all releases -------------------------------------------------------
+
+
+def all_pairings(n: int, m: int):
+    """Every set of m disjoint pairs of n records, as often as it is drawn."""
+    if not m:
+        yield []
+        return
+    for pair in combinations(range(n), 2):
+        for rest in all_pairings(n, m - 1):
+            if all(not set(pair) & set(other) for other in rest):
+                yield [pair, *rest]
+
+
+@pytest.mark.parametrize("m", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_expected_table_of_all_pairings_is_the_formula(seed, m):
+    """E n' = (1 - rho) n + rho (n_u n_v - n) / (N - 1), with rho = 2 m / N."""
+    random = np.random.default_rng(seed)
+    n = 6
+    frame = pd.DataFrame({"a": random.integers(0, 2, n), "b": random.integers(0, 2, n)})
+    if frame["a"].nunique() < 2 or frame["b"].nunique() < 2:
+        frame.loc[0], frame.loc[1] = [0, 1], [1, 0]
+    method = DataSwapping(["a"], rate=2 * m / n)
+    tables = [
+        method.swap(frame, np.array(pairs, dtype=int).reshape(-1, 2)).after
+        for pairs in all_pairings(n, m)
+    ]
+    before = method.swap(frame, []).before.reshape(2, 2).astype(float)
+    rho = 2 * m / n
+    chance = np.outer(before.sum(1), before.sum(0)) - before
+    expected = (1 - rho) * before + rho * chance / (n - 1)
+    assert np.mean(tables, axis=0).reshape(2, 2) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("rate", "n", "pairs"), [(0.0, 10, 0), (0.1, 10, 0), (0.11, 10, 1), (1.0, 9, 4), (0.5, 10, 2)]
+)
+def test_the_rate_is_a_share_of_records_and_not_of_pairs(rate, n, pairs):
+    assert DataSwapping(["a"], rate).n_pairs(n) == pairs
+
+
+def test_what_was_swapped_can_be_swapped_back(twelve):
+    method = DataSwapping(["A", "C"], rate=0.5)
+    pairs = np.array([[0, 11], [3, 7], [5, 2]])
+    once = method.swap(twelve, pairs).frame
+    assert not once.equals(twelve)
+    assert method.swap(once, pairs).frame.equals(twelve)
+
+
+def test_associations_are_told_before_and_after(twelve):
+    release = DataSwapping(["A"], rate=0.5).swap(twelve, [(3, 9), (4, 7)])
+    found = release.association_changes().set_index(["one", "other"])
+    # B and C were not swapped.
+    assert found.loc[("B", "C"), "cramer"] == found.loc[("B", "C"), "cramer_after"]
+    assert found.loc[("A", "B"), "cramer"] != found.loc[("A", "B"), "cramer_after"]

@@ -98,6 +98,7 @@ def naive_audit(problem: tc.ProtectionProblem, suppressed: np.ndarray) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_200_random_patterns_survive_an_independent_attack(block):
+    protected = 0
     for seed in range(50 * block, 50 * (block + 1)):
         problem = random_problem(seed)
         try:
@@ -108,6 +109,8 @@ def test_200_random_patterns_survive_an_independent_attack(block):
             assert not naive_audit(problem, np.ones(problem.table.n_cells, dtype=bool)), seed
             continue
         assert naive_audit(problem, pattern.suppressed), seed
+        protected += 1
+    assert protected > 25
 
 
 def awkward(seed: int) -> tc.ProtectionProblem:
@@ -134,6 +137,7 @@ def awkward(seed: int) -> tc.ProtectionProblem:
 
 @pytest.mark.parametrize("block", range(2))
 def test_awkward_problems_are_protected_or_truly_impossible(block):
+    protected = 0
     for seed in range(7000 + 12 * block, 7012 + 12 * block):
         problem = awkward(seed)
         try:
@@ -144,11 +148,12 @@ def test_awkward_problems_are_protected_or_truly_impossible(block):
         assert naive_audit(problem, pattern.suppressed), seed
         assert not (pattern.suppressed & (problem.status == "z")).any()
         assert pattern.suppressed[problem.status == "m"].all()
+        protected += 1
+    assert protected >= 4
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_exact_method_equals_full_enumeration(seed):
-    problem = random_problem(seed, n_codes=2)
+def least_loss(problem: tc.ProtectionProblem) -> float:
+    """Of all patterns that an independent attack leaves standing, the least loss."""
     free = np.flatnonzero(~problem.sensitive)
     best = np.inf
     for size in range(len(free) + 1):
@@ -158,13 +163,23 @@ def test_exact_method_equals_full_enumeration(seed):
             loss = problem.weights[hidden].sum()
             if loss < best and naive_audit(problem, hidden):
                 best = loss
-    if np.isinf(best):
-        with pytest.raises(tc.ModelError):
-            tc.suppress(problem)
-        return
-    pattern = tc.suppress(problem, method="exact")
-    assert pattern.loss == best
-    assert pattern.is_optimal
+    return best
+
+
+def test_exact_method_equals_full_enumeration():
+    optima = 0
+    for seed in range(12):
+        problem = random_problem(seed, n_codes=2)
+        best = least_loss(problem)
+        if np.isinf(best):
+            with pytest.raises(tc.ModelError):
+                tc.suppress(problem)
+        else:
+            pattern = tc.suppress(problem, method="exact")
+            assert pattern.loss == best, seed
+            assert pattern.is_optimal, seed
+            optima += problem.n_sensitive > 0
+    assert optima >= 4
 
 
 @pytest.mark.parametrize("seed", range(200, 203))

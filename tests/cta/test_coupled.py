@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -124,9 +126,13 @@ def test_directions_that_tear_coupled_cells_apart_are_refused():
         tc.adjust(problem, directions=[1, 1])
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_optimum_of_sparse_hierarchies_equals_enumeration(seed):
-    problem = sparse_problem(seed)
+def test_optimum_of_sparse_hierarchies_equals_enumeration():
+    optima = sum(is_optimal_by_enumeration(sparse_problem(seed)) for seed in range(8))
+    assert optima >= 4
+
+
+def is_optimal_by_enumeration(problem: tc.ProtectionProblem) -> bool:
+    """Whether there is an optimum, which then is that of the enumeration."""
     expected = optimum_by_enumeration(
         problem.with_changes(
             lower_bound=np.where(problem.frozen, problem.table.values, problem.lower_bound),
@@ -137,20 +143,27 @@ def test_optimum_of_sparse_hierarchies_equals_enumeration(seed):
     if np.isinf(expected):
         with pytest.raises(tc.ModelError):
             tc.adjust(problem, integer=False, time_limit=20)
-        return
+        return False
     adjusted = tc.adjust(problem, integer=False, time_limit=20)
     assert adjusted.loss == pytest.approx(expected, rel=1e-6)
     assert adjusted.is_optimal
+    return True
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_every_adjusted_table_keeps_every_balance_row(seed):
+def forms() -> Iterator[tuple[int, TightForm]]:
+    """Forms of sparse problems whose sensitive cells can move."""
+    for seed in range(12):
+        with suppress(tc.ModelError):
+            yield seed, form_of(sparse_problem(seed))
+
+
+def test_every_adjusted_table_keeps_every_balance_row():
+    assert sum(tables_that_keep_balance_rows(form, seed) for seed, form in forms()) >= 40
+
+
+def tables_that_keep_balance_rows(form: TightForm, seed: int) -> int:
     """Tables that are best for random weights, and balance rows that know nothing of them."""
-    problem, random = sparse_problem(seed), np.random.default_rng(seed)
-    try:
-        form = form_of(problem)
-    except tc.ModelError:
-        pytest.skip("its sensitive cells cannot move")
+    random, kept = np.random.default_rng(seed), 0
     balance = BalanceRows(form)
     every = np.arange(form.model.relations.nnz)
     matrix, low, _ = balance.rows(every)
@@ -170,22 +183,24 @@ def test_every_adjusted_table_keeps_every_balance_row(seed):
         if found.status == 0:
             assert np.all(matrix @ found.x >= low - 1e-7)
             assert not len(balance.violated(found.x, 1e-6))
+            kept += 1
+    return kept
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_balance_rows_raise_the_bound_but_never_above_the_optimum(seed):
-    problem = sparse_problem(seed)
-    try:
-        form = form_of(problem)
-        adjusted = tc.adjust(problem, integer=False, time_limit=20)
-    except tc.ModelError:
-        pytest.skip("no such table exists")
-    search = SearchState(form, Budget.of(20))
-    start(search)
-    before = search.bound
-    tighten(search, 1.0)
-    assert before <= search.bound
-    assert form.loss(search.bound) <= adjusted.loss * (1 + 1e-7)
+def test_balance_rows_raise_the_bound_but_never_above_the_optimum():
+    compared = raised = 0
+    for seed, form in forms():
+        with suppress(tc.ModelError):
+            adjusted = tc.adjust(form.model.problem, integer=False, time_limit=20)
+            search = SearchState(form, Budget.of(20))
+            start(search)
+            before = search.bound
+            tighten(search, 1.0)
+            assert before <= search.bound, seed
+            assert form.loss(search.bound) <= adjusted.loss * (1 + 1e-7), seed
+            compared, raised = compared + 1, raised + (search.bound > before * (1 + 1e-6))
+    assert compared >= 6
+    assert raised >= 1
 
 
 @pytest.mark.parametrize(("name", "least"), [("hier13x7x7d", 4.10), ("two5in6", 65.0)])

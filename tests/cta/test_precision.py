@@ -15,7 +15,7 @@ import pytest
 
 import tablecloak as tc
 from margins import with_margins
-from random_tables import random_problem
+from random_tables import optimum_by_enumeration, random_problem
 from tablecloak.cta.precision import exact_products, in_last_digits, last_digit
 
 
@@ -260,10 +260,13 @@ def test_coupled_cells_with_levels_of_0_have_a_true_bound():
     assert not tc.audit(torn, kept).is_safe
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_optimum_with_levels_of_0_equals_enumeration(seed):
-    from random_tables import optimum_by_enumeration
+def test_optimum_with_levels_of_0_equals_enumeration():
+    optima = sum(is_optimal_with_levels_of_0(seed) for seed in range(8))
+    assert optima >= 4
 
+
+def is_optimal_with_levels_of_0(seed: int) -> bool:
+    """Whether there is an optimum, which then is that of the enumeration."""
     random = np.random.default_rng(seed)
     problem = random_problem(seed, (3, 3), 3)
     n = problem.table.n_cells
@@ -280,10 +283,11 @@ def test_optimum_with_levels_of_0_equals_enumeration(seed):
     if np.isinf(expected):
         with pytest.raises(tc.ModelError):
             tc.adjust(problem, weights="unit", integer=False, time_limit=5)
-        return
+        return False
     adjusted = tc.adjust(problem, weights="unit", integer=False, time_limit=5)
     assert adjusted.loss == pytest.approx(expected, rel=1e-6)
     assert adjusted.is_optimal
+    return True
 
 
 # -- proofs -------------------------------------------------------------------------------
@@ -359,17 +363,17 @@ def test_a_table_without_cells_or_relations_is_adjusted(distance):
         assert np.abs(adjusted.changes).tolist() == pytest.approx(level.tolist())
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_largest_change_with_statistics_that_are_hard_to_start_from(seed):
-    problem = random_problem(seed, n_sensitive=4)
-    try:
-        adjusted = tc.adjust(
-            problem, distance="Linf", preserve=["regression"], sensitive_limit=1.5, time_limit=1000
-        )
-    except tc.ModelError as error:
-        assert "statistics" in str(error)
-        return
-    adjusted.verify()
+def test_a_largest_change_with_statistics_that_are_hard_to_start_from():
+    found = 0
+    options = {"distance": "Linf", "preserve": ["regression"], "sensitive_limit": 1.5}
+    for seed in range(3):
+        problem = random_problem(seed, n_sensitive=4)
+        try:
+            tc.adjust(problem, time_limit=1000, **options).verify()
+            found += 1
+        except tc.ModelError as error:
+            assert "statistics" in str(error), seed
+    assert found >= 1
 
 
 def test_statistics_out_of_reach_are_an_error_and_end():

@@ -57,13 +57,17 @@ def fewest(problem: tc.ProtectionProblem) -> int:
     raise AssertionError("more than three cells")
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_as_few_cells_give_way_as_enumeration_finds(seed):
-    problem = tight(seed)
+def test_as_few_cells_give_way_as_enumeration_finds():
+    relaxed = [relaxes_the_fewest(tight(seed)) for seed in range(6)]
+    assert sum(number > 0 for number in relaxed) >= 2
+
+
+def relaxes_the_fewest(problem: tc.ProtectionProblem) -> int:
+    """How many cells give way; none where all can be kept."""
     number = fewest(problem)
     if not number:
         assert not any("relaxed" in note for note in tc.adjust(problem, repair=True).notes)
-        return
+        return 0
     with pytest.raises(tc.ModelError, match=f"relaxed {number}: .*no fewer suffice"):
         tc.adjust(problem, integer=False, time_limit=1000)
     adjusted = tc.adjust(problem, repair=True, integer=False, time_limit=1000)
@@ -79,6 +83,7 @@ def test_as_few_cells_give_way_as_enumeration_finds(seed):
     found = tc.audit(problem, adjusted.values)
     levels = set(changed["upper_protection"]) | set(changed["lower_protection"])
     assert int((found.shortfall > found.tolerance).sum()) <= len(levels)
+    return number
 
 
 def test_cell_that_can_move_neither_way_is_repaired():

@@ -109,10 +109,15 @@ def test_a_seeded_leak_is_found_in_archives_metadata_and_bytes(tmp_path):
     assert "eight bytes" in {leak.spelling for leak in find_leaks([tmp_path / "g.parquet"], [odd])}
 
 
-def test_a_hidden_value_among_the_codes_is_no_leak_but_in_a_name_it_is(tmp_path, monkeypatch):
+@pytest.mark.parametrize("which", ["sensitive", "secondary"])
+def test_a_hidden_value_among_the_codes_is_no_leak_but_in_a_name_it_is(
+    tmp_path, monkeypatch, which
+):
+    """A secondary cell tells the sensitive ones as well: it is as secret as they are."""
     problem = large_numbers(1)
     pattern = tc.suppress(problem, time_limit=5)
-    value = problem.table.values[problem.sensitive][0]
+    hidden = {"sensitive": problem.sensitive, "secondary": pattern.secondary}[which]
+    value = problem.table.values[hidden][0]
     from tablecloak.publish import publication
 
     original = publication._method

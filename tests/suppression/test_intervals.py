@@ -84,19 +84,22 @@ def extensive_optimum(problem: tc.ProtectionProblem) -> float:
     return float(found.fun)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_loss_and_bound_meet_at_the_optimum_of_the_extensive_program(seed):
-    problem = random_problem(seed)
-    try:
-        # It ends at the optimum; a busy machine must not fail it.
-        found = tc.publish_intervals(problem, blur=0, weights=None, time_limit=1000)
-    except tc.ModelError:
-        pytest.skip("a frozen neighbourhood leaves no room")
-    best = extensive_optimum(problem)
-    assert found.bound <= best * (1 + 1e-7)
-    assert found.narrowest >= best * (1 - 1e-6)
-    assert found.gap <= 2e-4
-    assert found.proved_bound() == found.bound
+def test_loss_and_bound_meet_at_the_optimum_of_the_extensive_program():
+    met = 0
+    for seed in range(8):
+        problem = random_problem(seed)
+        try:
+            # It ends at the optimum; a busy machine must not fail it.
+            found = tc.publish_intervals(problem, blur=0, weights=None, time_limit=1000)
+        except tc.ModelError:
+            continue  # A frozen neighbourhood leaves no room.
+        best = extensive_optimum(problem)
+        assert found.bound <= best * (1 + 1e-7), seed
+        assert found.narrowest >= best * (1 - 1e-6), seed
+        assert found.gap <= 2e-4, seed
+        assert found.proved_bound() == found.bound, seed
+        met += 1
+    assert met >= 6
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 import tablecloak as tc
 from equal_cells import coupled_problem, least_loss
@@ -14,7 +12,14 @@ from tablecloak.certificates.claim import arrays_of
 from tablecloak.tables.merged import MergedProblem
 from test_brute_force import naive_audit
 
-SEEDS = st.integers(0, 10**6)
+NOTHING_FREE = 1186
+"""Seed of a problem of which nothing can be moved freely: the null space is empty."""
+
+IMPOSSIBLE = 15
+"""Seed of a problem that no pattern protects."""
+
+COPIES = (0, 5, 9, 11, 12, 16)
+"""Seeds of problems with sensitive cells that can only move together."""
 
 
 def suppressed_or_none(problem, **options) -> tc.SuppressionPattern | None:
@@ -24,66 +29,74 @@ def suppressed_or_none(problem, **options) -> tc.SuppressionPattern | None:
         return None
 
 
-@settings(max_examples=8, deadline=None)
-@given(SEEDS)
-def test_the_optimum_of_the_merged_problem_is_that_of_all_patterns(seed):
-    problem = coupled_problem(seed)
-    pattern = suppressed_or_none(problem, method="exact")
-    if pattern is None:
-        hidden = np.ones(problem.table.n_cells, dtype=bool) & ~problem.frozen
-        assert not naive_audit(problem, hidden)
-        return
-    assert naive_audit(problem, pattern.suppressed)
-    assert pattern.is_optimal
-    assert least_loss(problem, naive_audit, pattern.loss) == pattern.loss
+def test_the_optimum_of_the_merged_problem_is_that_of_all_patterns():
+    optima = impossible = 0
+    for seed in (10, 13, IMPOSSIBLE, 18):
+        problem = coupled_problem(seed)
+        pattern = suppressed_or_none(problem, method="exact")
+        if pattern is None:
+            assert not naive_audit(problem, ~problem.frozen), seed
+            impossible += 1
+        else:
+            assert naive_audit(problem, pattern.suppressed), seed
+            assert pattern.is_optimal, seed
+            assert least_loss(problem, naive_audit, pattern.loss) == pattern.loss, seed
+            optima += 1
+    assert (optima, impossible) == (3, 1)
 
 
-@settings(max_examples=12, deadline=None)
-# Nothing can be moved freely: the null space is empty.
-@example(seed=1186, requirement="two-sided")
-@given(SEEDS, st.sampled_from(["two-sided", "width", "upper"]))
-def test_patterns_and_bounds_are_proved_for_the_given_problem(seed, requirement):
-    problem = coupled_problem(seed)
-    pattern = suppressed_or_none(problem, method="exact", require=requirement)
-    if pattern is None:
-        return
-    assert pattern.problem is problem
-    pattern.verify()
-    assert pattern.proved_bound() == pattern.bound
-    claims = pattern.certificates
-    proved = verifier.proved(arrays_of(claims, problem))
-    assert proved == pytest.approx(pattern.bound, rel=1e-9)
+@pytest.mark.parametrize("requirement", ["two-sided", "width", "upper"])
+def test_patterns_and_bounds_are_proved_for_the_given_problem(requirement):
+    protected = 0
+    for seed in (NOTHING_FREE, 0, 10, 18):
+        problem = coupled_problem(seed)
+        pattern = suppressed_or_none(problem, method="exact", require=requirement)
+        if pattern is None:
+            continue
+        protected += 1
+        assert pattern.problem is problem
+        pattern.verify()
+        assert pattern.proved_bound() == pattern.bound
+        proved = verifier.proved(arrays_of(pattern.certificates, problem))
+        assert proved == pytest.approx(pattern.bound, rel=1e-9)
+    assert protected >= 2
 
 
-@settings(max_examples=12, deadline=None)
-# Nothing can be moved freely: the null space is empty.
-@example(seed=1186, method="exact")
-@given(SEEDS, st.sampled_from(["sequential", "exact"]))
-def test_all_cells_of_a_group_are_hidden_or_none(seed, method):
-    problem = coupled_problem(seed)
-    pattern = suppressed_or_none(problem, method=method, time_limit=5)
-    if pattern is None:
-        return
-    group = MergedProblem.of(problem).coupled.group
-    hidden = np.bincount(group, pattern.suppressed)
-    assert np.all((hidden == 0) | (hidden == np.bincount(group)))
+@pytest.mark.parametrize("method", ["sequential", "exact"])
+def test_all_cells_of_a_group_are_hidden_or_none(method):
+    protected = 0
+    for seed in (NOTHING_FREE, 3, 11, 13, 18):
+        problem = coupled_problem(seed)
+        pattern = suppressed_or_none(problem, method=method, time_limit=5)
+        if pattern is None:
+            continue
+        protected += 1
+        group = MergedProblem.of(problem).coupled.group
+        hidden = np.bincount(group, pattern.suppressed)
+        assert np.all((hidden == 0) | (hidden == np.bincount(group))), seed
+    assert protected >= 2
 
 
-@settings(max_examples=8, deadline=None)
-@given(SEEDS)
-def test_all_copies_of_a_cell_have_the_same_interval(seed):
-    problem = coupled_problem(seed)
+def test_all_copies_of_a_cell_have_the_same_interval():
+    compared = sum(copies_with_the_same_interval(coupled_problem(seed)) for seed in COPIES)
+    assert compared >= len(COPIES)
+
+
+def copies_with_the_same_interval(problem) -> int:
+    """How many groups of more than one sensitive cell have one interval; 0 without a pattern."""
     pattern = suppressed_or_none(problem, method="sequential")
     if pattern is None:
-        return
+        return 0
     merged = MergedProblem.of(problem)
     found = tc.audit(problem, pattern, detail="intervals")
     sensitive = np.flatnonzero(problem.sensitive)
     group, same = merged.coupled.group[sensitive], merged.coupled.sign[sensitive] > 0
     up, down = np.where(same, found.above, found.below), np.where(same, found.below, found.above)
-    for own in (group == number for number in np.unique(group)):
+    together = [group == number for number in np.unique(group) if np.sum(group == number) > 1]
+    for own in together:
         np.testing.assert_allclose(up[own], up[own][0], atol=1e-6)
         np.testing.assert_allclose(down[own], down[own][0], atol=1e-6)
+    return len(together)
 
 
 def bound_with_names_of(problem, pattern, names) -> float:

@@ -83,3 +83,13 @@ def test_an_adjusted_table_of_zeros_can_be_attacked():
     assert np.all(np.abs(zeros.right_hand_side) < 1e-16)
     with pytest.raises(tc.InputError, match="not additive"):
         table.with_values(np.arange(table.n_cells, dtype=float))
+
+
+@pytest.mark.parametrize("share", [2e-8, 1e-6])
+def test_a_figure_that_is_wrong_in_its_eighth_digit_is_no_dust(share):
+    """Dust of a sum of three terms is below 1e-15 of it; a wrong figure of nine digits is 1e-8."""
+    values = np.array([300_000_000.0, 100_000_000, 90_000_000, 110_000_000])
+    values[0] += share * np.abs(values).sum()
+    frame = pd.DataFrame({"a": ["Total", "x", "y", "z"], "v": values})
+    with pytest.raises(tc.InputError, match="is not additive"):
+        tc.Table.from_frame(frame, ["a"], "v")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -292,3 +293,14 @@ def test_a_table_of_multiples_of_the_base_is_its_own_rounding_with_one_step():
     assert rounded.values.tolist() == table.values.tolist()
     assert (rounded.steps, rounded.notes) == (1, ())
     assert rounded.is_optimal
+
+
+def test_a_value_of_the_other_sign_is_refused_although_it_is_near_enough():
+    """With two steps 3 may become 0, 5 or 10, but not -5: counts would be negative."""
+    rounded = tc.controlled_rounding(tc.examples.cox_rounded(), base=25)
+    a = rounded.problem.table.values
+    cell = int(np.flatnonzero((a > 0) & (a < 25) & ~rounded.problem.frozen)[0])
+    values = rounded.values.copy()
+    values[cell] = -25
+    with pytest.raises(tc.VerificationError, match="have changed their sign"):
+        replace(rounded, steps=2, values=values).verify()

@@ -15,16 +15,13 @@ from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
 from tablecloak.render.plotting import new_figure, picture_format, save_secret
 
 
-@pytest.mark.parametrize("name", ["a.png", "b.SVG", "c.x.pdf"])
+@pytest.mark.parametrize("name", ["a.png", "b.SVG", "c.x.pdf", "d.png/"])
 def test_the_name_of_a_file_says_what_kind_of_picture_it_is(name):
-    assert picture_format(name) == name.rsplit(".", 1)[1].lower()
+    assert picture_format(name) == name.rstrip("/").rsplit(".", 1)[1].lower()
 
 
-@pytest.mark.parametrize("name", ["a", "a.txt", "a.pn", "a.png/"])
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.pn"])
 def test_other_names_are_refused_with_a_suggestion(name):
-    if name.endswith("/"):
-        assert picture_format(name) == "png"
-        return
     with pytest.raises(tc.InputError, match="is no picture"):
         picture_format(name)
 

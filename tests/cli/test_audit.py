@@ -1,0 +1,103 @@
+"""``tablecloak audit`` and ``verify``: verdicts, what is written, exit codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from private import is_private
+from tablecloak.cli.main import app
+
+RUN = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Cox's table, a pattern that protects it, and one with a hole."""
+    place = tmp_path_factory.mktemp("audit")
+    problem = tc.examples.cox_rounded()
+    tc.write_jj(problem, place / "cox.jj")
+    pattern = tc.suppress(problem)
+    cells = pd.DataFrame({"cell": range(50), "status": pattern.statuses()})
+    cells.to_csv(place / "good.csv", index=False)
+    cells.loc[np.flatnonzero(pattern.secondary)[0], "status"] = "published"
+    cells.to_csv(place / "bad.csv", index=False)
+    return place
+
+
+def audit(folder, release: str, *words: str):
+    return RUN.invoke(app, ["audit", str(folder / "cox.jj"), str(folder / release), *words])
+
+
+def test_a_pattern_that_protects_is_told_in_one_line(folder):
+    done = audit(folder, "good.csv")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("audit (two-sided): 7 of 7 sensitive cells protected")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_cells_that_give_way_are_shown_as_many_as_are_asked_for(folder):
+    done = audit(folder, "bad.csv")
+    assert done.exit_code == 1
+    attackable = int(done.stdout.split(" attackable")[0].rsplit(maxsplit=1)[-1])
+    assert attackable > 0
+    assert len(done.stdout.splitlines()) > 2
+    assert len(audit(folder, "bad.csv", "--show", "1").stdout.splitlines()) == 3
+    assert len(audit(folder, "bad.csv", "--show", "0").stdout.splitlines()) == 1
+
+
+def test_what_an_audit_writes_is_secret(folder, tmp_path):
+    path = tmp_path / "intervals.csv"
+    done = audit(folder, "good.csv", "--intervals", "-o", str(path))
+    assert done.exit_code == 0
+    assert is_private(path)
+    frame = pd.read_csv(path)
+    assert len(frame) == 7
+    truth = tc.examples.cox_rounded().table.values
+    assert set(frame["value"]) <= set(truth)
+    assert (frame["reached_lower"] <= frame["value"]).all()
+    assert (frame["reached_upper"] >= frame["value"]).all()
+
+
+def test_no_certificate_is_written_of_what_is_not_safe(folder, tmp_path):
+    path = tmp_path / "proof.npz"
+    assert audit(folder, "bad.csv", "--certificate", str(path)).exit_code == 1
+    assert not path.exists()
+
+
+def test_a_plot_is_a_picture_that_its_owner_alone_can_read(folder, tmp_path):
+    path = tmp_path / "audit.png"
+    assert audit(folder, "good.csv", "--intervals", "--plot", str(path)).exit_code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert is_private(path)
+
+
+def test_a_picture_of_an_unknown_kind_is_refused_before_the_attack(folder, tmp_path):
+    done = audit(folder, "good.csv", "--plot", str(tmp_path / "audit.docx"))
+    assert done.exit_code == 2
+    assert "'docx' is no picture" in " ".join(done.output.split())
+
+
+def test_an_unknown_insider_is_answered_with_the_likely_one(folder):
+    done = RUN.invoke(
+        app,
+        ["audit", str(folder / "cox.jj"), str(folder / "good.csv"), "--intruder", "zeroes"],
+        env={"COLUMNS": "200"},
+    )
+    assert done.exit_code == 2
+    assert "Did you mean 'zeros'?" in done.output
+
+
+def test_verify_refuses_a_certificate_of_another_table(folder, tmp_path):
+    proof = tmp_path / "proof.npz"
+    words = ["suppress", str(folder / "cox.jj"), "-o", str(tmp_path / "s.csv")]
+    assert RUN.invoke(app, [*words, "--certificate", str(proof)]).exit_code == 0
+    assert RUN.invoke(app, ["verify", str(proof), str(folder / "cox.jj")]).exit_code == 0
+    tc.write_jj(tc.examples.cox(), tmp_path / "other.jj")
+    refused = RUN.invoke(app, ["verify", str(proof), str(tmp_path / "other.jj")])
+    assert refused.exit_code == 1
+    (tmp_path / "proof.npz").write_bytes(proof.read_bytes()[:-40])
+    assert RUN.invoke(app, ["verify", str(tmp_path / "proof.npz")]).exit_code == 1

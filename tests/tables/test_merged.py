@@ -71,6 +71,15 @@ def test_cells_that_differ_by_a_frozen_one_keep_the_tightest_distances():
     assert (merged.lower_bound[0], merged.upper_bound[0]) == (10, 32)
 
 
+def test_a_relation_that_merging_makes_equal_to_another_is_empty_and_keeps_its_number():
+    # Two totals of the same parts; the single child of the second total is not a third one.
+    problem = problem_of(
+        [[-1, 0, 1, 1], [-1, 1, 0, 0], [0, -1, 1, 1], [0, 2, -2, -2]], [30, 30, 10, 20], "suss"
+    )
+    relations = MergedProblem.of(problem).problem.table.relations
+    assert relations.toarray().tolist() == [[-1, 1, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+
+
 def test_what_cannot_move_is_frozen_unless_it_is_sensitive():
     frozen_beside = MergedProblem.of(problem_of([-1, 1, 0], [7, 7, 9], "zss")).problem
     assert frozen_beside.status.tolist() == ["z", "z", "s"]

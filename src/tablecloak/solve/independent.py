@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
-__all__ = ["distinct_rows", "independent_rows"]
+__all__ = ["independent_rows"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -79,30 +79,3 @@ def _pivots(part: csr_array) -> tuple[Floats, Integers]:
         options={"SymmetricMode": True},
     )
     return np.abs(factors.U.diagonal()), np.argsort(factors.perm_r)
-
-
-def distinct_rows(matrix: csr_array) -> tuple[csr_array, Integers]:
-    """Rows that are not empty, each distinct one once, whatever its sign.
-
-    Rows are the same if their products with two random vectors agree to the last digit. Should
-    two different rows ever do so, witnesses still fail their check on all relations.
-
-    Returns
-    -------
-    matrix : scipy.sparse.csr_array
-    rows : numpy.ndarray of int
-        Number of each kept row in the given matrix.
-    """
-    matrix = csr_array(matrix)
-    matrix.sort_indices()
-    length = np.diff(matrix.indptr)
-    used = np.flatnonzero(length)
-    if not len(used):
-        return csr_array((0, matrix.shape[1])), used
-    sign = np.sign(matrix.data[matrix.indptr[used]])
-    random = np.random.default_rng(20011)
-    keys = [matrix @ random.random(matrix.shape[1]) for _ in range(2)]
-    table = np.column_stack([length[used], *(sign * key[used] for key in keys)])
-    _, first = np.unique(table, axis=0, return_index=True)
-    rows = used[np.sort(first)]
-    return csr_array(matrix[rows, :]), rows

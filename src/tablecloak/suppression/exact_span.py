@@ -15,8 +15,8 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.solve.exact import NullSpace
-from tablecloak.solve.independent import distinct_rows
 from tablecloak.suppression.basis import Basis, basis_of
+from tablecloak.tables.distinct import distinct_rows
 
 __all__ = ["ExactSpan"]
 

@@ -15,9 +15,9 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from tablecloak.solve.independent import distinct_rows
 from tablecloak.suppression.elimination import Solutions
 from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.distinct import distinct_rows
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SUMMED_UP_CELLS", "Robustness"]

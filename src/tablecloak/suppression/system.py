@@ -16,9 +16,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tablecloak.solve.exact import NullSpace, whole_factors
-from tablecloak.solve.independent import distinct_rows
 from tablecloak.suppression.exact_span import ExactSpan
 from tablecloak.suppression.needs import Needs, own_precision
+from tablecloak.tables.distinct import distinct_rows
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["System", "entries_of"]

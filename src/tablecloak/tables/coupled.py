@@ -9,15 +9,15 @@ leaves fewer cells, fewer directions, and a relaxation that is not blind to what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-__all__ = ["CoupledCells"]
+__all__ = ["CoupledCells", "whole_rows"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -25,6 +25,9 @@ Integers = npt.NDArray[np.int64]
 
 CANCELLED = 1e-14
 """Coefficient, as a share of its terms, that is what rounding left of 0."""
+
+LARGEST_WHOLE = 2.0**31
+"""Coefficients up to this size are added up without rounding, however many a relation has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +41,14 @@ class CoupledCells:
     sign : numpy.ndarray of float, shape (n_cells,)
         1 or -1: the change of a cell is `sign` times that of its group. The first sensitive cell
         of a group has 1.
+    rows : numpy.ndarray of int, shape (n_cells - n_groups,)
+        Independent relations that couple the cells, as many as cells that do not move on their
+        own account; none where nobody says.
     """
 
     group: Integers
     sign: Floats
+    rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
     def find(cls, relations: csr_array, movable: Flags, sensitive: Flags) -> CoupledCells:
@@ -69,7 +76,7 @@ class CoupledCells:
         groups, first = np.unique(coupled.group[cells], return_index=True)
         turn = np.ones(coupled.n_groups + 1)
         turn[groups] = coupled.sign[cells[first]]
-        return cls(coupled.group, coupled.sign * turn[coupled.group])
+        return cls(coupled.group, coupled.sign * turn[coupled.group], coupled.rows)
 
     @property
     def n_groups(self) -> int:
@@ -122,25 +129,65 @@ class CoupledCells:
         """Return larger groups, or None if there are none."""
         n = self.n_groups
         between = self.relations(relations)
-        count = np.diff(between.indptr)
-        alone = between.indices[between.indptr[:-1][count == 1]]
-        at = between.indptr[:-1][count == 2]
-        at = at[np.abs(between.data[at]) == np.abs(between.data[at + 1])]
-        if not len(alone) and not len(at):
+        count, start = np.diff(between.indptr), between.indptr[:-1]
+        alone, pairs = np.flatnonzero(count == 1), np.flatnonzero(count == 2)
+        at = start[pairs]
+        equal = np.abs(between.data[at]) == np.abs(between.data[at + 1])
+        pairs, at = pairs[equal], at[equal]
+        if not len(alone) and not len(pairs):
             return None
+        still = between.indices[start[alone]]
         one, two = between.indices[at], between.indices[at + 1]
         is_same = between.data[at] * between.data[at + 1] < 0
-        # Each group is there twice, with both signs; where both meet, it cannot change.
-        here = np.concatenate([one, one + n])
-        there = np.concatenate([np.where(is_same, two, two + n), np.where(is_same, two + n, two)])
-        edges = csr_array((np.ones(len(here)), (here, there)), shape=(2 * n, 2 * n))
-        n_labels, label = connected_components(edges, directed=False)
-        plus, minus = label[:n], label[n:]
-        still = np.zeros(n_labels, dtype=bool)
-        stopped = np.append(np.flatnonzero(plus == minus), alone)
-        still[plus[stopped]] = still[minus[stopped]] = True
-        representative = np.where(still[plus], -1, np.minimum(plus, minus))
-        kept = np.unique(representative[representative >= 0])
-        number = np.append(np.where(still[plus], -1, np.searchsorted(kept, representative)), -1)
+        # What cannot change moves like the last of the nodes, which stands for 0.
+        ends = np.append(one, still), np.append(two, np.full(len(still), n))
+        tree = _spanning(*ends, n + 1)
+        inner = tree[tree < len(pairs)]
+        plus, minus, part = _turns(one[inner], two[inner], is_same[inner], n)
+        odd = np.flatnonzero(plus[one] != np.where(is_same, plus[two], minus[two]))
+        # Where both signs meet, one more relation says that nothing changes.
+        stopped = np.unique(part[still])
+        _, first = np.unique(part[one[odd]], return_index=True)
+        first = first[~np.isin(part[one[odd[first]]], stopped)]
+        rows = np.concatenate([pairs, alone])[np.append(tree, odd[first])]
+        moves = ~np.isin(part, np.append(stopped, part[one[odd]]))
+        representative = np.where(moves, np.minimum(plus, minus), -1)
+        kept = np.unique(representative[moves])
+        number = np.append(np.where(moves, np.searchsorted(kept, representative), -1), -1)
         turn = np.append(np.where(plus < minus, 1.0, -1.0), 1.0)
-        return CoupledCells(number[self.group], self.sign * turn[self.group])
+        sign = self.sign * turn[self.group]
+        return CoupledCells(number[self.group], sign, np.append(self.rows, rows))
+
+
+def whole_rows(relations: csr_array) -> Flags:
+    """Which relations have whole coefficients whose sums are exact, shape (n_relations,)."""
+    data = relations.data
+    is_odd = (data != np.rint(data)) | (np.abs(data) > LARGEST_WHOLE)
+    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    whole: Flags = np.bincount(row[is_odd], minlength=relations.shape[0]) == 0
+    return whole
+
+
+def _spanning(one: Integers, two: Integers, n: int) -> Integers:
+    """Return the numbers of edges between n nodes that are a spanning forest."""
+    low, high = np.minimum(one, two).astype(np.int64), np.maximum(one, two)
+    key, first = np.unique(low * n + high, return_index=True)
+    lengths = np.arange(1, len(key) + 1)
+    tree = minimum_spanning_tree(csr_array((lengths, (key // n, key % n)), shape=(n, n)))
+    edges: Integers = first[np.rint(tree.data).astype(np.int64) - 1]
+    return edges
+
+
+def _turns(
+    one: Integers, two: Integers, is_same: Flags, n: int
+) -> tuple[Integers, Integers, Integers]:
+    """Return labels of both signs of each of n groups along a forest, and a label of its tree.
+
+    Each group is there twice, with both signs; those that move alike have the same label.
+    """
+    here = np.concatenate([one, one + n])
+    there = np.concatenate([np.where(is_same, two, two + n), np.where(is_same, two + n, two)])
+    edges = csr_array((np.ones(len(here)), (here, there)), shape=(2 * n, 2 * n))
+    label = connected_components(edges, directed=False)[1].astype(np.int64)
+    plus, minus = label[:n], label[n:]
+    return plus, minus, np.minimum(plus, minus)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupled import CoupledCells, whole_rows
+from tablecloak.tables.distinct import without_repeated_rows
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
@@ -25,9 +26,6 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 Levels = tuple[Floats, Floats, Floats]
-
-LARGEST_WHOLE = 2.0**31
-"""Coefficients up to this size are added up without rounding, however many a relation has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +63,9 @@ class MergedProblem:
         Has one cell for each group, named by one of its cells: the first that is sensitive, or
         else the first. Its weight is the sum over the group; its levels are the largest, its
         bounds and capacities the tightest, as distances from the value, up and down exchanged
-        where the sign is -1. Relations keep their numbers; some say nothing any more. Cells
-        that cannot move at all, and need not be hidden, are frozen.
+        where the sign is -1. Relations keep their numbers; those that say nothing any more,
+        or what another one says, are empty. Cells that cannot move at all, and need not be
+        hidden, are frozen.
     coupled : CoupledCells
         The cell of `problem` that each cell belongs to, and its sign there.
     cells : numpy.ndarray of int, shape (problem.table.n_cells,)
@@ -135,18 +134,12 @@ class MergedProblem:
 def _coupled(problem: ProtectionProblem, apart: Flags | None) -> tuple[CoupledCells, Flags]:
     """Return a group for each cell, and which cells that may be published cannot move."""
     relations = problem.table.relations
-    row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
-    is_whole = (relations.data == np.rint(relations.data)) & (
-        np.abs(relations.data) <= LARGEST_WHOLE
-    )
-    fractional = np.zeros(relations.shape[0], dtype=bool)
-    fractional[row[~is_whole]] = True
+    is_whole = whole_rows(relations)
     movable = ~problem.frozen & (problem.upper_bound > problem.lower_bound)
-    whole = csr_array(relations[np.flatnonzero(~fractional), :])
-    found = CoupledCells.find(whole, movable, problem.sensitive)
+    found = CoupledCells.find(csr_array(relations[is_whole, :]), movable, problem.sensitive)
     alone = found.group < 0
     still = alone & movable & ~problem.sensitive & ~problem.forced
-    alone[relations.indices[fractional[row]]] = True
+    alone[csr_array(relations[~is_whole, :]).indices] = True
     if apart is not None:
         alone |= apart
     protected = np.zeros(found.n_groups + 1, dtype=bool)
@@ -204,7 +197,8 @@ def _merged(
 
 def _table(table: Table, coupled: CoupledCells, cells: Integers) -> MergedTable:
     """Return the table of groups; its relations are sums of whole coefficients, hence exact."""
-    relations, values = csr_array(table.relations @ coupled.spread), table.values[cells]
+    relations = without_repeated_rows(table.relations @ coupled.spread)
+    values = table.values[cells]
     return MergedTable(
         keys=table.keys.iloc[cells].reset_index(drop=True),
         values=values,

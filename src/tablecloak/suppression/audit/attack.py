@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.solve.bounds import dual_bound
-from tablecloak.solve.linear import LinearSolver
-from tablecloak.solve.program import Program
+from tablecloak.suppression.audit.moves_program import Extreme, MovesProgram
+from tablecloak.suppression.coupled_system import CoupledSystem
 from tablecloak.suppression.system import System
 
-__all__ = ["BAND", "FARTHEST", "Attack", "Extreme", "nearest_unit"]
+__all__ = ["Attack"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-
-INTERIOR_ROWS = 400
-"""Rows above which the first program of a sequence of attacks is solved by the interior point
-method. Chosen by trial; not measured."""
-
-BAND = 1e3
-"""Ratio of a need to the length that is 1 in the program, up to which that length stays as it is.
-Beyond, the program is measured in the need: a solver decides with absolute tolerances."""
-
-FARTHEST = 1e6
-"""How far any cell may move, as a multiple of that length. What one cell needs is carried by moves
-of its own size; rooms of 1e12 would only cost precision."""
-
-REACHED = 1e-3
-"""Share of `FARTHEST` from which on an answer may owe its end to that cap."""
-
-RESTART_SHARE = 0.1
-"""Share of the cells whose bounds change above which an attack starts without the last basis.
-Chosen by trial; not measured."""
-
-
-@dataclass(frozen=True, eq=False)
-class Extreme:
-    """How far one cell can move in one direction.
-
-    Parameters
-    ----------
-    deviation : numpy.ndarray of float, shape (n_unknown,)
-        The solution that moves it farthest; empty if no point was accepted.
-    reach : float
-        By how much it moves the cell, >= 0.
-    limit : float
-        Proved upper bound on this distance; inf if the proof failed. Not beyond the distance
-        at which the search was told to stop.
-    duals : numpy.ndarray of float, shape (n_rows,)
-        Multipliers of the rows of the system that prove `limit`.
-    """
-
-    deviation: Floats
-    reach: float
-    limit: float
-    duals: Floats
 
 
 class Attack:
@@ -67,7 +24,7 @@ class Attack:
     The share of a cell is 1 if it is suppressed, 0 if it is published, and lies between in
     the relaxation of the exact method. The program stays in memory; only costs and bounds
     change. It is measured in median protection levels, or in the need of the cell in question
-    where that is of another order.
+    where that is of another order. Cells that can only move together are one column of it.
 
     Parameters
     ----------
@@ -77,34 +34,43 @@ class Attack:
         on tables of hundreds of thousands of cells that takes seconds instead of minutes.
     checked : bool, default=True
         As for `LinearSolver`. Without, the limit of an extreme is inf.
+    coupled : CoupledSystem, optional
+        Which of its cells are one column; by default all that its rows couple.
     """
 
-    def __init__(self, system: System, *, only_pushed: bool = False, checked: bool = True) -> None:
+    def __init__(
+        self,
+        system: System,
+        *,
+        only_pushed: bool = False,
+        checked: bool = True,
+        coupled: CoupledSystem | None = None,
+    ) -> None:
         self.system = system
-        self.low, self.high = system.low, system.high
-        self.unit = system.unit
+        self._low, self._high = system.low, system.high
         self._share = np.ones(system.n_unknown)
         self._cap = np.inf
-        self._checked = checked
-        nothing, zero = np.zeros(system.n_unknown), np.zeros(len(system.rows))
-        self._solver = LinearSolver(
-            Program(nothing, system.matrix, zero, zero, *self._bounds()),
-            primal=True,
-            interior="first" if only_pushed or len(system.rows) > INTERIOR_ROWS else "never",
-            crossover=not only_pushed,
+        self._coupled = coupled or CoupledSystem.of(system)
+        # Answers that hold for all sensitive cells that move together.
+        self._ends: dict[tuple[int, int], Extreme] = {}
+        self._nearest: tuple[Integers, Integers] | None = None
+        self._program = MovesProgram(
+            self._coupled.matrix,
+            self._coupled.room(*self._room()),
+            system.unit,
+            only_pushed=only_pushed,
             checked=checked,
         )
-        self._priced = np.zeros(0, dtype=np.int64)
 
     @property
     def programs(self) -> int:
         """Number of programs solved so far."""
-        return self._solver.runs
+        return self._program.programs
 
     def hide(self, share: npt.NDArray[np.float64] | Flags) -> None:
         """Say which cells are suppressed, as flags or as shares, one for each cell."""
         self._share = np.asarray(share, dtype=np.float64)
-        self._set_bounds()
+        self._leave()
 
     def cap(self, distance: float) -> None:
         """Let no cell that is suppressed move farther than this, whatever its room; inf for none.
@@ -113,12 +79,12 @@ class Attack:
         """
         if distance != self._cap:
             self._cap = distance
-            self._set_bounds(restart=False)
+            self._leave(restart=False)
 
     def know(self, system: System) -> None:
         """Attack as somebody who knows the bounds of another system over the same cells."""
-        self.low, self.high = system.low, system.high
-        self._set_bounds()
+        self._low, self._high = system.low, system.high
+        self._leave()
 
     def extreme(
         self,
@@ -145,115 +111,53 @@ class Attack:
             move cells far that have nothing to do with this one, and then its digits do not
             suffice for this one.
         """
-        room = float((self.high if sign > 0 else -self.low)[cell] * self._share[cell])
-        distance = min(enough, room)
-        if nearby and 0 < distance < np.inf:
-            self._measure_in(distance / (REACHED * FARTHEST))
-        else:
-            self._measure_in(self._size_of(cell, distance))
-        while True:
-            extreme, is_capped = self._extreme(cell, sign, enough, time_limit)
-            wanted = min(enough, room, self._cap)
-            if not is_capped or extreme.reach >= wanted * (1 - 1e-9):
-                return extreme
-            self._measure_in(self.unit * FARTHEST * REACHED)
-
-    def _extreme(
-        self, cell: int, sign: int, enough: float, time_limit: float
-    ) -> tuple[Extreme, bool]:
-        """Solve once; say also whether the answer may owe its end to the cap on all moves."""
-        column, unit = np.array([cell]), self.unit
-        low, high = self._solver.lower[column].copy(), self._solver.upper[column].copy()
-        stop = enough / unit
-        if sign > 0 and high[0] > stop:
-            self._solver.change_bounds(column, low, np.array([stop]))
-        elif sign < 0 and low[0] < -stop:
-            self._solver.change_bounds(column, np.array([-stop]), high)
-        self._price(column, np.array([-float(sign)]))
-        solution = self._solver.solve(time_limit)
-        asked = self._solver.lower[column].copy(), self._solver.upper[column].copy()
-        self._solver.change_bounds(column, low, high)
-        reach = sign * float(solution.x[cell]) * unit if len(solution.x) else 0.0
-        duals = -solution.duals if len(solution.duals) else np.zeros(len(self.system.rows))
-        true_low, true_high = self._rooms()
-        is_cut = bool(np.any(true_high > FARTHEST * unit) or np.any(true_low < -FARTHEST * unit))
-        bound = solution.bound
-        if self._checked and is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
-            # What the multipliers prove without the cap.
-            lower, upper = true_low / unit, true_high / unit
-            lower[column] = np.maximum(lower[column], asked[0])
-            upper[column] = np.minimum(upper[column], asked[1])
-            bound = dual_bound(self._solver.current, solution.duals, lower=lower, upper=upper)
-        moved = float(np.max(np.abs(solution.x), initial=0.0))
-        is_capped = is_cut and moved >= REACHED * FARTHEST
-        return Extreme(solution.x * unit, max(reach, 0.0), -bound * unit, duals), is_capped
+        cells, needs = self._coupled.cells, self.system.needs
+        column, turn = int(cells.group[cell]), sign * int(cells.sign[cell])
+        if column < 0:
+            none = np.zeros(len(self._coupled.rows))
+            return Extreme(np.zeros(0), 0.0, 0.0, self._multipliers(none, cell, sign))
+        found, asked = self._ends.get((column, turn)), 0.0
+        if found is None or nearby:
+            if (index := int(self.system.need_of[cell])) >= 0:
+                asked = max(needs.upper[index], needs.lower[index], needs.width[index])
+            found = self._program.extreme(
+                column, turn, float(asked), enough=enough, time_limit=time_limit, nearby=nearby
+            )
+            is_end = found.limit < enough * (1 - 1e-9) and found.limit <= found.reach * (1 + 1e-6)
+            if is_end and self._coupled.n_needs[column] > 1:
+                self._ends[column, turn] = found
+        deviation = self._coupled.deviation(found.deviation)
+        return replace(found, deviation=deviation, duals=self._multipliers(found.duals, cell, sign))
 
     def push(self, cells: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
         """Move many cells at once towards their targets, each counted up to its target.
 
         Targets should be of one order of magnitude. Returns the deviation found, or an empty array.
+        Of cells that move together the one with the farthest target counts.
         """
-        self._measure_in(nearest_unit(self.system.unit, float(np.median(np.abs(targets)))))
-        wanted = targets / self.unit
-        low, high = self._solver.lower[cells].copy(), self._solver.upper[cells].copy()
-        self._solver.change_bounds(
-            cells,
-            np.where(wanted < 0, np.maximum(low, wanted), low),
-            np.where(wanted > 0, np.minimum(high, wanted), high),
-        )
-        self._price(cells, -1.0 / wanted)
-        # Nearly all costs change, so that the last basis helps little.
-        self._solver.restart()
-        solution = self._solver.solve(time_limit)
-        self._solver.change_bounds(cells, low, high)
-        return solution.x * self.unit
+        coupled = self._coupled.cells
+        columns, targets = coupled.group[cells], targets * coupled.sign[cells]
+        order = np.lexsort([-np.abs(targets), columns])
+        order = order[columns[order] >= 0]
+        if not len(order):
+            return np.zeros(0)
+        first = np.sort(order[np.unique(columns[order], return_index=True)[1]])
+        found = self._program.push(columns[first], targets[first], time_limit)
+        return self._coupled.deviation(found)
 
-    def _size_of(self, cell: int, distance: float) -> float:
-        """Length to measure the program in when one cell is moved by a distance."""
-        index = int(self.system.need_of[cell])
-        needs = self.system.needs
-        if index >= 0:
-            asked = max(needs.upper[index], needs.lower[index], needs.width[index])
-            distance = min(distance, float(asked)) if asked > 0 else distance
-        return nearest_unit(self.system.unit, distance)
+    def _multipliers(self, duals: Floats, cell: int, sign: int) -> Floats:
+        """Return multipliers of the rows of the system from those of the program."""
+        if self._coupled.is_smaller and self._nearest is None:
+            self._nearest = self._coupled.nearest(*self._room())
+        return self._coupled.multipliers(duals, cell, sign, self._nearest)
 
-    def _measure_in(self, unit: float) -> None:
-        if unit != self.unit:
-            self.unit = unit
-            self._set_bounds()
-
-    def _rooms(self) -> tuple[Floats, Floats]:
+    def _room(self) -> tuple[Floats, Floats]:
         """How far each cell may move down and up, as hidden and capped from outside."""
         return (
-            self._share * np.maximum(self.low, -self._cap),
-            self._share * np.minimum(self.high, self._cap),
+            self._share * np.maximum(self._low, -self._cap),
+            self._share * np.minimum(self._high, self._cap),
         )
 
-    def _bounds(self) -> tuple[Floats, Floats]:
-        low, high = self._rooms()
-        return np.maximum(low / self.unit, -FARTHEST), np.minimum(high / self.unit, FARTHEST)
-
-    def _set_bounds(self, *, restart: bool = True) -> None:
-        low, high = self._bounds()
-        changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
-        if len(changed):
-            self._solver.change_bounds(changed, low[changed], high[changed])
-        if restart and len(changed) > RESTART_SHARE * len(low):
-            self._solver.restart()
-
-    def _price(self, columns: Integers, costs: Floats) -> None:
-        if len(self._priced):
-            self._solver.change_costs(self._priced, np.zeros(len(self._priced)))
-        self._solver.change_costs(columns, costs)
-        self._priced = columns
-
-
-def nearest_unit(usual: float, distance: float) -> float:
-    """Return the length that is to be 1 in a program that moves a cell by a distance.
-
-    The usual one, the median level, if the distance is of its order; else a power of `BAND` times
-    it, so that programs for needs of one order are measured alike.
-    """
-    if not (0 < distance < np.inf) or usual / BAND <= distance <= usual * BAND:
-        return usual
-    return float(usual * BAND ** np.round(np.log(distance / usual) / np.log(BAND)))
+    def _leave(self, *, restart: bool = True) -> None:
+        self._ends, self._nearest = {}, None
+        self._program.leave(*self._coupled.room(*self._room()), restart=restart)

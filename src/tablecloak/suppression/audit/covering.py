@@ -10,7 +10,7 @@ from tablecloak.budget import Budget
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
-from tablecloak.suppression.audit.attack import FARTHEST, nearest_unit
+from tablecloak.suppression.audit.moves_program import FARTHEST, nearest_unit
 from tablecloak.suppression.system import System
 
 __all__ = ["CoverProgram"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.suppression.audit.attack import Extreme
+from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.system import System
 
 __all__ = ["disclosures"]

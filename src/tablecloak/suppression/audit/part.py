@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.executors import SerialExecutor, ThreadExecutor
-from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.disclosures import disclosures
 from tablecloak.suppression.audit.few_cells import FewCells
 from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.audit.intruders.integers import WholeNumbers
 from tablecloak.suppression.audit.members import Members
+from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
 from tablecloak.suppression.kept_witnesses import PoolProof

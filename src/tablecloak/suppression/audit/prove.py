@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.attack import BAND, Attack, Extreme
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.moves_program import BAND, Extreme
 from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.witness import WitnessPool
 

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.linear import LinearSolver
-from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.partial.first import widened
 from tablecloak.suppression.partial.master import IntervalMaster

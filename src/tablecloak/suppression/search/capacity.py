@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.attack import Attack
+from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError, listed
-from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.audit import Audit, attacked
 from tablecloak.suppression.audit.finding import Finding, Verdict
+from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
 from tablecloak.suppression.knowledge import Knowledge

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.attack import Attack, Extreme
+from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.audit.few_cells import FewCells
 from tablecloak.suppression.audit.members import Members
+from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.audit.part import Part
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers

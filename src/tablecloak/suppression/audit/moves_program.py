@@ -1,0 +1,231 @@
+"""The intruder's program over columns: how far one can move, or many at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.solve.bounds import dual_bound
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.program import Program
+
+__all__ = ["BAND", "FARTHEST", "Extreme", "MovesProgram", "nearest_unit"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+INTERIOR_ROWS = 400
+"""Rows above which the first program of a sequence of attacks is solved by the interior point
+method. Chosen by trial; not measured."""
+
+BAND = 1e3
+"""Ratio of a need to the length that is 1 in the program, up to which that length stays as it is.
+Beyond, the program is measured in the need: a solver decides with absolute tolerances."""
+
+FARTHEST = 1e6
+"""How far any cell may move, as a multiple of that length. What one cell needs is carried by moves
+of its own size; rooms of 1e12 would only cost precision."""
+
+REACHED = 1e-3
+"""Share of `FARTHEST` from which on an answer may owe its end to that cap."""
+
+RESTART_SHARE = 0.1
+"""Share of the cells whose bounds change above which an attack starts without the last basis.
+Chosen by trial; not measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """How far one cell can move in one direction.
+
+    Parameters
+    ----------
+    deviation : numpy.ndarray of float, shape (n_unknown,)
+        The solution that moves it farthest; empty if no point was accepted.
+    reach : float
+        By how much it moves the cell, >= 0.
+    limit : float
+        Proved upper bound on this distance; inf if the proof failed. Not beyond the distance
+        at which the search was told to stop.
+    duals : numpy.ndarray of float, shape (n_rows,)
+        Multipliers of the rows of the system that prove `limit`.
+    """
+
+    deviation: Floats
+    reach: float
+    limit: float
+    duals: Floats
+
+
+class MovesProgram:
+    """max or min of z_p over A z = 0, low <= z <= high.
+
+    The program stays in memory; only costs and bounds change. It is measured in a usual length,
+    or in the distance that is asked for where that is of another order.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
+    room : tuple of numpy.ndarray of float, shape (n_columns,)
+        How far each column may move, down as a number that is not positive, and up.
+    usual : float
+        Usual length.
+    only_pushed, checked : bool
+        As for `Attack`.
+    """
+
+    def __init__(
+        self,
+        matrix: csr_array,
+        room: tuple[Floats, Floats],
+        usual: float,
+        *,
+        only_pushed: bool,
+        checked: bool,
+    ) -> None:
+        n_rows, n_columns = matrix.shape
+        self.low, self.high = room
+        self.usual = self.unit = usual
+        self._checked = checked
+        zero = np.zeros(n_rows)
+        self._solver = LinearSolver(
+            Program(np.zeros(n_columns), matrix, zero, zero, *self._bounds()),
+            primal=True,
+            interior="first" if only_pushed or n_rows > INTERIOR_ROWS else "never",
+            crossover=not only_pushed,
+            checked=checked,
+        )
+        self._priced = np.zeros(0, dtype=np.int64)
+
+    @property
+    def programs(self) -> int:
+        """Number of programs solved so far."""
+        return self._solver.runs
+
+    def leave(self, low: Floats, high: Floats, *, restart: bool = True) -> None:
+        """Say how far each column may move.
+
+        Parameters
+        ----------
+        low, high : numpy.ndarray of float, shape (n_columns,)
+        restart : bool, default=True
+            Whether to give up the last basis if much changes.
+        """
+        self.low, self.high = low, high
+        self._set_bounds(restart=restart)
+
+    def extreme(
+        self,
+        column: int,
+        sign: int,
+        asked: float,
+        *,
+        enough: float = np.inf,
+        time_limit: float = np.inf,
+        nearby: bool = False,
+    ) -> Extreme:
+        """Move one column as far as possible, up (sign = 1) or down (sign = -1).
+
+        Parameters
+        ----------
+        column : int
+        sign : {1, -1}
+        asked : float
+            What is needed of it, 0 if nothing is: the length to measure the program in.
+        enough, time_limit, nearby
+            As for `Attack.extreme`.
+        """
+        wanted = min(enough, float(self.high[column] if sign > 0 else -self.low[column]))
+        if nearby and 0 < wanted < np.inf:
+            self._measure_in(wanted / (REACHED * FARTHEST))
+        else:
+            distance = min(wanted, asked) if asked > 0 else wanted
+            self._measure_in(nearest_unit(self.usual, distance))
+        while True:
+            extreme, is_capped = self._extreme(column, sign, enough, time_limit)
+            if not is_capped or extreme.reach >= wanted * (1 - 1e-9):
+                return extreme
+            self._measure_in(self.unit * FARTHEST * REACHED)
+
+    def _extreme(
+        self, place: int, sign: int, enough: float, time_limit: float
+    ) -> tuple[Extreme, bool]:
+        """Solve once; say also whether the answer may owe its end to the cap on all moves."""
+        column, unit = np.array([place]), self.unit
+        low, high = self._solver.lower[column].copy(), self._solver.upper[column].copy()
+        stop = enough / unit
+        if sign > 0 and high[0] > stop:
+            self._solver.change_bounds(column, low, np.array([stop]))
+        elif sign < 0 and low[0] < -stop:
+            self._solver.change_bounds(column, np.array([-stop]), high)
+        self._price(column, np.array([-float(sign)]))
+        solution = self._solver.solve(time_limit)
+        asked = self._solver.lower[column].copy(), self._solver.upper[column].copy()
+        self._solver.change_bounds(column, low, high)
+        reach = sign * float(solution.x[place]) * unit if len(solution.x) else 0.0
+        duals = -solution.duals if len(solution.duals) else np.zeros(self._solver.program.n_rows)
+        is_cut = bool(np.any(self.high > FARTHEST * unit) or np.any(self.low < -FARTHEST * unit))
+        bound = solution.bound
+        if self._checked and is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
+            # What the multipliers prove without the cap.
+            lower, upper = self.low / unit, self.high / unit
+            lower[column] = np.maximum(lower[column], asked[0])
+            upper[column] = np.minimum(upper[column], asked[1])
+            bound = dual_bound(self._solver.current, solution.duals, lower=lower, upper=upper)
+        moved = float(np.max(np.abs(solution.x), initial=0.0))
+        is_capped = is_cut and moved >= REACHED * FARTHEST
+        return Extreme(solution.x * unit, max(reach, 0.0), -bound * unit, duals), is_capped
+
+    def push(self, columns: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
+        """Move many columns at once towards their targets; return the moves, or an empty array."""
+        self._measure_in(nearest_unit(self.usual, float(np.median(np.abs(targets)))))
+        wanted = targets / self.unit
+        low, high = self._solver.lower[columns].copy(), self._solver.upper[columns].copy()
+        self._solver.change_bounds(
+            columns,
+            np.where(wanted < 0, np.maximum(low, wanted), low),
+            np.where(wanted > 0, np.minimum(high, wanted), high),
+        )
+        self._price(columns, -1.0 / wanted)
+        # Nearly all costs change, so that the last basis helps little.
+        self._solver.restart()
+        solution = self._solver.solve(time_limit)
+        self._solver.change_bounds(columns, low, high)
+        return solution.x * self.unit
+
+    def _measure_in(self, unit: float) -> None:
+        if unit != self.unit:
+            self.unit = unit
+            self._set_bounds()
+
+    def _bounds(self) -> tuple[Floats, Floats]:
+        unit = self.unit
+        return np.maximum(self.low / unit, -FARTHEST), np.minimum(self.high / unit, FARTHEST)
+
+    def _set_bounds(self, *, restart: bool = True) -> None:
+        low, high = self._bounds()
+        changed = np.flatnonzero((self._solver.lower != low) | (self._solver.upper != high))
+        if len(changed):
+            self._solver.change_bounds(changed, low[changed], high[changed])
+        if restart and len(changed) > RESTART_SHARE * len(low):
+            self._solver.restart()
+
+    def _price(self, columns: Integers, costs: Floats) -> None:
+        if len(self._priced):
+            self._solver.change_costs(self._priced, np.zeros(len(self._priced)))
+        self._solver.change_costs(columns, costs)
+        self._priced = columns
+
+
+def nearest_unit(usual: float, distance: float) -> float:
+    """Return the length that is to be 1 in a program that moves a cell by a distance.
+
+    The usual one, the median level, if the distance is of its order; else a power of `BAND` times
+    it, so that programs for needs of one order are measured alike.
+    """
+    if not (0 < distance < np.inf) or usual / BAND <= distance <= usual * BAND:
+        return usual
+    return float(usual * BAND ** np.round(np.log(distance / usual) / np.log(BAND)))

@@ -1401,9 +1401,11 @@ class WidthPrices(CutPrices):
     """Intervals: how far each cell's interval reaches up, then how far each reaches down."""
 
     def __init__(self, data, relations):
+        counted = np.where(data["status"] == "m", 0.0, data["weights"])
+        data, relations = united({**data, "weights": counted}, relations)
         super().__init__(data, relations)
         frozen, loss = data["status"] == "z", float(data["loss"]) * (1 + 1e-8)
-        cost = np.where((data["status"] == "m") | frozen, 0.0, data["weights"])
+        cost = np.where(frozen, 0.0, data["weights"])
         far = np.where(cost > 0, loss / cost, np.inf)  # no intervals of less loss are wider
         ends = data["upper_bound"] - data["values"], data["values"] - data["lower_bound"]
         most = np.concatenate([np.where(frozen, 0.0, np.minimum(end, far)) for end in ends])

@@ -39,14 +39,16 @@ from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.claims import interval_claims, proved_widths_bound
 from tablecloak.suppression.external_bounds import with_finite_bounds, with_intervals
 from tablecloak.suppression.joining import certificate_of
+from tablecloak.suppression.merging import Renaming, merged_for, spread_pool
 from tablecloak.suppression.needs import asked_of, needs_of
 from tablecloak.suppression.partial.ends import NOISE, SPARE, blurred, outwards
-from tablecloak.suppression.partial.master import IntervalMaster
-from tablecloak.suppression.partial.search import IntervalSearch, envelope, wide_open
+from tablecloak.suppression.partial.search import IntervalSearch, envelope, system_of, wide_open
 from tablecloak.suppression.proof import ROOM_SHARE, ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.master import CapacityRow
+from tablecloak.suppression.search.master import Row
 from tablecloak.suppression.system import System
+from tablecloak.suppression.witness import WitnessPool
+from tablecloak.tables.merged import MergedProblem
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights.rule import WeightRule
@@ -65,25 +67,32 @@ class IntervalBound:
     ----------
     problem : ProtectionProblem
     requirement : Requirement
-    rows : list of CapacityRow
-    duals : numpy.ndarray of float, shape (n_rows,)
-        Multipliers of these rows.
+    rows : list of Row
+    multipliers : numpy.ndarray of float, shape (n_rows,)
+        What each row adds to the bound for each unit of the need that it asks for.
     """
 
     problem: ProtectionProblem
     requirement: Requirement
-    rows: list[CapacityRow]
-    duals: Floats
+    rows: list[Row]
+    multipliers: Floats
 
-    def loss_multipliers(self) -> Floats:
-        """Return what each row adds to the bound for each unit of the need that it asks for."""
-        finite = with_finite_bounds(self.problem)
-        system = System.of(finite, needs_of(finite, self.requirement), ~finite.frozen)
-        master = IntervalMaster(system, _costs(finite)[system.cells])
-        asked = np.array([master.need(row) for row in self.rows]).reshape(-1)
+    @classmethod
+    def of(
+        cls, search: IntervalSearch, merged: MergedProblem, requirement: Requirement
+    ) -> IntervalBound:
+        """Return the bound of the given problem that a search on the merged one proved."""
+        renaming, master = Renaming.of_groups(merged), search.master
         # Rows that came after the last program have no multiplier.
-        asked = asked[: len(self.duals)]
-        return np.maximum(self.duals, 0.0) * master.loss_of(1.0) / (asked * system.unit)
+        rows = search.rows[: len(search.duals)]
+        asked = np.array([master.need(row) for row in rows]).reshape(-1)
+        multipliers = np.maximum(search.duals, 0.0) * master.loss_of(1.0)
+        return cls(
+            merged.original,
+            requirement,
+            [renaming.of(row) for row in rows],
+            multipliers / (asked * search.system.unit),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +134,7 @@ class IntervalPattern(Result):
         proof, proved = self.certificate, self.bound_certificate
         return interval_claims(
             proof, (self.lower, self.upper), self.problem, self.loss, self.bound,
-            proved.rows, proved.loss_multipliers(),
+            proved.rows, proved.multipliers,
         )  # fmt: skip
 
     def proved_bound(self) -> float:
@@ -133,7 +142,7 @@ class IntervalPattern(Result):
         proof = self.bound_certificate
         return proved_widths_bound(
             (self.lower, self.upper), self.problem, self.requirement, self.loss,
-            proof.rows, proof.loss_multipliers(),
+            proof.rows, proof.multipliers,
         )  # fmt: skip
 
     @property
@@ -240,20 +249,22 @@ def publish_intervals(
     if weights is not None:
         problem = problem.with_weights(weights)
     finite = with_finite_bounds(problem)
-    system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
-    search = IntervalSearch(problem, system, _costs(finite)[system.cells], budget)
+    merged = merged_for(finite, requirement)
+    search = IntervalSearch(merged, merged.added_up(_costs(finite)), budget)
     with budget.interruptible():
         search.run()
-    up, down = envelope(search.pool)
+    system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
+    pool = spread_pool(search.pool, merged, system)
+    up, down = envelope(pool)
     widening = None if blur == 0 else (blur, random)
-    lower, upper, proof = _published(problem, finite, search, requirement, widening)
+    lower, upper, proof = _published(problem, search, pool, requirement, widening)
     result = IntervalPattern(
         problem=problem,
         lower=lower,
         upper=upper,
         requirement=requirement,
         certificate=proof,
-        bound_certificate=IntervalBound(problem, requirement, search.rows, search.duals),
+        bound_certificate=IntervalBound.of(search, merged, requirement),
         bound=0.0,
         narrowest=float(_costs(finite)[system.cells] @ (up + down)),
         seconds=0.0,
@@ -269,8 +280,8 @@ def _costs(problem: ProtectionProblem) -> Floats:
 
 def _published(
     problem: ProtectionProblem,
-    finite: ProtectionProblem,
     search: IntervalSearch,
+    widest: WitnessPool,
     requirement: Requirement,
     blur: tuple[float, np.random.Generator] | None,
 ) -> tuple[Floats, Floats, ProtectionCertificate]:
@@ -284,8 +295,10 @@ def _published(
     VerificationError
         If the proof does not pass its check.
     """
-    system, values = search.system, finite.table.values
-    up, down = envelope(search.pool)
+    merged, system = search.merged, widest.system
+    finite = merged.original
+    values = finite.table.values
+    up, down = envelope(widest)
     if blur is not None:
         up, down = blurred(up, down, *blur)
 
@@ -304,10 +317,11 @@ def _published(
         return lower, upper, with_intervals(finite, lower, upper)
 
     lower, upper, bounded = ends(NOISE)
-    pool = search.proved(bounded.lower_bound - values, bounded.upper_bound - values)
+    groups = merged.coupled.least(bounded.upper_bound - values, values - bounded.lower_bound)
+    pool = spread_pool(search.proved(*groups), merged, system)
     if np.any(pool.open):
         lower, upper, bounded = ends(0.0)
-        pool = search.pool
+        pool = widest
     # A forced cell stays hidden also where external bounds tell its value.
     proof = certificate_of(
         bounded, (upper > lower) | finite.forced, requirement, [pool.whole_proof()]
@@ -333,9 +347,10 @@ def protecting_room(problem: ProtectionProblem) -> tuple[Floats, Floats]:
         Names the cells that cannot be protected even if every interval is wide open.
     """
     finite = with_finite_bounds(problem)
-    needs = needs_of(finite, Requirement.TWO_SIDED)
-    system = System.of(finite, needs, ~finite.frozen)
-    up, down = envelope(wide_open(problem, system, Attack(system), Budget.of()))
+    merged = merged_for(finite, Requirement.TWO_SIDED)
+    system = System.of(finite, needs_of(finite, Requirement.TWO_SIDED), ~finite.frozen)
+    open_ = wide_open(merged, Attack(system_of(merged)), Budget.of())
+    up, down = envelope(spread_pool(open_, merged, system))
     lower, upper = problem.table.values.copy(), problem.table.values.copy()
     upper[system.cells] += up
     lower[system.cells] -= down

@@ -22,7 +22,7 @@ from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.merged import MergedProblem
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["MergedBound", "merged_for", "search_merged"]
+__all__ = ["MergedBound", "Renaming", "merged_for", "search_merged", "spread_pool"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -51,9 +51,7 @@ class MergedBound(BoundCertificate):
         cls, found: BoundCertificate, merged: MergedProblem, requirement: Requirement
     ) -> MergedBound:
         """Return the bound of the given problem that a bound of the merged one proves."""
-        index = np.cumsum(merged.original.sensitive) - 1
-        cells = merged.cells
-        renaming = _Renaming(cells, index[cells[merged.problem.sensitive]])
+        cells, renaming = merged.cells, Renaming.of_groups(merged)
         rows = [renaming.of(row) for row in found.rows]
         free, scale = found.free_cells()
         columns = cells[free], scale
@@ -152,11 +150,11 @@ def _spread(candidate: Candidate, merged: MergedProblem, system: System) -> Cand
     given = merged.original
     hidden = np.zeros(merged.problem.table.n_cells, dtype=bool)
     hidden[candidate.pool.system.cells[candidate.hidden]] = True
-    pool = _pool(candidate.pool, merged, system)
+    pool = spread_pool(candidate.pool, merged, system)
     return Candidate(merged.everywhere(hidden)[system.cells], pool, given.weights[system.cells])
 
 
-def _pool(found: WitnessPool, merged: MergedProblem, system: System) -> WitnessPool:
+def spread_pool(found: WitnessPool, merged: MergedProblem, system: System) -> WitnessPool:
     """Return the witnesses of groups as those of cells; where the sign is -1, up means down."""
     pool = WitnessPool(system)
     groups = csr_array(merged.spread[:, found.system.cells].T)[:, system.cells]
@@ -177,12 +175,18 @@ def _pool(found: WitnessPool, merged: MergedProblem, system: System) -> WitnessP
 
 
 @dataclass(frozen=True, eq=False)
-class _Renaming:
+class Renaming:
     """Exchanges numbers of cells, and those among the sensitive cells, in rows."""
 
     cells: Integers
     index: Integers
     done: dict[int, Row] = field(default_factory=dict)
+
+    @classmethod
+    def of_groups(cls, merged: MergedProblem) -> Renaming:
+        """Return what exchanges groups for the cells that they are named by."""
+        index = np.cumsum(merged.original.sensitive) - 1
+        return cls(merged.cells, index[merged.cells[merged.problem.sensitive]])
 
     def of(self, row: Row) -> Row:
         """Return a row renamed, the same one each time that sums refer to it."""

@@ -119,6 +119,11 @@ class MergedProblem:
         """Matrix of shape (n_cells, n_merged) from deviations of groups to those of cells."""
         return self.coupled.spread
 
+    def added_up(self, amounts: Floats) -> Floats:
+        """Return for each group the sum over its cells, whatever their signs."""
+        found: Floats = abs(self.spread).T @ amounts
+        return found
+
     def everywhere(self, flags: Flags) -> Flags:
         """Return for each cell what holds for its group."""
         found: Flags = flags[self.coupled.group]

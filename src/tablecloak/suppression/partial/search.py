@@ -14,14 +14,16 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.partial.first import widened
 from tablecloak.suppression.partial.master import IntervalMaster
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.merged import MergedProblem
 
-__all__ = ["IntervalSearch", "envelope", "wide_open"]
+__all__ = ["IntervalSearch", "envelope", "system_of", "wide_open"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -37,20 +39,26 @@ STEP = 0.6
 trial; not measured."""
 
 
-def wide_open(
-    problem: ProtectionProblem, system: System, attack: Attack, budget: Budget
-) -> WitnessPool:
-    """Return witnesses for all needs of a system, or say which cells have none."""
+def system_of(merged: MergedProblem) -> System:
+    """Return the system of the groups of a problem, whose levels are what is needed."""
+    problem = merged.problem
+    return System.of(problem, needs_of(problem, Requirement.TWO_SIDED), ~problem.frozen)
+
+
+def wide_open(merged: MergedProblem, attack: Attack, budget: Budget) -> WitnessPool:
+    """Return witnesses for all needs of a merged problem, or say which cells have none."""
+    system = attack.system
     pool = WitnessPool(system)
     prove(attack, pool, budget)
     if budget.is_over and np.any(pool.open):
         raise SolverError("Interrupted before any intervals were proved.")
     if np.any(pool.open):
-        cells = system.cells[system.needs.cells[pool.open]]
+        cells = merged.members(system.cells[system.needs.cells[pool.open]])
+        labels = listed(merged.original.table.labels(cells))
         raise ModelError(
             f"{len(cells)} sensitive cells cannot be protected by intervals, however wide: "
-            f"{listed(problem.table.labels(cells))}. Lower their levels, widen the "
-            f"external bounds, or unfreeze cells in their relations.",
+            f"{labels}. Lower their levels, widen the external bounds, or unfreeze cells in their "
+            f"relations.",
             cells=cells,
         )
     return pool
@@ -77,25 +85,20 @@ class IntervalSearch:
 
     Parameters
     ----------
-    problem : ProtectionProblem
-    system : System
-    weights : numpy.ndarray of float, shape (n_unknown,)
+    merged : MergedProblem
+        Its levels are what is needed.
+    weights : numpy.ndarray of float, shape (n_groups,)
         Loss of one unit of width.
     budget : Budget
     """
 
-    def __init__(
-        self,
-        problem: ProtectionProblem,
-        system: System,
-        weights: Floats,
-        budget: Budget,
-    ) -> None:
-        self.problem = problem
+    def __init__(self, merged: MergedProblem, weights: Floats, budget: Budget) -> None:
+        system = system_of(merged)
+        self.merged = merged
         self.system, self.budget = system, budget
         self.closing_seconds = 0.0
-        self.open = np.tile(problem.forced[system.cells], 2)
-        self.master = IntervalMaster(system, weights)
+        self.open = np.tile(merged.problem.forced[system.cells], 2)
+        self.master = IntervalMaster(system, weights[system.cells])
         self.solver = LinearSolver(self.master.program)
         self.attack = Attack(system)
         self.rows: list[CapacityRow] = []
@@ -113,7 +116,7 @@ class IntervalSearch:
         SolverError
             If the search was stopped before any intervals were proved.
         """
-        self.pool = wide_open(self.problem, self.system, self.attack, self.budget.at_least(np.inf))
+        self.pool = wide_open(self.merged, self.attack, self.budget.at_least(np.inf))
         self._close_in(self._first())
 
     @property
@@ -121,10 +124,10 @@ class IntervalSearch:
         """What may be used; the time that the last proof takes is kept back."""
         return self.budget.within(max(self.budget.left - self.closing_seconds, 0.0))
 
-    def proved(self, low: Floats, high: Floats) -> WitnessPool:
-        """Prove what can be proved between some ends, given as distances for all cells."""
+    def proved(self, up: Floats, down: Floats) -> WitnessPool:
+        """Prove what can be proved between some ends, given as distances for all groups."""
         cells = self.system.cells
-        room = replace(self.system, low=low[cells], high=high[cells])
+        room = replace(self.system, low=-down[cells], high=up[cells])
         return self._proved(room, self.budget.at_least(self.closing_seconds))[0]
 
     def _first(self) -> Floats:

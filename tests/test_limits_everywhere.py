@@ -23,7 +23,7 @@ MADE_OF_OTHERS = {"compare", "adjust_together"}
 
 OF_THEIR_OWN = [search for search in SEARCHES if search.__name__ not in MADE_OF_OTHERS]
 
-ONE_AFTER_THE_OTHER = {"controlled_rounding", "publish_intervals"}
+ONE_AFTER_THE_OTHER = {"attack_counts", "controlled_rounding", "publish_intervals", "reconcile"}
 """Each program asks about what the last one left: there is nothing to do at once."""
 
 

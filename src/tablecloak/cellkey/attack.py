@@ -27,7 +27,7 @@ from tablecloak.cellkey.perturbation_table import Perturbations
 from tablecloak.errors import InputError
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
-from tablecloak.solve.solver import SolveStatus
+from tablecloak.solve.solver import SolveStatus, on_chosen_solver
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.relations import hierarchical_relations
 
@@ -128,6 +128,7 @@ class CountAttack:
         return f"<{self.summary()}>"
 
 
+@on_chosen_solver
 def attack_counts(
     *releases: PerturbedCounts | pd.DataFrame,
     perturbations: Perturbations | None = None,
@@ -136,6 +137,7 @@ def attack_counts(
     threshold: int = 0,
     time_limit: float = 60.0,
     progress: Any = None,
+    solver: str | None = None,
 ) -> CountAttack:
     """Infer intervals of true counts from one or several perturbed tables of the same records.
 
@@ -157,6 +159,9 @@ def attack_counts(
         Seconds. Intervals that are not settled by then are outer bounds.
     progress : callable, optional
         Called with the stage and how many intervals are open.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
 
     Returns
     -------
@@ -168,6 +173,7 @@ def attack_counts(
         If neither `perturbations` nor `deviation` is given; if no table of whole counts fits what
         is published; if a grid is too large.
     """
+    del solver
     budget = Budget.begun(time_limit, progress=progress)
     frames, trees, known, least = _taken(releases, hierarchies, perturbations, deviation, threshold)
     codes, relations = _grid(frames, trees)

@@ -19,6 +19,7 @@ from tablecloak.reconciliation.reconciled import ACCEPTED, Pass, ReconciledTable
 from tablecloak.reconciliation.whole import whole_table
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.program import Program
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.keys import label_of
 from tablecloak.tables.ready import ReadyCells, read_cells
 
@@ -34,6 +35,7 @@ MOST_NAMED = 5
 """Cells and relations that an error names."""
 
 
+@on_chosen_solver
 def reconcile(
     frame: pd.DataFrame,
     dimensions: Mapping[str, Any] | Sequence[str],
@@ -48,6 +50,7 @@ def reconcile(
     whole: bool = False,
     time_limit: float = 60.0,
     progress: Progress | None = None,
+    solver: str | None = None,
 ) -> ReconciledTable:
     """Make a table additive with least change.
 
@@ -80,6 +83,9 @@ def reconcile(
     time_limit : float, default=60
         Seconds.
     progress : callable, optional
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
 
     Returns
     -------
@@ -108,6 +114,7 @@ def reconcile(
     >>> reconcile(noisy, ["region"]).values.round(6).tolist()
     [11.0, 5.0, 6.0]
     """
+    del solver
     budget = Budget.begun(time_limit, progress=progress)
     measure = NEARNESS[distance]()
     frame = frame.reset_index(drop=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tablecloak as tc
@@ -13,8 +14,10 @@ import tablecloak.argus.methods.pattern as pattern_method
 import tablecloak.argus.preparation as preparation
 from shops import cells, run, write_shops
 from tablecloak.argus import read_metadata, run_batch
+from tablecloak.argus.arguments import Arguments
+from tablecloak.argus.batch import read_rules
 from tablecloak.argus.evidence import of_records
-from tablecloak.argus.gate import _unsafe
+from tablecloak.argus.gate import Evidence, _unsafe, check, check_together
 from tablecloak.argus.lines import Rule, Specification
 from tablecloak.argus.outputs import Protected
 from tablecloak.argus.rules import sensitivity_rules
@@ -137,7 +140,6 @@ def test_tables_that_share_a_margin_are_published_only_as_one_pattern(tmp_path):
 
 
 def random_records(random: np.random.Generator):
-    import pandas as pd
 
     n = int(random.integers(20, 80))
     value = np.round(random.lognormal(2, 1.3, n) * random.choice([1, 1, 1, 0], n), 1)
@@ -191,3 +193,163 @@ def test_both_evaluations_of_the_rules_agree_on_random_records(tmp_path, seed):
     shown = Protected(problem, np.zeros(table.n_cells, dtype=bool), table.values, 1, [])
     ours = set(table.keys[problem.sensitive].itertuples(index=False, name=None))
     assert _unsafe(evidence, rules, shown) == ours
+
+
+# -- the check itself, on contributions by hand -------------------------------------------
+
+SIZES = {"a": [80, 15, 5], "b": [40, 30, 20, 10], "c": [60, 40]}
+"""Contributions of three cells below a total of 300."""
+
+
+def evidence(sizes=SIZES, **given) -> Evidence:
+    units = pd.DataFrame(
+        [(code, size, 1.0, 0, f"{code}{at}") for code, own in sizes.items()
+         for at, size in enumerate(own)],
+        columns=[0, "size", "weight", "request", "holding"],
+    )  # fmt: skip
+    cells = pd.DataFrame(
+        [(code, len(own), len(own), sum(own), sum(own)) for code, own in sizes.items()],
+        columns=[0, "count", "weighted", "total", "value"],
+    ).astype({"value": float, "total": float})
+    tree = tc.Hierarchy.flat(sorted(sizes), "Total")
+    return Evidence(["code"], {"code": tree}, units, cells, False, **given)
+
+
+def protected(hidden: str = "", *, unsafe: str = "", method="suppressed", moved=(), reach=0.0,
+              levels=(4.0, 4.0)) -> Protected:  # fmt: skip
+    sums = {code: float(sum(own)) for code, own in SIZES.items()}
+    frame = pd.DataFrame({"code": [*sums, "Total"], "v": [*sums.values(), 300.0]})
+    table = tc.Table.from_frame(frame, {"code": tc.Hierarchy.flat(list(sums), "Total")}, "v")
+    codes = table.keys["code"].tolist()
+    one = np.array([code in unsafe.split() for code in codes])
+    n = table.n_cells
+    problem = tc.ProtectionProblem(
+        table, np.where(one, "u", "s"), levels[0] * one, levels[1] * one, np.zeros(n),
+        np.zeros(n), np.full(n, 999.0), np.ones(n),
+    )  # fmt: skip
+    values = table.values.copy()
+    for code, by in dict(moved).items():
+        values[codes.index(code)] += by
+    shown = np.array([code in hidden.split() for code in codes])
+    return Protected(problem, shown, values, 0, [codes], method, reach)
+
+
+def rules(text: str):
+    return read_rules(Arguments("job.arb, line 1", text))
+
+
+def unsafe_by(text: str) -> set[str]:
+    """Cells that a rule makes unsafe, told by which cannot be published."""
+    try:
+        check(protected(), evidence(), rules(text), {}, is_public=True)
+    except tc.VerificationError as error:
+        codes = protected().problem.table.keys["code"]
+        return {codes[cell] for cell in error.cells}
+    return set()
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        # What is left without the two largest: 5, 30, 0 of the largest 80, 40, 60.
+        ("P(5)", "c"),
+        ("P(10)", "a c"),
+        ("P(80)", "a b c"),
+        # A coalition of two knows two besides the largest.
+        ("P(5,2)", "a c"),
+        # Relative to what everybody knows up to 20 per cent.
+        ("P(5,20,1)", "a c"),
+        ("NK(1,70)", "a"),
+        ("NK(1,59)", "a c"),
+        ("NK(2,90)", "a c"),
+        ("NK(2,69)", "a b c"),
+        ("FREQ(3,10)", "c"),
+        ("FREQ(4,10)", "a c"),
+        ("FREQ(0,10)|P(0)|NK(0,70)", ""),
+        ("ZERO(10)", ""),
+    ],
+)
+def test_rules_are_evaluated_anew_from_their_definitions(text, cells):
+    assert unsafe_by(text) - {"Total"} == set(cells.split())
+
+
+def test_totals_are_made_of_the_contributions_of_all_parts():
+    assert "Total" not in unsafe_by("P(100)|NK(1,30)|FREQ(9,10)")
+    assert "Total" in unsafe_by("FREQ(10,10)")
+    # 80 of 300.
+    assert "Total" in unsafe_by("NK(1,26)")
+
+
+def test_what_is_unsafe_may_be_published_only_hidden_and_marked():
+    given = (evidence(), rules("FREQ(3,10)"), {})
+    with pytest.raises(tc.VerificationError, match="1 cells that must be protected .*code=c"):
+        check(protected(unsafe="c"), *given, is_public=True)
+    with pytest.raises(tc.VerificationError, match="must be protected"):
+        check(protected("c a"), *given, is_public=True)
+    assert check(protected("c a", unsafe="c"), *given, is_public=True) == []
+    # An inner file shows it, but marked.
+    assert check(protected(unsafe="c"), *given, is_public=False) == []
+    with pytest.raises(tc.VerificationError):
+        check(protected(), *given, is_public=False)
+
+
+@pytest.mark.parametrize(("letter", "let_go"), [("s", ["c"]), ("p", ["c"])])
+def test_cells_that_a_line_declares_safe_are_named(letter, let_go):
+    found = check(protected(), evidence(), rules("FREQ(3,10)"), {("c",): letter}, is_public=True)
+    assert found == let_go
+
+
+def test_cells_that_a_line_or_the_data_call_unsafe_need_no_rule():
+    for given, asked in ((evidence(), {("b",): "u"}), (evidence(unsafe={("b",)}), {})):
+        with pytest.raises(tc.VerificationError, match="code=b"):
+            check(protected(), given, [], asked, is_public=True)
+
+
+def test_a_cell_that_must_be_hidden_is_hidden():
+    with pytest.raises(tc.VerificationError, match="code=b"):
+        check(protected(), evidence(), [], {("b",): "m"}, is_public=True)
+    assert check(protected("b c"), evidence(), [], {("b",): "m"}, is_public=True) == []
+
+
+def test_codes_for_missing_make_a_cell_safe():
+    given = evidence(safe_codes={"code": ("c",)})
+    assert check(protected(), given, rules("FREQ(3,10)"), {}, is_public=True) == []
+
+
+def test_records_that_do_not_add_up_to_the_table_stop_everything():
+    other = evidence({**SIZES, "b": [40, 30, 20]})
+    with pytest.raises(tc.VerificationError, match="code=b.* does not add up"):
+        check(protected(), other, rules("FREQ(3,10)"), {}, is_public=True)
+
+
+@pytest.mark.parametrize(
+    ("levels", "by", "is_fit"),
+    [((4, 4), 4, True), ((4, 4), 3, False), ((4, 4), -4, True), ((4, 4), 0, False),
+     ((0, 4), -9, False), ((0, 4), 4, True), ((4, 0), 9, False)],
+)  # fmt: skip
+def test_an_adjusted_cell_lies_its_level_away_on_a_side_that_has_one(levels, by, is_fit):
+    one = protected(unsafe="c", method="adjusted", moved={"c": by, "a": -by}, levels=levels)
+    given = (evidence(), rules("FREQ(3,10)"), {})
+    if is_fit:
+        check(one, *given, is_public=True)
+    else:
+        with pytest.raises(tc.VerificationError, match="code=c"):
+            check(one, *given, is_public=True)
+
+
+@pytest.mark.parametrize(("reach", "is_fit"), [(10.0, True), (5.0, True), (4.0, False)])
+def test_a_rounded_cell_is_known_to_less_than_its_reach(reach, is_fit):
+    one = protected(unsafe="c", method="rounded", reach=reach)
+    given = (evidence(), rules("FREQ(3,10)"), {})
+    if is_fit:
+        check(one, *given, is_public=True)
+    else:
+        with pytest.raises(tc.VerificationError, match="code=c"):
+            check(one, *given, is_public=True)
+
+
+def test_one_cell_is_not_hidden_here_and_shown_there():
+    check_together(protected("a b"), protected("a b"))
+    with pytest.raises(tc.VerificationError, match="1 cells are hidden in one .*code=b"):
+        check_together(protected("a b"), protected("a"))
+    check_together(protected("a b"), protected(method="adjusted"))

@@ -58,9 +58,10 @@ def test_of_two_statuses_the_stronger_counts(first, second, both):
     assert found.status[at] == both
 
 
-def test_the_larger_of_two_levels_counts_and_the_first_reason():
-    one = problem_of(["a", "b"], {("1", "Total"): "u"}, level=2.0)
-    other = problem_of(["a", "c"], {("1", "Total"): "u"}, level=7.0)
+@pytest.mark.parametrize("levels", [(2.0, 7.0), (7.0, 2.0)])
+def test_the_larger_of_two_levels_counts_and_the_first_reason(levels):
+    one = problem_of(["a", "b"], {("1", "Total"): "u"}, level=levels[0])
+    other = problem_of(["a", "c"], {("1", "Total"): "u"}, level=levels[1])
     found = linked([one, other])
     at = positions(found.table, one.table)[one.table.cell(a="1", b="Total")]
     assert (found.lower_protection[at], found.upper_protection[at]) == (7, 14)

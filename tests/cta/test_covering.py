@@ -10,6 +10,7 @@ import pytest
 import naive_attacks as naive
 import tablecloak as tc
 from random_tables import random_problem
+from tablecloak.cta.covering import _steps
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -96,3 +97,48 @@ def test_cells_that_no_interval_protects_are_named_and_not_searched_for_in_vain(
     frozen = problem.with_changes(status=np.where(problem.sensitive, "u", "z"))
     with pytest.raises(tc.ModelError, match="cannot be protected by intervals, however wide"):
         tc.protected_intervals(replace(adjusted, problem=frozen))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least", "start", "end"),
+    [
+        (47, 55, 16, 40, 60),
+        (47, 55, 8, 40, 60),
+        (41, 49, 8, 40, 50),
+        (12, 14, 2, 12, 14),
+        (12, 15, 2, 10, 15),
+        (0, 3, 5, 0, 5),
+        (99, 101, 2, 98, 103),
+        (0.31, 0.34, 0.03, 0.3, 0.35),
+        (-49, -41, 8, -50, -40),
+        (-3, 4, 8, -5, 5),
+        (1234, 5678, 9000, 0, 10000),
+    ],
+)
+def test_steps_of_1_2_and_5_hold_an_interval_from_a_multiple_of_their_width(
+    low, high, least, start, end
+):
+    found = _steps(*(np.array([float(x)]) for x in (low, high, least)))
+    first, last = (float(each[0]) for each in found)
+    assert first <= low
+    assert high <= last
+    assert last - first >= least * (1 - 1e-12)
+    width = (last - first) / (2 if first < 0 < last else 1)
+    assert f"{width:.9e}"[0] in "125"
+    assert first / width == pytest.approx(round(first / width), abs=1e-9)
+    if (low, high) != (99, 101):
+        assert (first, last) == pytest.approx((start, end))
+
+
+def test_wider_intervals_hold_the_old_ones_and_leave_others_alone():
+    found = tc.covering_intervals(tc.adjust(tc.examples.cox()))
+    cells = np.zeros(len(found.lower), dtype=bool)
+    cells[[0, 3]] = True
+    wider = found.widen(cells)
+    assert np.all(wider.lower <= found.lower)
+    assert np.all(wider.upper >= found.upper)
+    assert np.all((wider.upper - wider.lower)[cells] > (found.upper - found.lower)[cells])
+    assert np.array_equal(wider.lower[~cells], found.lower[~cells])
+    held = found.hold(wider.lower - 1, wider.upper + 1)
+    assert np.all(held.lower <= wider.lower - 1)
+    held.verify()

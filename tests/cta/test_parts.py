@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import block_diag, csr_array
 
 import tablecloak as tc
+from hand_tables import problem_of
 from random_tables import optimum_by_enumeration, random_problem
 from tablecloak.cta.bounds import PartsBound
 from tablecloak.cta.parts import parts_of
+from tablecloak.cta.room import room_of
 
 
 def side_by_side(*problems: tc.ProtectionProblem) -> tc.ProtectionProblem:
@@ -128,3 +132,25 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(distance):
     )
     assert np.array_equal(one.values, more.values)
     assert (one.loss, one.bound, one.notes) == (more.loss, more.bound, more.notes)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_parts_are_the_components_of_cells_that_share_relations(seed):
+    random = np.random.default_rng(seed)
+    n = 12
+    relations = (random.random((6, n)) < 0.2).astype(float)
+    frozen = [str(cell) for cell in range(n) if random.random() < 0.2]
+    problem = problem_of([str(c) for c in range(n)], [0.0] * n, relations.tolist(), {},
+                         frozen=frozen, bounds=(-5, 5))  # fmt: skip
+    part = parts_of(problem, room_of(problem, limit=None))
+    graph = nx.Graph()
+    movable = [cell for cell in range(n) if str(cell) not in frozen]
+    graph.add_nodes_from(movable)
+    for row in relations:
+        together = [cell for cell in np.flatnonzero(row).tolist() if cell in movable]
+        graph.add_edges_from(itertools.pairwise(together))
+    for one in range(n):
+        assert (part[one] < 0) == (str(one) in frozen)
+        for other in movable:
+            if one in movable:
+                assert (part[one] == part[other]) == nx.has_path(graph, one, other)

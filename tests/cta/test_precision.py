@@ -12,11 +12,27 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import tablecloak as tc
+from hand_tables import one_row
+from hand_tables import problem_of as problem_of_rows
 from margins import with_margins
 from random_tables import optimum_by_enumeration, random_problem
-from tablecloak.cta.precision import exact_products, in_last_digits, last_digit
+from tablecloak.cta.precision import (
+    deviation,
+    exact_products,
+    from_units,
+    in_last_digits,
+    in_units,
+    last_digit,
+    last_unit,
+    moved_multiples,
+    near_bound,
+    shortfall,
+)
 
 
 def table_of(leaves: np.ndarray, shape: tuple[int, ...]) -> tc.Table:
@@ -193,8 +209,8 @@ def line(values: list[float], lower: list[float], upper: list[float], status: li
     order = [table.cell(d0=f"0{code}") for code in range(len(values))]
     arrays = [np.zeros(len(values) + 1), np.zeros(len(values) + 1)]
     letters = np.full(len(values) + 1, "s")
-    for given, array in zip((lower, upper), arrays, strict=True):
-        array[order] = given
+    for levels, array in zip((lower, upper), arrays, strict=True):
+        array[order] = levels
     letters[order] = status
     return problem_of(table, *arrays, status=letters)
 
@@ -397,3 +413,96 @@ def test_large_numbers_that_look_like_decimals_are_no_table_of_decimals():
             adjusted = tc.adjust(problem, distance=distance, time_limit=1)
             adjusted.verify()
             assert_promises_hold(adjusted, None)
+
+
+# -- last digits, exact products and shortfalls, by hand ----------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "digits"),
+    [
+        ([3, 4], 0),
+        ([300, 400], 0),
+        ([0.1, 0.2], 1),
+        ([0.1 * 3, 0.7], 1),
+        ([0.25, 1], 2),
+        ([1e-6, 1], 6),
+        ([1e-7, 1], None),
+        ([np.pi, 1], None),
+        ([1e14 + 0.5, 1], 1),
+        ([1e15 + 0.5, 1], None),
+        ([1e17, 1], None),
+        ([-0.5, 2.25], 2),
+        ([0, 0], 0),
+    ],
+)
+def test_the_last_digit_is_the_fewest_decimals_that_all_values_need(values, digits):
+    assert last_digit(one_row(values, {}, bounds=(-np.inf, np.inf)).table) == digits
+
+
+def test_relations_with_fractions_have_no_last_digit():
+    halves = problem_of_rows(["a", "b"], [2, 1], [[0.5, -1]], {})
+    assert last_digit(halves.table) is None
+
+
+@settings(max_examples=25)
+@given(
+    rows=st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=1, max_size=3),
+    whole=st.lists(st.integers(-(2**61), 2**61), min_size=3, max_size=3),
+)
+def test_products_are_those_of_unbounded_integers(rows, whole):
+    found = exact_products(csr_array(np.array(rows, dtype=float)), np.array(whole, dtype=np.int64))
+    exact = [sum(a * b for a, b in zip(row, whole, strict=True)) for row in rows]
+    assert found.tolist() == [float(value) for value in exact]
+
+
+@settings(max_examples=25)
+@given(whole=st.integers(-(10**12), 10**12), decimals=st.integers(-3, 6))
+def test_multiples_of_the_last_digit_go_there_and_back(whole, decimals):
+    number = from_units(np.array([float(whole)]), decimals)
+    assert np.rint(in_units(number, decimals)).tolist() == [whole]
+    assert last_unit(decimals) == pytest.approx(10.0**-decimals)
+
+
+@pytest.mark.parametrize(
+    ("levels", "z", "short"),
+    [((3, 5), 5, 0), ((3, 5), 4, 1), ((3, 5), 0, 3), ((3, 5), -1, 2), ((3, 5), -3, 0),
+     ((0, 5), -9, 14), ((3, 0), 9, 12), ((3, 5), 5 - 1e-12, 0)],
+)  # fmt: skip
+def test_the_shortfall_is_the_way_to_the_nearer_side_that_counts(levels, z, short):
+    problem = one_row([50, 60], {"a": levels})
+    found = shortfall(problem, np.array([z, -z, 0], dtype=np.longdouble))
+    assert found.tolist() == pytest.approx([short, 0, 0], abs=1e-7)
+
+
+def test_rounding_of_a_bound_is_some_units_in_its_last_place():
+    ulp = np.spacing(1e6)
+    accepted = near_bound(np.array([1e6, np.inf, 0.0]), np.array([1.0, 1e6, 1e6]))
+    assert accepted.tolist() == [4 * ulp] * 3
+
+
+@pytest.mark.parametrize(
+    ("moved", "off"), [((5, -5, 0), 0), ((5, -4, 0), 1), ((0.25, 0, 0), 0.25), ((0, 0, 0), 0)]
+)
+def test_a_deviation_measures_relations_exactly_in_the_last_digit(moved, off):
+    table = one_row([50.25, 60], {}).table
+    found = deviation(table, table.values + np.array(moved), 2)
+    assert found.relations.tolist() == [off]
+    assert found.accepted.tolist() == [0]
+    assert found.in_last_digits
+
+
+def test_without_a_last_digit_a_relation_may_be_off_by_its_own_rounding():
+    table = one_row([1 / 3, 1e6 / 7], {}, bounds=(0, 1e9)).table
+    values = table.values.copy()
+    values[2] = np.nextafter(values[2], np.inf)
+    found = deviation(table, values)
+    assert not found.in_last_digits
+    assert 0 < found.relations[0] <= found.accepted[0]
+
+
+def test_moves_are_whole_multiples_or_none():
+    true = np.array([1.25, 2.5])
+    assert moved_multiples(true, np.array([1.5, 2.5]), 2).tolist() == [25, 0]
+    assert moved_multiples(true, np.array([1.505, 2.5]), 2) is None
+    assert moved_multiples(true, true, None) is None

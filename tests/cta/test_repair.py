@@ -9,7 +9,12 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from hand_tables import one_row
 from random_tables import random_problem
+from tablecloak.budget import Budget
+from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.repair import Repair, find_repair
+from tablecloak.cta.room import finite_room, room_of
 
 
 def tight(seed: int) -> tc.ProtectionProblem:
@@ -104,3 +109,68 @@ def test_cell_that_can_move_neither_way_is_repaired():
 def test_repair_does_not_take_given_directions():
     with pytest.raises(tc.InputError, match="leave out `directions`"):
         tc.adjust(tc.examples.cox(), repair=True, directions="up")
+
+
+# -- what gives way, by hand --------------------------------------------------------------
+
+STUCK = one_row([50, 60, 70], {"a": (5, 5)}, frozen=["Total"]).with_capacity(2)
+"""a must move by 5, b and c give 4 together."""
+
+
+def repair(problem: tc.ProtectionProblem) -> Repair:
+    room = finite_room(problem, room_of(problem, limit=None, strict=False))
+    return find_repair(AdjustmentModel.apart(problem, room), Budget.of(600.0))
+
+
+def test_one_of_three_cells_gives_way_by_1():
+    found = repair(STUCK)
+    assert len(found.levels) + len(found.capacities) == 1
+    assert found.is_smallest
+    assert np.abs(found.changes[:3].sum()) < 1e-6
+    eased = found.repaired()
+    if len(found.levels):
+        assert min(eased.upper_protection[0], eased.lower_protection[0]) == 4
+    else:
+        assert eased.capacity_up[found.capacities[0]] >= 3
+    tc.adjust(eased, integer=False).verify()
+
+
+def test_nothing_gives_way_where_a_table_exists():
+    found = repair(one_row([50, 60, 70], {"a": (5, 5)}))
+    assert found.summary() == "relaxed 0: nothing; no fewer suffice (proved)"
+    problem = found.problem
+    eased = found.repaired()
+    assert np.array_equal(eased.upper_protection, problem.upper_protection)
+    assert np.array_equal(eased.status, problem.status)
+
+
+@pytest.mark.parametrize(
+    ("z", "levels", "status"),
+    [(4.0, (5, 4), "u"), (-3.0, (3, 5), "u"), (0.0, (0, 0), "s")],
+)
+def test_a_level_is_lowered_to_what_the_change_reaches(z, levels, status):
+    changes = np.array([z, -z, 0, 0])
+    eased = Repair(STUCK, np.array([0]), np.empty(0, dtype=int), changes, True).repaired()
+    assert (eased.lower_protection[0], eased.upper_protection[0]) == levels
+    assert eased.status[0] == status
+
+
+def test_a_capacity_is_raised_to_what_the_change_needs():
+    changes = np.array([5.0, -3, -2, 0])
+    eased = Repair(STUCK, np.empty(0, dtype=int), np.array([1]), changes, True).repaired()
+    assert eased.capacity_down[1] == pytest.approx(3, abs=1e-5)
+    assert eased.capacity_down[2] == 2
+    assert eased.capacity_up[1] == 2
+
+
+def test_the_summary_names_levels_and_capacities():
+    both = Repair(STUCK, np.array([0]), np.array([1, 2]), np.zeros(4), False)
+    assert both.summary() == (
+        "relaxed 3: levels of (code=a) and capacities of (code=b), (code=c); fewer might do"
+    )
+
+
+def test_a_cell_between_frozen_ones_loses_its_level():
+    found = repair(one_row([50, 60], {"a": (5, 5)}, frozen=["b", "Total"]))
+    assert found.levels.tolist() == [0]
+    assert found.repaired().status[0] == "s"

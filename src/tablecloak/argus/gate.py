@@ -171,8 +171,9 @@ def _is_hidden(protected: Protected) -> Flags:
     if protected.method == "adjusted":
         moved = protected.values - true
         slack = SLACK * np.maximum(np.abs(true), 1.0)
-        up = (moved >= problem.upper_protection - slack) & (moved > 0)
-        down = (-moved >= problem.lower_protection - slack) & (moved < 0)
+        # A side with the level 0 is no way out.
+        up = (moved >= problem.upper_protection - slack) & (problem.upper_protection > 0)
+        down = (-moved >= problem.lower_protection - slack) & (problem.lower_protection > 0)
         return up | down
     if protected.method == "rounded":
         # What a multiple of the base says: the true value is less than so far away.

@@ -107,22 +107,22 @@ print(sorted(new - sys.stdlib_module_names))
     assert done.stdout.strip() == "['tablecloak']"
 
 
-@pytest.mark.parametrize("words", [["--version"], ["swap", "--help"], ["protect", "--help"]])
-def test_the_command_line_answers_without_loading_what_draws_or_opens_data(words):
+def test_the_command_line_answers_without_loading_what_draws_or_opens_data():
     program = """
 import sys
 from tablecloak.cli.main import app
-try:
-    app(sys.argv[1:])
-except SystemExit as end:
-    assert not end.code
+for words in (["--version"], ["swap", "--help"], ["protect", "--help"]):
+    try:
+        app(words)
+    except SystemExit as end:
+        assert not end.code
 heavy = {"matplotlib", "duckdb", "flask", "pyarrow.parquet", "pyspark", "distributed", "highspy"}
 sys.stderr.write(repr(sorted(heavy & set(sys.modules))))
 """
-    command = [sys.executable, "-c", program, *words]
+    command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == "[]"
-    assert done.stdout
+    assert done.stdout.startswith(f"tablecloak {tc.__version__}")
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ follow"."""
 BARREN = 5
 """Choices of bases without a broken row after which there is taken to be none."""
 
-DROPPED_EVERY, SLACK = 6, 0.1
+DROPPED_EVERY, SLACK = 10, 0.3
 """Rounds after which rows are dropped that have more than this to spare. Chosen by trial; not
 measured."""
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import SuperLU, splu
 
 from tablecloak.suppression.basis import determined_cells
@@ -36,8 +36,24 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-BASES = 4
-"""Bases that are tried at once. docs/decisions.md, "Cells that follow"."""
+BASES, MOST_BASES = 4, 32
+"""Fewest and most bases that are tried at once: more where they give few rows. docs/decisions.md,
+"Cells that follow"."""
+
+FEW_ROWS = 100
+"""Rows below which more bases are tried the next time. Chosen by trial; not measured."""
+
+FORBIDDEN = 10.0
+"""Share as which a cell counts that is hidden in every pattern: with it, a row says nothing."""
+
+LENGTH_COST = 0.005
+"""Share that each cell of a row counts beside its own, so that rows have few cells."""
+
+NEARLY = 0.5
+"""How far a row may be from broken to be made lighter. Chosen by trial; not measured."""
+
+STEPS = 15
+"""Relations that are added to a row at most to make it lighter. Chosen by trial; not measured."""
 
 SPREAD = 0.8
 """Power of the random factors of shares. docs/decisions.md, "Cells that follow"."""
@@ -89,6 +105,8 @@ class FollowingFinder:
         self.system = system
         self.fixed = fixed
         self.mobile = system.high > system.low
+        self._is_asked = ~fixed | (system.need_of >= 0)
+        self._n_bases = BASES
         self._random = np.random.default_rng(seed)
 
     def rows(self, share: Floats) -> list[CapacityRow | BridgeRow]:
@@ -101,15 +119,29 @@ class FollowingFinder:
         """
         found: list[CapacityRow | BridgeRow] = []
         depths: list[Floats] = []
-        for _ in range(BASES):
-            basis = _Followed.of(self.system.matrix, self._order(share))
-            depth = self._depth(basis, share)
-            cells = np.argsort(-depth, kind="stable")[:MOST_ROWS]
-            cells = cells[depth[cells] > 0]
-            found.extend(self._proofs(basis, cells))
-            depths.append(depth[cells])
+        for _ in range(self._n_bases):
+            sums, depth = self._of_one_basis(share)
+            found.extend(self._proofs(sums))
+            depths.append(depth)
         order = np.argsort(-np.concatenate(depths), kind="stable")
-        return _few_of_each([found[place] for place in order.tolist()])
+        kept = _few_of_each([found[place] for place in order.tolist()])
+        factor = 0.5 if len(kept) == MOST_ROWS else 2 if len(kept) < FEW_ROWS else 1
+        self._n_bases = int(np.clip(self._n_bases * factor, BASES, MOST_BASES))
+        return kept
+
+    def _of_one_basis(self, share: Floats) -> tuple[_Sums, Floats]:
+        """Return broken rows of one basis, and how far each is broken for its length."""
+        basis = _Followed.of(self.system.matrix, self._order(share))
+        cost = np.where(self.fixed, FORBIDDEN, share) * self.mobile
+        near = np.where(self.mobile & self._is_asked, share - basis.sums(cost), -np.inf)
+        near[basis.free] = -np.inf
+        cells = np.argsort(-near, kind="stable")[:MOST_ROWS]
+        sums = _Sums.of(basis, cells[near[cells] > -NEARLY], self.system.matrix)
+        sums = sums.lightened(self.system.matrix, cost + LENGTH_COST * self.mobile)
+        broken = share[sums.cells] - sums.others @ cost
+        length = sums.others @ self.mobile.astype(np.float64) + 1
+        kept = np.flatnonzero(broken > VIOLATION)
+        return sums.only(kept), broken[kept] / np.sqrt(length[kept])
 
     def in_relations(self) -> list[CapacityRow | BridgeRow]:
         """Return the rows of all single relations."""
@@ -132,28 +164,17 @@ class FollowingFinder:
         size[self.fixed] += 1 + size.max(initial=0.0)
         return np.argsort(size, kind="stable")
 
-    def _depth(self, basis: _Followed, share: Floats) -> Floats:
-        """How far each row is broken, for the root of its length; 0 if it is not, or no row."""
-        mobile, fixed = self.mobile[basis.free], self.fixed[basis.free]
-        counted = np.column_stack([share[basis.free] * mobile, mobile & fixed, mobile])
-        total, n_fixed, length = basis.sums(counted.astype(float)).T
-        followed = basis.followed
-        is_row = self.mobile[followed] & (n_fixed == 0)
-        is_row &= ~self.fixed[followed] | (self.system.need_of[followed] >= 0)
-        broken = np.where(is_row, share[followed] - total, 0.0)
-        depth = np.zeros(len(share))
-        depth[followed] = np.where(broken > VIOLATION, broken / np.sqrt(length + 1), 0.0)
-        return depth
-
-    def _proofs(self, basis: _Followed, cells: Integers) -> list[CapacityRow | BridgeRow]:
-        """Return the rows of some cells that follow, by the multipliers of the relations."""
+    def _proofs(self, sums: _Sums) -> list[CapacityRow | BridgeRow]:
+        """Return rows by the multipliers of the relations."""
         # Whole numbers, so that sums are exact; any multipliers give a valid row.
-        multipliers = np.rint(basis.multipliers(cells) * DENOMINATOR)
+        gamma = sums.multipliers
+        multipliers = np.rint(gamma.data * DENOMINATOR)
         proofs = []
-        for column, cell in enumerate(cells.tolist()):
-            used = np.flatnonzero(multipliers[:, column])
-            relations = self.system.rows[basis.relations[used]]
-            proofs.append(self._proof(cell, relations, multipliers[used, column]))
+        for place, cell in enumerate(sums.cells.tolist()):
+            own = slice(*gamma.indptr[place : place + 2])
+            used = np.flatnonzero(multipliers[own]) + own.start
+            relations = self.system.rows[gamma.indices[used]]
+            proofs.append(self._proof(cell, relations, multipliers[used]))
         return proofs
 
     def _proof(
@@ -208,19 +229,90 @@ class _Followed:
         return cls(free, followed, relations, csc_array(used[:, free]), factors, place)
 
     def sums(self, numbers: Floats) -> Floats:
-        """Return the sums of numbers over the free cells that each other cell follows from."""
-        total = np.zeros((len(self.followed), numbers.shape[1]))
+        """Return the sums of numbers over the free cells that each cell follows from."""
+        total = np.zeros(len(self.followed))
         for start in range(0, len(self.free), BLOCK):
             part = slice(start, start + BLOCK)
             follows = self.factors.solve(self.outer[:, part].toarray())
-            total += (np.abs(follows) > NOTHING).astype(np.float64) @ numbers[part]
-        return total
+            total += (np.abs(follows) > NOTHING) @ numbers[self.free[part]]
+        return np.where(self.place >= 0, total[self.place], 0.0)
 
-    def multipliers(self, cells: Integers) -> Floats:
+    def multipliers(self, cells: Integers, n_relations: int) -> csr_array:
         """Return multipliers of the relations that sum up to cells and free cells alone."""
         wanted = np.zeros((len(self.followed), len(cells)))
         wanted[self.place[cells], np.arange(len(cells))] = 1.0
-        return np.asarray(self.factors.solve(wanted, trans="T"))
+        solved = self.factors.solve(wanted, trans="T").T
+        row, used = np.nonzero(np.abs(solved) > NOTHING)
+        columns = self.relations[used]
+        return csr_array((solved[row, used], (row, columns)), shape=(len(cells), n_relations))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums of relations, each of which says what one cell follows from.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray of int, shape (n_sums,)
+    multipliers : scipy.sparse.csr_array, shape (n_sums, n_relations)
+        With which the cell itself has the coefficient 1.
+    coefficients : scipy.sparse.csr_array, shape (n_sums, n_unknown)
+        Of all other cells.
+    """
+
+    cells: Integers
+    multipliers: csr_array
+    coefficients: csr_array
+
+    @classmethod
+    def of(cls, basis: _Followed, cells: Integers, matrix: csr_array) -> _Sums:
+        """Return the sums by which cells follow from the free ones."""
+        return cls._added(cells, basis.multipliers(cells, matrix.shape[0]), matrix)
+
+    @classmethod
+    def _added(cls, cells: Integers, multipliers: csr_array, matrix: csr_array) -> _Sums:
+        total = csr_array(multipliers @ matrix)
+        row = np.repeat(np.arange(len(cells)), np.diff(total.indptr))
+        total.data[(np.abs(total.data) < NOTHING) | (total.indices == cells[row])] = 0.0
+        total.eliminate_zeros()
+        return cls(cells, multipliers, total)
+
+    @property
+    def others(self) -> csr_array:
+        """1 for each cell that a cell follows from."""
+        return csr_array(self.coefficients.astype(bool), dtype=np.float64)
+
+    def only(self, kept: Integers) -> _Sums:
+        """Return some of the sums."""
+        return _Sums(self.cells[kept], self.multipliers[kept, :], self.coefficients[kept, :])
+
+    def lightened(self, matrix: csr_array, cost: Floats) -> _Sums:
+        """Add or subtract one relation after the other where that leaves cells of less cost.
+
+        Where all coefficients are 0, 1 or -1, adding t times a relation, t = 1 or -1, brings in
+        its cells that the sum lacks and takes out those of opposite coefficient; both are counted
+        by two products.
+        """
+        weighed = csr_array(matrix.multiply(cost[None, :]).T)
+        sizes, whole = abs(weighed), abs(matrix) @ cost
+        is_own = csr_array(matrix.T)[self.cells, :].toarray() != 0
+        sums, active = self, np.arange(len(self.cells))
+        for _ in range(STEPS):
+            part = sums.only(active)
+            signed = (part.coefficients @ weighed).toarray()
+            gain = 1.5 * (part.others @ sizes).toarray() - whole + 0.5 * np.abs(signed)
+            gain[is_own[active]] = 0.0
+            best = np.argmax(gain, axis=1) if len(active) else active
+            step = np.where(signed[np.arange(len(active)), best] > 0, -1.0, 1.0)
+            changed = csr_array((step, (active, best)), shape=sums.multipliers.shape)
+            tried = self._added(sums.cells, csr_array(sums.multipliers + changed), matrix)
+            is_lighter = tried.others @ cost < sums.others @ cost - NOTHING
+            active = np.flatnonzero(is_lighter)
+            if not len(active):
+                return sums
+            taken = diags_array(is_lighter.astype(np.float64)) @ changed
+            sums = self._added(sums.cells, csr_array(sums.multipliers + taken), matrix)
+        return sums
 
 
 def _few_of_each(rows: list[CapacityRow | BridgeRow]) -> list[CapacityRow | BridgeRow]:

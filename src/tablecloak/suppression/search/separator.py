@@ -34,6 +34,9 @@ MOST_FROM_POOL = 300
 """Rows of the pool that are added at once, the most violated first. Chosen by trial; not
 measured."""
 
+MOST_AT_ONCE = 3000
+"""The same where programs are solved by interior points, to which more rows do little."""
+
 ROUND_SHARE = 0.1
 """Share of the time after which a round of attacks ends if it has found rows; the next one goes
 on with the cells that were not attacked. Chosen by trial; not measured."""
@@ -128,21 +131,31 @@ class Separator:
         Only relations are looked at, so that it takes no programs. The first rows are those of all
         single relations.
         """
-        pooled = self._from_pool(y)
-        if pooled is not None:
-            return pooled
         everywhere = self.master.fixed.astype(np.float64)
         everywhere[self.master.free] = np.clip(y, 0.0, 1.0)
         share = everywhere[self.system.cells]
+        parts: list[Rows] = []
         found: list[csr_array] = []
         is_first = not self.pool
+        pooled = self._from_pool(y, MOST_AT_ONCE)
+        if pooled is not None:
+            parts.append(pooled)
         proofs = self.following.in_relations() if is_first else self.following.rows(share)
         bridges = [proof for proof in proofs if isinstance(proof, BridgeRow)]
         self._add_bridges(bridges, y, found, is_first)
         for proof in proofs:
             if not isinstance(proof, BridgeRow):
                 self._add(proof, y, found)
-        return self._pooled(found) if sum(part.shape[0] for part in found) else None
+        if sum(part.shape[0] for part in found):
+            parts.append(self._pooled(found))
+        if not parts:
+            return None
+        matrices, low, high = zip(*parts, strict=True)
+        return (
+            csr_array(vstack(matrices, format="csr")),
+            np.concatenate(low),
+            np.concatenate(high),
+        )
 
     def _add_bridges(
         self, proofs: list[BridgeRow], y: Floats, found: list[csr_array], is_any: bool
@@ -214,13 +227,13 @@ class Separator:
         self._keep(hidden, pool)
         return True
 
-    def _from_pool(self, y: Floats) -> Rows | None:
+    def _from_pool(self, y: Floats, most: int = MOST_FROM_POOL) -> Rows | None:
         """Return known rows that `y` violates, and list them as in use."""
         missing = self.pooled_sides - self.pooled @ y
         violated = np.flatnonzero(missing > POOL_VIOLATION)
         if not len(violated):
             return None
-        chosen = violated[np.argsort(-missing[violated], kind="stable")[:MOST_FROM_POOL]]
+        chosen = violated[np.argsort(-missing[violated], kind="stable")[:most]]
         self.rows.extend(self.pool[number] for number in chosen.tolist())
         return self.pooled[chosen], self.pooled_sides[chosen], np.full(len(chosen), np.inf)
 

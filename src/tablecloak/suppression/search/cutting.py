@@ -43,7 +43,7 @@ WINDOW, LEAST_GAIN = 4, 5e-3
 missing comes faster from patterns of the program over all rows. docs/decisions.md, "Cuts, then a
 program over all of them"."""
 
-LONG_WINDOW, LONG_GAIN = 25, 5e-3
+LONG_WINDOW, LONG_GAIN = 12, 5e-3
 """The same for rows of cells that follow, which are cheap and many. docs/decisions.md, "Cells that
 follow"."""
 

@@ -5,7 +5,9 @@ other cell follows from the free ones that it is a sum of. If it is hidden, one 
 hidden too: a row of the master problem. One basis gives a row for each cell that is not free, in
 hundredths of a second. Rows are broken where the free cells are those that a fractional pattern
 hides least; and as no single choice finds them all, shares are multiplied by random factors, as in
-the search for small cuts of a graph by random contractions.
+the search for small cuts of a graph by random contractions. Further relations are then added to a
+row where that makes it lighter: the less hidden the cells that it is left with, the more it is
+broken.
 
 Rows of sensitive cells are capacity rows: where rooms are far above the levels, every coefficient
 of theirs is cut to 1. Rows of other cells are bridge rows.
@@ -49,14 +51,14 @@ FORBIDDEN = 10.0
 LENGTH_COST = 0.005
 """Share that each cell of a row counts beside its own, so that rows have few cells."""
 
-NEARLY = 0.5
+NEARLY = 3.0
 """How far a row may be from broken to be made lighter. Chosen by trial; not measured."""
 
 STEPS = 15
 """Relations that are added to a row at most to make it lighter. Chosen by trial; not measured."""
 
-SPREAD = 0.8
-"""Power of the random factors of shares. docs/decisions.md, "Cells that follow"."""
+SPREADS = 0.3, 0.8
+"""Powers of the random factors of shares, by turns. docs/decisions.md, "Cells that follow"."""
 
 VIOLATION = 0.01
 """Violation, in shares of a cell, from which on a row is worth adding. Chosen by trial; not
@@ -119,8 +121,10 @@ class FollowingFinder:
         """
         found: list[CapacityRow | BridgeRow] = []
         depths: list[Floats] = []
-        for _ in range(self._n_bases):
-            sums, depth = self._of_one_basis(share)
+        if not self.system.matrix.nnz:
+            return []
+        for number in range(self._n_bases):
+            sums, depth = self._of_one_basis(share, SPREADS[number % len(SPREADS)])
             found.extend(self._proofs(sums))
             depths.append(depth)
         order = np.argsort(-np.concatenate(depths), kind="stable")
@@ -129,11 +133,12 @@ class FollowingFinder:
         self._n_bases = int(np.clip(self._n_bases * factor, BASES, MOST_BASES))
         return kept
 
-    def _of_one_basis(self, share: Floats) -> tuple[_Sums, Floats]:
+    def _of_one_basis(self, share: Floats, spread: float) -> tuple[_Sums, Floats]:
         """Return broken rows of one basis, and how far each is broken for its length."""
-        basis = _Followed.of(self.system.matrix, self._order(share))
+        basis = _Followed.of(self.system.matrix, self._order(share, spread))
         cost = np.where(self.fixed, FORBIDDEN, share) * self.mobile
-        near = np.where(self.mobile & self._is_asked, share - basis.sums(cost), -np.inf)
+        near = share - basis.sums(np.minimum(cost, 1.0))
+        near[~(self.mobile & self._is_asked)] = -np.inf
         near[basis.free] = -np.inf
         cells = np.argsort(-near, kind="stable")[:MOST_ROWS]
         sums = _Sums.of(basis, cells[near[cells] > -NEARLY], self.system.matrix)
@@ -157,9 +162,9 @@ class FollowingFinder:
             for at, data in zip(np.flatnonzero(is_row), matrix.data[entries][is_row], strict=True)
         ]
 
-    def _order(self, share: Floats) -> Integers:
+    def _order(self, share: Floats, spread: float) -> Integers:
         """In which cells become free: at random, those first that are hidden least."""
-        size = share * self._random.exponential(1.0, len(share)) ** SPREAD
+        size = share * self._random.exponential(1.0, len(share)) ** spread
         size += 1e-9 * self._random.random(len(share))
         size[self.fixed] += 1 + size.max(initial=0.0)
         return np.argsort(size, kind="stable")
@@ -301,7 +306,7 @@ class _Sums:
             part = sums.only(active)
             signed = (part.coefficients @ weighed).toarray()
             gain = 1.5 * (part.others @ sizes).toarray() - whole + 0.5 * np.abs(signed)
-            gain[is_own[active]] = 0.0
+            gain[is_own[active]] = -np.inf
             best = np.argmax(gain, axis=1) if len(active) else active
             step = np.where(signed[np.arange(len(active)), best] > 0, -1.0, 1.0)
             changed = csr_array((step, (active, best)), shape=sums.multipliers.shape)

@@ -62,7 +62,9 @@ def fewest(problem: tc.ProtectionProblem) -> int:
     raise AssertionError("more than three cells")
 
 
-def test_as_few_cells_give_way_as_enumeration_finds():
+def test_as_few_cells_give_way_as_enumeration_finds(monkeypatch):
+    # The error names them within a few seconds; here it may take as long as it needs.
+    monkeypatch.setattr("tablecloak.cta.adjust.NAMING_SECONDS", 1000.0)
     relaxed = [relaxes_the_fewest(tight(seed)) for seed in range(6)]
     assert sum(number > 0 for number in relaxed) >= 2
 

@@ -248,3 +248,49 @@ def test_what_does_not_fit_is_refused_before_anything_is_sent():
     collinear = [(np.ones((5, 1)), np.arange(5.0))] * 3
     with pytest.raises(tc.ModelError, match="linearly dependent"):
         secure_regression(collinear, ["a"])
+
+
+# -- against least squares on pooled records ----------------------------------------------
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1000), k=st.integers(3, 5), p=st.integers(1, 3))
+def test_coefficients_and_errors_are_those_of_pooled_least_squares(seed, k, p):
+    random = np.random.default_rng(seed)
+    x = random.normal(10, 3, (40, p))
+    y = 2 + x @ random.normal(size=p) + random.normal(size=40)
+    parts = np.array_split(np.arange(40), k)
+    found = secure_regression([(x[at], y[at]) for at in parts], [f"x{i}" for i in range(p)])
+    full = np.column_stack([np.ones(40), x])
+    beta, *_ = np.linalg.lstsq(full, y, rcond=None)
+    residual = y - full @ beta
+    sigma2 = residual @ residual / (40 - p - 1)
+    assert found.coefficients == pytest.approx(beta, rel=1e-6, abs=1e-7)
+    errors = np.sqrt(sigma2 * np.diag(np.linalg.inv(full.T @ full)))
+    assert found.standard_errors == pytest.approx(errors, rel=1e-5)
+    assert found.n == 40
+    assert found.r2 == pytest.approx(1 - residual @ residual / np.sum((y - y.mean()) ** 2))
+
+
+def test_the_number_of_shares_does_not_change_the_result():
+    random = np.random.default_rng(3)
+    data = [(random.normal(size=(10, 1)), random.normal(size=10)) for _ in range(4)]
+    one, three = (secure_regression(data, ["x"], shares=shares) for shares in (1, 3))
+    assert np.array_equal(one.coefficients, three.coefficients)
+
+
+def test_a_column_that_is_a_sum_of_others_is_refused():
+    random = np.random.default_rng(3)
+    x = random.normal(size=(30, 2))
+    x = np.column_stack([x, x.sum(axis=1)])
+    data = [(x[at], random.normal(size=10)) for at in np.array_split(np.arange(30), 3)]
+    with pytest.raises(tc.ModelError, match="linearly dependent"):
+        secure_regression(data, ["a", "b", "c"])
+
+
+def test_predictors_that_separate_the_response_have_no_logistic_fit():
+    x = np.linspace(-1, 1, 30)[:, None]
+    y = (x[:, 0] > 0).astype(float)
+    data = [(x[at], y[at]) for at in np.array_split(np.arange(30), 3)]
+    with pytest.raises(tc.ModelError, match="separate the response"):
+        secure_regression(data, ["x"], logistic=True)

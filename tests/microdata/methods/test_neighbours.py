@@ -245,3 +245,106 @@ def test_neighbours_are_all_records_closer_than_eps(seed, eps, weight):
     for column in range(release.donors.shape[1]):
         drawn = release.donors[:, column]
         assert np.all(near[np.flatnonzero(drawn >= 0), drawn[drawn >= 0]])
+
+
+# -- small files by hand ------------------------------------------------------------------
+
+LINE = pd.DataFrame({"x": [0.0, 1, 2, 10, 11, 30], "y": [5.0, 4, 3, 2, 1, 0]})
+
+
+def sampled(frame=LINE, seed=1, **options):
+    return NeighbourhoodSampling(**{"eps": 0.2, "columns": ["x"], **options}).protect(
+        frame, seed=seed
+    )
+
+
+def test_every_value_comes_from_a_record_closer_than_eps_and_never_from_its_own():
+    reach = 0.2 * LINE["x"].std()
+    for seed in range(20):
+        release = sampled(seed=seed)
+        donors = release.donors[:, 0]
+        assert np.all(donors != np.arange(6))
+        near = ~release.fallback
+        assert np.all(np.abs(LINE["x"].to_numpy()[donors] - LINE["x"])[near] < reach)
+        assert release.frame["y"].equals(LINE["y"])
+
+
+def test_a_lonely_record_takes_the_nearest_or_becomes_missing():
+    release = sampled()
+    assert release.fallback.tolist() == [False] * 5 + [True]
+    assert release.frame["x"].iloc[5] == 11
+    strict = sampled(nearest=0)
+    assert np.isnan(strict.frame["x"].iloc[5])
+    assert "1 without any" in strict.summary()
+
+
+@pytest.mark.parametrize(("proportion", "masked"), [(0.0, 0), (0.5, 3), (0.99, 5), (1.0, 6)])
+def test_only_a_share_of_the_records_is_masked(proportion, masked):
+    release = sampled(proportion=proportion)
+    assert (release.neighbours >= 0).sum() == masked
+    untouched = release.neighbours < 0
+    assert release.frame[untouched].equals(LINE[untouched])
+
+
+def test_columns_of_a_group_come_from_one_donor():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.normal(size=(80, 3)), columns=["a", "b", "c"])
+    release = NeighbourhoodSampling(eps=1.5, groups=[["a", "c"]]).protect(frame, seed=2)
+    pairs = set(zip(frame["a"], frame["c"], strict=True))
+    assert set(zip(release.frame["a"], release.frame["c"], strict=True)) <= pairs
+    assert not set(zip(release.frame["a"], release.frame["b"], strict=True)) <= set(
+        zip(frame["a"], frame["b"], strict=True)
+    )
+
+
+def test_a_column_of_weight_0_does_not_part_the_records():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": random.normal(size=60), "far": random.normal(size=60)})
+    apart = NeighbourhoodSampling(eps=0.4).protect(frame, seed=1)
+    together = NeighbourhoodSampling(eps=0.4, weights={"far": 0.0}).protect(frame, seed=1)
+    assert np.all(together.neighbours >= apart.neighbours)
+    assert together.neighbours.sum() > apart.neighbours.sum()
+
+
+def test_records_all_of_whose_values_come_from_one_donor_are_at_risk():
+    release = sampled()
+    assert release.at_risk()["fallback"].loc[5]
+    assert 5 in release.at_risk().index
+
+
+def test_a_record_is_followed_by_its_label():
+    labelled = LINE.set_index(pd.Index(list("abcdef")))
+    found = sampled(labelled).follow(["f"])
+    assert found.loc[("f", "original"), "x"] == 30
+    assert found.loc[("f", "masked"), "x"] == 11
+    with pytest.raises(tc.InputError, match=r"There are no records \['z'\]"):
+        sampled(labelled).follow(["z"])
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        (LINE, {"columns": ["z"]}, "no column 'z' to mask"),
+        (LINE, {"weights": {"z": 1.0}}, "no column 'z' to mask"),
+        (LINE, {"columns": ["x", "y"], "groups": [["x"], ["x", "y"]]}, "in one group only"),
+        (LINE.assign(x=1.0), {}, "Column 'x' is constant"),
+        (LINE.assign(x=[1, 2, 3, 4, 5, None]), {}, "'x' has 1 missing values, the first in row 5"),
+        (LINE.assign(x=[1, 2, 3, 4, 5, np.inf]), {}, "'x' has an infinite value in row 5"),
+        (LINE.assign(x=["1", "2", "3", "4", "5", "n/a"]), {}, "holds numbers, but 'n/a' in row 5"),
+        (LINE.iloc[:1], {}, "At least two records are needed"),
+        (LINE, {"eps": [0.1, 0.2]}, r"`eps` has the shape \(2,\)"),
+    ],
+)
+def test_what_cannot_be_sampled_is_named_by_column_and_row(frame, options, message):
+    with pytest.raises(tc.InputError, match=message):
+        sampled(frame, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"eps": 0.0}, "`eps` must be positive"), ({"eps": float("inf")}, "`eps`"),
+     ({"weights": {"x": -1.0}}, r"weights of \['x'\] are not numbers >= 0")],
+)  # fmt: skip
+def test_radii_and_weights_out_of_range_are_refused(options, message):
+    with pytest.raises(tc.InputError, match=message):
+        sampled(**options)

@@ -48,6 +48,11 @@ MOST_STEPS = 50
 ILL_CONDITIONED = 1e6
 """Condition number of X'X above which columns are centred and scaled first."""
 
+DEPENDENT = 1e-9
+"""Smallest eigenvalue of X'X / n, of centred and scaled columns, below which they count as linearly
+dependent: sums of numbers with 32 binary digits behind the point are off by some 1e-10 themselves.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class SecureRegression:
@@ -189,6 +194,7 @@ def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
     p = len(labels)
     xx, xy, yy, sum_y, n = _moments((yield "moments", None), p)
     shift, scale = np.zeros(p - 1), np.ones(p - 1)
+    dependent = False
     if np.linalg.cond(xx) > ILL_CONDITIONED:
         # The error of normal equations grows with the square of the condition number.
         shift = xx[0, 1:] / n
@@ -196,7 +202,8 @@ def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
         scale = np.where(spread > 0, np.sqrt(np.maximum(spread, 1e-300)), 1.0)
         centred = yield "moments", np.concatenate([shift, scale])
         xx, xy, yy, sum_y, n = _moments(centred, p)
-    if n <= p or np.linalg.matrix_rank(xx) < p:
+        dependent = np.linalg.eigvalsh(xx / n)[0] < DEPENDENT
+    if n <= p or dependent or np.linalg.matrix_rank(xx) < p:
         raise ModelError("The predictors are linearly dependent, or there are too few records.")
     inverse = np.linalg.inv(xx)
     found = np.linalg.solve(xx, xy)

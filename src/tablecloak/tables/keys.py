@@ -71,6 +71,6 @@ def check_same_values(
         row = int(conflict[0])
         raise InputError(
             f"Cell {label_of(keys, row)} is given twice with different values, "
-            f"{expected[row]!r} and {values[row]!r}. The same cell must have the same value "
+            f"{float(expected[row])!r} and {float(values[row])!r}. The same cell must have the same value "
             f"wherever it occurs."
         )

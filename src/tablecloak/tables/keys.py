@@ -69,8 +69,8 @@ def check_same_values(
     conflict = np.flatnonzero(difference > np.maximum(ADDITIVITY_TOLERANCE * scale, dust))
     if len(conflict):
         row = int(conflict[0])
+        one, other = float(expected[row]), float(values[row])
         raise InputError(
-            f"Cell {label_of(keys, row)} is given twice with different values, "
-            f"{float(expected[row])!r} and {float(values[row])!r}. The same cell must have the same value "
-            f"wherever it occurs."
+            f"Cell {label_of(keys, row)} is given twice with different values, {one!r} and "
+            f"{other!r}. The same cell must have the same value wherever it occurs."
         )

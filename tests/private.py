@@ -1,4 +1,4 @@
-"""Who can read a file."""
+"""Who can read a file or a folder."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from pathlib import Path
 
 
 def is_private(path: Path) -> bool:
-    """Whether only the owner can read and write a file; Windows knows no such modes."""
-    return os.name == "nt" or stat.S_IMODE(path.stat().st_mode) == 0o600
+    """Whether nobody but the owner can read or write; Windows knows no such modes."""
+    return os.name == "nt" or stat.S_IMODE(path.stat().st_mode) & 0o077 == 0

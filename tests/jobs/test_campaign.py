@@ -177,7 +177,7 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path):
     with replacing_folder(out) as folder:
         (folder / "a").write_text("3")
     assert {path.name: path.read_text() for path in out.iterdir()} == {"a": "3", "mine.txt": "kept"}
-    assert out.stat().st_mode & 0o077 == 0
+    assert is_private(out)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 from pathlib import Path
 
-
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """What ends a process at once; on Windows SIGTERM does."""
 

@@ -1,8 +1,4 @@
-"""Suppression on tables of made-up farms: hidden cells, time and memory as tables grow.
-
-    python benchmarks/farms.py 25k
-    python benchmarks/farms.py 792k --time-limit 1800 --certificate certificate.npz
-    python benchmarks/farms.py 5-D --time-limit 1800
+"""Tables of made-up farms, from 5,184 to a million cells.
 
 The largest grid has the shape of the main tables of the Integrated Farm Statistics of the European
 Union: 287 regions, 23 types of farm, 10 economic sizes and 12 sizes of area, that is 792,120 cells,
@@ -14,9 +10,6 @@ is the area; it follows the economic size. Primary cells: fewer than four farms,
 
 from __future__ import annotations
 
-import argparse
-import resource
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +17,6 @@ import numpy.typing as npt
 import pandas as pd
 
 import tablecloak as tc
-from tablecloak.certificates.file import write_certificate
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -152,56 +144,3 @@ def problem_of(name: str, seed: int = 1) -> tc.ProtectionProblem:
     shape = SHAPES[name]
     table = tc.tabulate(farms(shape, seed), shape.dimensions, "hectares", decimals=0)
     return table.protect(tc.PPercent(10), tc.MinimumFrequency(4))
-
-
-def memory() -> float:
-    """Peak of the process so far, in GiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("shape", choices=list(SHAPES))
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--time-limit", type=float, default=60.0)
-    parser.add_argument("--method", default="sequential")
-    parser.add_argument("--weights", default="value", help="value, unit or log")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--certificate", help="write the certificate here")
-    options = parser.parse_args()
-    grid, started = SHAPES[options.shape].n_cells, time.process_time()
-    problem = problem_of(options.shape, options.seed)
-    table = problem.table
-    print(
-        f"grid of {grid:,} cells: {table.n_cells:,} filled, {table.relations.shape[0]:,} "
-        f"relations, {problem.n_sensitive:,} sensitive; {time.process_time() - started:.1f} CPU s, "
-        f"{memory():.2f} GiB",
-        flush=True,
-    )
-    started = time.process_time()
-    pattern = tc.suppress(
-        problem,
-        method=options.method,
-        weights=options.weights,
-        time_limit=options.time_limit,
-        threads=options.threads,
-        seed=options.seed,
-    )
-    hidden = int(pattern.suppressed.sum())
-    secondary = hidden - problem.n_sensitive
-    value = table.values[pattern.suppressed & ~problem.sensitive].sum() / table.values.sum()
-    print(f"  {pattern.summary()}", flush=True)
-    print(
-        f"  hidden {hidden:,}: {100 * hidden / table.n_cells:.1f} % of the filled cells, "
-        f"{100 * hidden / grid:.1f} % of the grid; secondary {secondary:,}: "
-        f"{100 * secondary / table.n_cells:.1f} % and {100 * secondary / grid:.1f} %, "
-        f"{100 * value:.2f} % of all values; first pattern after {pattern.first_seconds:.1f} s; "
-        f"{time.process_time() - started:.1f} CPU s, {memory():.2f} GiB",
-        flush=True,
-    )
-    if options.certificate:
-        write_certificate(pattern, options.certificate)
-
-
-if __name__ == "__main__":
-    main()

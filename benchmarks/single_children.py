@@ -4,13 +4,10 @@ A table of regions, activities and sizes, in which a third of the nodes of the t
 one child. The same table without these levels asks for the same protection: every cell of a node
 with a single child is the cell of that child once more. Weights are shared out between copies, so
 that both lose the same for the same pattern.
-
-    python benchmarks/single_children.py [seconds of the processor]
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -101,15 +98,3 @@ def single_child_problem(
     is_child = region.str.endswith("_")
     copies = np.where(is_child | region.isin(region[is_child].str.rstrip("_")), 2, 1)
     return problem.with_changes(weights=problem.weights / copies)
-
-
-def main(seconds: float) -> None:
-    """Print what both tables lose, and the first one when nothing is merged."""
-    for removed in (True, False):
-        problem = single_child_problem(removed=removed)
-        print(problem.summary())
-        print(tc.suppress(problem, time_limit=seconds, threads=1).summary(), flush=True)
-
-
-if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)

@@ -1,1 +1,1 @@
-"""Parts of `benchmarks/peers.py`: tables, files for each tool, one script for each tool."""
+"""Parts of the claim `peers`: tables, files for each tool, one script for each tool."""

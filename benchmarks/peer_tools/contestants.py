@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tablecloak as tc
+from peer_tools.files import write_all
+from peer_tools.judge import judged, pattern_of
+from tablecloak.bench.claims import Setting
+
 HERE = Path(__file__).parent
 
 GRACE = 20
@@ -26,7 +31,6 @@ class Contestant:
     tool: str
     method: str
     needs_one_table: bool = False
-    needs_contributors: bool = False
 
     @property
     def name(self) -> str:
@@ -84,8 +88,6 @@ def _message(code: int, text: str, most: int) -> str:
     return f"refused: {last[-1][:200]}" if last else f"no answer (exit code {code})"
 
 
-OURS = Contestant("tablecloak", "")
-OURS_AGAINST_CONTRIBUTORS = Contestant("tablecloak", "contributors", needs_contributors=True)
 PEERS = (
     Contestant("pytauargus", "optimal"),
     Contestant("pytauargus", "modular", needs_one_table=True),
@@ -93,3 +95,20 @@ PEERS = (
     Contestant("G-Confid", "one phase"),
     Contestant("G-Confid", "two phases"),
 )
+
+
+def asked_peer(
+    who: Contestant,
+    problem: tc.ProtectionProblem,
+    setting: Setting,
+    folder: Path,
+    is_one_table: bool = False,
+) -> dict[str, Any]:
+    """Run and judge a tool; say so where no Python with it was given."""
+    if setting.peers is None:
+        return {"message": "not asked: no Python with this tool was given (--peers)"}
+    write_all(problem, folder, is_one_table=is_one_table)
+    answer = who.run(setting.peers, folder, setting.limit)
+    told = ("seconds", "process_seconds", "claim", "message", "version")
+    row = {name: answer[name] for name in told if name in answer}
+    return row if "message" in answer else row | judged(problem, pattern_of(problem, answer))

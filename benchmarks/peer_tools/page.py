@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from tablecloak.bench.records import Record
 
 Row = dict[str, Any]
 
@@ -23,20 +25,43 @@ HEAD, QUOTED = (Path(__file__).with_name(f"{name}.md") for name in ("head", "quo
 """What stands before and after the tables."""
 
 
-def page(results: dict[str, Any]) -> str:
+FACTS = {
+    "about": "about", "table_cells": "cells", "relations": "relations", "sensitive": "sensitive",
+    "sensitive_loss": "sensitive_loss",
+}  # fmt: skip
+"""Figures of a record that say what was asked, and what they are called here."""
+
+
+def page(records: Sequence[Record]) -> str:
     """Return the page: what was asked, who lost least, and every run."""
-    tables = results["tables"]
+    tables = _by_table(records)
     parts = [HEAD.read_text(), *_machines(tables), "## Who loses least", *_summary(tables), ""]
     for name, table in tables.items():
         parts += [f"## {name[0].upper()}{name[1:]}", "", *_table(table), ""]
     return "\n".join([*parts, QUOTED.read_text()])
 
 
+def _by_table(records: Sequence[Record]) -> dict[str, Any]:
+    tables: dict[str, Any] = {}
+    for record in records:
+        facts = {shown: record.figures[name] for name, shown in FACTS.items()}
+        table = tables.setdefault(record.instance, facts | {"rows": [], "sources": []})
+        told = {name: value for name, value in record.figures.items() if name not in FACTS}
+        table["rows"].append({"tool": record.method, "limit": record.limit} | told)
+        table["sources"].append(record.source)
+    return tables
+
+
 def _machines(tables: dict[str, Any]) -> Iterator[str]:
-    keys = ("processor", "python", "commit")
-    ran = sorted({tuple(table[key] for key in keys) for table in tables.values()})
-    for processor, python, commit in ran:
-        yield f"Machine: {processor}, Python {python}; tablecloak at commit {commit}."
+    ran = sorted(
+        {
+            (source.machine, source.versions.partition(",")[0], source.commit)
+            for table in tables.values()
+            for source in table["sources"]
+        }
+    )
+    for machine, python, commit in ran:
+        yield f"Machine: {machine}; {python}; tablecloak at commit {commit}."
     versions = {
         (row["tool"].partition(",")[0], row["version"])
         for table in tables.values()

@@ -6,13 +6,13 @@ and not that a hidden cell is no zero: bounds that differ from cell to cell cann
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
-from enterprises import SHAPES, enterprises
+from enterprises import RULES, SHAPES, enterprises
 from single_children import single_child_problem
 
 import tablecloak as tc
@@ -29,7 +29,7 @@ class Case:
     make: Make
     is_one_table: bool = True
     limits: tuple[float, ...] = (1.0, 3.0, 10.0, 60.0)
-    """Seconds of the processor for ours; the last one is the limit of all others as well."""
+    """Seconds of the processor for ours; all others have a minute."""
 
 
 def made(shape: dict[str, tuple[int, int]], firms: int, seed: int) -> tc.ProtectionProblem:
@@ -37,7 +37,7 @@ def made(shape: dict[str, tuple[int, int]], firms: int, seed: int) -> tc.Protect
     frame, trees = enterprises(shape, firms, seed)
     frame["firm"] = frame.index.astype(str)
     table = tc.tabulate(frame, trees, "v", contributor="firm", decimals=0)
-    return table.protect(tc.PPercent(10), tc.MinimumFrequency(3), zeros_published=False)
+    return table.protect(*RULES, zeros_published=False)
 
 
 def linked(seed: int) -> tc.ProtectionProblem:
@@ -50,14 +50,16 @@ def linked(seed: int) -> tc.ProtectionProblem:
         )
         for names in ("ab", "ac")
     ]
-    return tc.link(*tables).protect(tc.PPercent(10), tc.MinimumFrequency(3), zeros_published=False)
+    return tc.link(*tables).protect(*RULES, zeros_published=False)
 
 
-def published(folder: Path, names: tuple[str, ...]) -> tc.ProtectionProblem:
+def published(
+    folder: Path, names: tuple[str, ...], *, zeros_published: bool = False
+) -> tc.ProtectionProblem:
     """Linked turnover tables of INSEE, dominance (1, 85) and frequency 3."""
     tables = [_turnover(folder, *name.split(" x ")) for name in names]
     return tc.link(*tables).protect(
-        tc.Dominance(1, 85), tc.MinimumFrequency(3), zeros_published=False
+        tc.Dominance(1, 85), tc.MinimumFrequency(3), zeros_published=zeros_published
     )
 
 
@@ -122,8 +124,3 @@ def cases(folder: Path | None) -> Iterator[Case]:
     about = "three dimensions, two levels each, 30,000 enterprises"
     make = partial(made, SHAPES["three-way"][0], 30_000, 1)
     yield Case("three-way large", about, make, limits=(15.0, 30.0, 60.0))
-
-
-def by_name(folder: Path | None) -> Mapping[str, Case]:
-    """Return the tables by name."""
-    return {case.name: case for case in cases(folder)}

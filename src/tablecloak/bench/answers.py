@@ -42,6 +42,8 @@ class Answer:
     seconds : float
     memory : float
         Peak, in MiB.
+    cpu_seconds : float
+        Of the processor, for the whole process.
     history : list of (float, float, float)
         Seconds, value and bound on the way.
     message : str
@@ -53,6 +55,7 @@ class Answer:
     bound: float = np.nan
     seconds: float = np.nan
     memory: float = np.nan
+    cpu_seconds: float = np.nan
     history: list[tuple[float, float, float]] = field(default_factory=list)
     message: str = ""
 

@@ -22,10 +22,10 @@ from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["generated", "instances", "linked"]
 
-Instance = Callable[[], ProtectionProblem]
+Build = Callable[[], ProtectionProblem]
 
 
-def instances(folder: str | Path | None = None, *, quick: bool = False) -> dict[str, Instance]:
+def instances(folder: str | Path | None = None, *, quick: bool = False) -> dict[str, Build]:
     """Return instances by name; each is built when it is called.
 
     Parameters
@@ -40,7 +40,7 @@ def instances(folder: str | Path | None = None, *, quick: bool = False) -> dict[
     InputError
         If the folder does not exist or holds no problem.
     """
-    found: dict[str, Instance] = {"cox": examples.cox, "cox-rounded": examples.cox_rounded}
+    found: dict[str, Build] = {"cox": examples.cox, "cox-rounded": examples.cox_rounded}
     shapes: list[tuple[int, ...]] = (
         [(8, 8), (16, 16)] if quick else [(8, 8), (16, 16), (32, 32), (64, 64)]
     )
@@ -107,7 +107,7 @@ def linked(n: int) -> ProtectionProblem:
     return protect(table, PPercent(10), MinimumFrequency(3))
 
 
-def _in_folder(folder: Path) -> dict[str, Instance]:
+def _in_folder(folder: Path) -> dict[str, Build]:
     if not folder.is_dir():
         raise InputError(f"{folder}: this folder does not exist. Check the path.")
     files = [

@@ -8,14 +8,13 @@ References
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tablecloak.bench.records import source_here
 from tablecloak.bench.runner import Bench
 from tablecloak.render.plotting import new_figure
 from tablecloak.storage import replacing, write_text
@@ -103,12 +102,11 @@ def gap_over_time(bench: Bench, instance: str, question: str) -> Any:
 
 def summary(bench: Bench) -> str:
     """Return a page in Markdown: machine, versions, a table for each question, what is wrong."""
-    table = bench.table
+    table, source = bench.table, source_here("tablecloak bench")
     lines = [
         "# Solvers side by side",
         "",
-        f"{platform.processor() or platform.machine()}, {platform.system()}, Python "
-        f"{platform.python_version()}, {_versions()}; {bench.time_limit:g} s for each answer, one "
+        f"{source.machine}, {source.versions}; {bench.time_limit:g} s for each answer, one "
         f"thread. Every answer is checked against the program and against the other answers.",
     ]
     for question, part in table.groupby("question", sort=False):
@@ -165,13 +163,3 @@ def _saved(figure: Any, path: Path) -> Path:
     with replacing(path) as temporary:
         figure.savefig(temporary, format="svg", metadata={"Date": None})
     return path
-
-
-def _versions() -> str:
-    found = []
-    for name in ("tablecloak", "highspy", "pulp", "pyscipopt"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join(found)

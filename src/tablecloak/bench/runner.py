@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from tablecloak.bench.answers import Answer, Judgement, judge_methods, judge_programs
-from tablecloak.bench.instances import Instance
+from tablecloak.bench.instances import Build
+from tablecloak.bench.isolated import OUT_OF_MEMORY, isolated
 from tablecloak.bench.programs import METHODS, PROGRAMS
-from tablecloak.bench.solvers import solver_named, takes
+from tablecloak.bench.solvers import ask, solver_named, takes
 from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem
@@ -40,7 +34,7 @@ class Bench:
     table : pandas.DataFrame
         One row for each instance, question and solver: ``instance``, ``question``, ``solver``,
         ``columns``, ``rows``, ``verdict``, ``why``, ``status``, ``value``, ``claimed``, ``bound``,
-        ``seconds``, ``memory`` (MiB).
+        ``seconds``, ``cpu_seconds`` (of the whole process), ``memory`` (MiB).
     history : pandas.DataFrame
         Value and bound over time: ``instance``, ``question``, ``solver``, ``seconds``, ``value``,
         ``bound``.
@@ -54,7 +48,7 @@ class Bench:
 
 
 def run_bench(
-    instances: Mapping[str, Instance],
+    instances: Mapping[str, Build],
     solvers: Sequence[str],
     questions: Sequence[str] = (*PROGRAMS, *METHODS),
     *,
@@ -117,7 +111,7 @@ class _Contest:
         self.rows: list[dict[str, Any]] = []
         self.steps: list[pd.DataFrame] = []
 
-    def ask_about(self, instance: str, build: Instance, questions: Sequence[str]) -> None:
+    def ask_about(self, instance: str, build: Build, questions: Sequence[str]) -> None:
         """Ask all questions about an instance; those that it has no answer to are left out."""
         try:
             problem = build()
@@ -164,6 +158,7 @@ class _Contest:
                 "claimed": answer.value,
                 "bound": answer.bound,
                 "seconds": answer.seconds,
+                "cpu_seconds": answer.cpu_seconds,
                 "memory": answer.memory,
             }
         )
@@ -178,33 +173,13 @@ def _say_nothing(text: str) -> None:
     del text
 
 
-def _places() -> list[str]:
-    """Where modules may lie: as here, and in the folder from which the bench is run."""
-    return [*(place for place in sys.path if place), str(Path.cwd())]
-
-
 def _asked(solver: str, question: Any, kind: str, seconds: float, memory: float) -> Answer:
     """Run one solver in a process of its own."""
-    with tempfile.TemporaryDirectory(prefix="tablecloak-bench-") as folder:
-        task, answer = Path(folder) / "task", Path(folder) / "answer"
-        task.write_bytes(pickle.dumps((solver, question, kind, seconds, memory, _places())))
-        command = [sys.executable, "-m", "tablecloak.bench.worker", str(task), str(answer)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=seconds + GRACE,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return Answer("limit", seconds=seconds + GRACE, message="did not end; it was killed")
-        if not answer.exists():
-            last = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
-            return Answer("error", seconds=np.nan, message=last)
-        reply: Answer = pickle.loads(answer.read_bytes())
-        return reply
+    outcome = isolated(ask, solver, question, kind, seconds, seconds=seconds + GRACE, memory=memory)
+    if outcome.timed_out:
+        return Answer("limit", seconds=seconds + GRACE, message=outcome.error)
+    answer: Answer = outcome.result
+    if outcome.error:
+        status = "limit" if outcome.error == OUT_OF_MEMORY else "error"
+        answer = Answer(status, message=outcome.error)
+    return replace(answer, memory=outcome.memory, cpu_seconds=outcome.cpu_seconds)

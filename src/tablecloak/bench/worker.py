@@ -1,37 +1,35 @@
-"""One question, one solver, one process: ``python -m tablecloak.bench.worker TASK ANSWER``."""
+"""One call, one process: ``python -m tablecloak.bench.worker TASK ANSWER``."""
 
 from __future__ import annotations
 
 import pickle
 import re
 import sys
+import time
 import traceback
-from dataclasses import replace
 from pathlib import Path
 
-from tablecloak.bench.answers import Answer
-from tablecloak.bench.solvers import solver_named
-from tablecloak.budget import Stopwatch
+from tablecloak.bench.isolated import OUT_OF_MEMORY, Outcome
 
 __all__ = ["main"]
 
 
 def main(task: Path, answer: Path) -> None:
-    """Answer a task that was written by the runner of this machine."""
-    solver, question, kind, seconds, memory, places = pickle.loads(task.read_bytes())
+    """Do a task that `tablecloak.bench.isolated` wrote on this machine."""
+    places, packed = pickle.loads(task.read_bytes())
     # Last, so that no file of the user takes the place of a module of Python.
     sys.path.extend(place for place in places if place not in sys.path)
-    solve = solver_named(solver)
-    _limit_memory(memory)
-    watch = Stopwatch()
+    function, arguments, memory = pickle.loads(packed)
+    if memory is not None:
+        _limit_memory(memory)
+    result, error = None, ""
     try:
-        found = solve(question, kind, seconds)
+        result = function(*arguments)
     except MemoryError:
-        found = Answer("limit", message="out of memory")
+        error = OUT_OF_MEMORY
     except Exception:
-        found = Answer("error", message=traceback.format_exc(limit=1).strip().splitlines()[-1])
-    found = replace(found, seconds=watch.seconds, memory=_peak())
-    answer.write_bytes(pickle.dumps(found))
+        error = traceback.format_exc(limit=1).strip().splitlines()[-1]
+    answer.write_bytes(pickle.dumps(Outcome(result, error, _cpu_seconds(), peak_memory())))
 
 
 def _limit_memory(mebibytes: float) -> None:
@@ -43,7 +41,16 @@ def _limit_memory(mebibytes: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
-def _peak() -> float:
+def _cpu_seconds() -> float:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return time.process_time()
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def peak_memory() -> float:
     """Peak memory of this process, in MiB; NaN where the system does not tell."""
     # What `resource` calls the peak includes that of the process that started this one.
     status = Path("/proc/self/status")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE
 from tablecloak.cli.names import LiveCommand
+
+if TYPE_CHECKING:
+    from tablecloak.bench.claims import Setting
+    from tablecloak.bench.measure import Choice
 
 __all__ = ["register"]
 
@@ -25,17 +30,41 @@ Solver = Annotated[
 Question = Annotated[
     list[str] | None, names.QUESTIONS.option("--question", text="Repeat it; by default all:")
 ]
+Claims = Annotated[
+    list[str] | None,
+    typer.Argument(help="Claims to measure, as in benchmarks/README.md; none for solvers."),
+]
 Instances = Annotated[
-    Path | None, typer.Option(help="Folder with JJ files to be asked about as well.")
+    Path | None, typer.Option(help="Folder with JJ files, or what else a claim is measured on.")
 ]
 Only = Annotated[
     list[str] | None, typer.Option(help="Names of instances; repeat it. By default all.")
 ]
 Quick = Annotated[bool, typer.Option(help="Small instances only: less than five minutes.")]
 TimeLimit = Annotated[
-    float | None, typer.Option(min=0.1, help="Seconds for each answer; 60, or 3 if quick.")
+    float | None,
+    typer.Option(
+        "--time-limit",
+        "--limit",
+        min=0.1,
+        help="Seconds for each answer; 60, or 3 if quick; of a claim its own.",
+    ),
 ]
-MemoryLimit = Annotated[float, typer.Option(min=256, help="MiB for each process.")]
+MemoryLimit = Annotated[float, typer.Option(min=256, help="MiB for each process of a solver.")]
+Method = Annotated[
+    list[str] | None, typer.Option(help="Methods of a claim; repeat it. By default all.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of a claim's runs.")]
+Workers = Annotated[int, typer.Option(min=1, help="Runs of a claim at the same time.")]
+Clock = Annotated[
+    str | None,
+    typer.Option(help="Seconds of the 'processor' or the 'wall'; by default the claim's."),
+]
+Peers = Annotated[str | None, typer.Option(help="A Python that has the other tools.")]
+Folder = Annotated[Path, typer.Option("--folder", help="Where claims/ and results/ of them lie.")]
+Write = Annotated[
+    bool, typer.Option("--write-results", help="Write RESULTS.md from the stored results.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -44,6 +73,7 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
+    claim: Claims = None,
     out: Out = Path("bench"),
     solver: Solver = None,
     question: Question = None,
@@ -52,17 +82,69 @@ def bench(
     quick: Quick = False,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = 4096.0,
+    method: Method = None,
+    seed: Seed = 0,
+    workers: Workers = 1,
+    clock: Clock = None,
+    peers: Peers = None,
+    folder: Folder = Path("benchmarks"),
+    write_results: Write = False,
 ) -> None:
-    """Ask solvers the questions behind protection, and judge their answers.
+    """Ask solvers the questions behind protection, or measure what the project claims.
 
-    Each answer comes from a process of its own and is checked: a point that breaks the program,
-    or a claim that another's point refutes, counts as wrong. Writes answers and their history as
-    Parquet, performance profiles, and a summary in Markdown.
+    With names of claims, each is measured and the results are stored beside the earlier ones.
+    Without, solvers are asked. Each answer comes from a process of its own and is checked: a point
+    that breaks the program, or a claim that another's point refutes, counts as wrong. Writes
+    answers and their history as Parquet, performance profiles, and a summary in Markdown.
 
     Exit code 1 if any answer is wrong.
 
     Example: tablecloak bench --quick --out bench
+    Example: tablecloak bench castro --only table8 --limit 10 --write-results
     """
+    if claim or write_results:
+        from tablecloak.bench.claims import Setting
+        from tablecloak.bench.measure import Choice
+
+        choice = Choice(only or [], method or [], [time_limit] if time_limit else [], clock)
+        _measure(claim or [], folder, Setting(0.0, seed, instances, peers), choice, workers)
+        if write_results:
+            from tablecloak.bench.page import write_results as write
+
+            typer.echo(f"Written: {write(folder)}")
+        return
+    _contest(out, solver, question, instances, only, quick, time_limit, memory_limit)
+
+
+def _measure(
+    claims: list[str], folder: Path, setting: Setting, choice: Choice, workers: int
+) -> None:
+    """Measure claims; what is measured is stored at once, so that an interrupt loses nothing."""
+    from tablecloak.bench.claims import chosen, claims_in
+    from tablecloak.bench.measure import asked, measure
+    from tablecloak.bench.records import add_records, source_here
+
+    source = source_here(" ".join(["tablecloak", *sys.argv[1:]]))
+    known = claims_in(folder / "claims")
+    for claim in chosen("claim", claims, known) if claims else []:
+        runs = asked(claim, folder / "claims", setting, choice)
+        for record in measure(runs, source, workers):
+            add_records(folder / "results" / f"{claim.name}.jsonl", [record])
+            limit = "" if record.limit is None else f", {record.limit:g} s"
+            figures = ", ".join(f"{name} {told}" for name, told in record.figures.items())
+            typer.echo(f"{record.instance}, {record.method}{limit}: {figures}")
+
+
+def _contest(
+    out: Path,
+    solver: list[str] | None,
+    question: list[str] | None,
+    instances: Path | None,
+    only: list[str] | None,
+    quick: bool,
+    time_limit: float | None,
+    memory_limit: float,
+) -> None:
     from tablecloak.bench.instances import instances as known_instances
     from tablecloak.bench.profile import summary, write_bench
     from tablecloak.bench.runner import run_bench

@@ -1,0 +1,30 @@
+"""Records of firms as a Parquet file, for tabulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def generate(path: Path, records: int, codes: int, spanning: float) -> None:
+    """Two records for each firm, in one cell but for a share of the firms; skewed cells."""
+    import duckdb
+
+    def code(letter: str, number: int) -> str:
+        # A firm's home follows from its number.
+        home = f"(hash(range // 2 + {number} * 1000003) % 1000003) / 1000003"
+        place = f"CASE WHEN elsewhere THEN random() ELSE {home} END"
+        text = f"CAST(floor(power({place}, 2) * {codes}) AS INT)::VARCHAR"
+        return f"'{letter}' || lpad({text}, 3, '0') AS {letter}"
+
+    columns = ", ".join(code(letter, number) for number, letter in enumerate("abc"))
+    duckdb.sql("SELECT setseed(0.5)")
+    duckdb.sql(
+        f"""
+        COPY (
+            SELECT {columns}, 'f' || CAST(range // 2 AS VARCHAR) AS firm,
+                   round(exp(6 * random() + 2 * random()), 2) AS v
+            FROM (SELECT range, range % 2 = 1 AND random() < {spanning} AS elsewhere
+                  FROM range({records}))
+        ) TO '{path}' (FORMAT parquet)
+        """
+    )

@@ -8,6 +8,7 @@ References
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pandas as pd
 
 from tablecloak.bench.records import source_here
 from tablecloak.bench.runner import Bench
+from tablecloak.errors import TablecloakWarning
+from tablecloak.extras import how_to_install, is_installed
 from tablecloak.render.plotting import new_figure
 from tablecloak.storage import replacing, write_text
 from tablecloak.tables.formats import write_frame
@@ -132,7 +135,7 @@ def summary(bench: Bench) -> str:
 
 
 def write_bench(bench: Bench, folder: str | Path) -> list[Path]:
-    """Write answers.parquet, history.parquet, summary.md, and the plots.
+    """Write answers.parquet, history.parquet, summary.md, and, if matplotlib is there, the plots.
 
     Returns
     -------
@@ -143,6 +146,21 @@ def write_bench(bench: Bench, folder: str | Path) -> list[Path]:
     write_frame(bench.table, files[0])
     write_frame(bench.history, files[1])
     write_text(files[2], summary(bench))
+    if is_installed("matplotlib"):
+        files += _plots(bench, folder)
+    else:
+        warnings.warn(
+            f"The answers are written without plots, which need the library matplotlib. "
+            f"{how_to_install('matplotlib')}",
+            TablecloakWarning,
+            stacklevel=2,
+        )
+    return files
+
+
+def _plots(bench: Bench, folder: Path) -> list[Path]:
+    """Draw a profile of each question that several solvers were asked, and courses of slow ones."""
+    files = []
     for question in bench.table["question"].unique():
         part = bench.table[bench.table["question"] == question]
         if len(set(part["solver"])) > 1:

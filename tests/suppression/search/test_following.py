@@ -11,8 +11,9 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search import schedule
+from tablecloak.suppression.search import following, schedule
 from tablecloak.suppression.search.bridges import BridgeRow
+from tablecloak.suppression.search.exploration import Exploration
 from tablecloak.suppression.search.following import FollowingFinder, is_spacious
 from tablecloak.suppression.search.master import Master, side
 from tablecloak.suppression.search.state import SearchState
@@ -108,3 +109,67 @@ def test_a_search_whose_time_is_over_still_ends_in_order():
     state = schedule.try_strategies(state, Budget.of(5.0))
     after = schedule.follow_at_root(state, Budget.of(0.0))
     assert after.bound_certificate is not None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_lighter_row_still_follows_from_relations_and_has_no_heavier_cells(seed):
+    problem = spacious(seed)
+    system = SearchState.of(problem, Requirement.TWO_SIDED, "x").system
+    random = np.random.default_rng(seed)
+    share = random.random(system.n_unknown)
+    basis = following._Followed.of(system.matrix, np.argsort(share))
+    before = following._Sums.of(basis, basis.followed, system.matrix)
+    after = before.lightened(system.matrix, share)
+    assert np.all(after.others @ share <= before.others @ share + 1e-9)
+    total = (after.multipliers @ system.matrix).toarray()
+    assert np.allclose(total[np.arange(len(total)), after.cells], 1.0)
+    total[np.arange(len(total)), after.cells] = 0.0
+    assert np.allclose(total, after.coefficients.toarray())
+
+
+def test_free_cells_are_those_that_are_hidden_least_as_far_as_relations_allow():
+    system = SearchState.of(spacious(0), Requirement.TWO_SIDED, "x").system
+    basis = following._Followed.of(system.matrix, np.arange(system.n_unknown))
+    rank = np.linalg.matrix_rank(system.matrix.toarray())
+    assert len(basis.free) == system.n_unknown - rank
+    assert sorted([*basis.free, *basis.followed]) == list(range(system.n_unknown))
+    assert basis.free[0] == 0
+
+
+def test_many_bridge_rows_laid_at_once_are_those_laid_one_by_one():
+    problem = weighed(0)
+    state = SearchState.of(problem, Requirement.TWO_SIDED, "x")
+    master = Master(problem, Requirement.TWO_SIDED)
+    finder = FollowingFinder(state.system, master.fixed[state.system.cells], seed=0)
+    share = np.where(finder.fixed, 1.0, 0.2)
+    proofs = [*finder.in_relations(), *finder.rows(share)]
+    proofs = [proof for proof in proofs if isinstance(proof, BridgeRow)]
+    inside = int(master.free[0])
+    proofs.append(BridgeRow(inside, np.array([0, 0]), np.array([1.0, -1.0])))
+    together = master.bridge_rows(proofs).toarray()
+    alone = np.vstack([master.row(master.needs, proof).toarray() for proof in proofs])
+    assert np.array_equal(together, alone)
+    assert not together[-1].any()
+    for row, proof in zip(together[:-1], proofs, strict=False):
+        assert row[master.position[proof.cell]] == -1
+        assert set(row) <= {-1.0, 0.0, 1.0}
+
+
+def test_attacks_break_rows_that_no_basis_breaks():
+    problem = spacious(2)
+    state = schedule.try_strategies(
+        SearchState.of(problem, Requirement.TWO_SIDED, "x"), Budget.of(5.0)
+    )
+    separator = Exploration.of(problem, Requirement.TWO_SIDED, state.best, Budget.of(5.0)).separator
+    y = np.full(len(separator.master.free), 0.5)
+    separator.follow(y)
+    separator.following.rows = lambda share: []
+    lonely = np.zeros(len(y))
+    lonely[0] = 1.0
+    assert separator._from_pool(lonely) is not None
+    separator.pool, separator.pooled = [], separator.pooled[:0]
+    separator.pooled_sides = np.zeros(0)
+    separator.following.in_relations = lambda: []
+    assert separator.follow(lonely) is None
+    found = separator.follow(lonely, is_attacked=True)
+    assert found is not None and np.all(found[0] @ lonely < found[1])

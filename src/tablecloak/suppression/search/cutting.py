@@ -43,7 +43,7 @@ WINDOW, LEAST_GAIN = 4, 5e-3
 missing comes faster from patterns of the program over all rows. docs/decisions.md, "Cuts, then a
 program over all of them"."""
 
-LONG_WINDOW, LONG_GAIN = 12, 5e-3
+LONG_WINDOW, LONG_GAIN = 4, 5e-3
 """The same for rows of cells that follow, which are cheap and many. docs/decisions.md, "Cells that
 follow"."""
 
@@ -101,27 +101,29 @@ def cut_by_following(
     """Add rows of cells that follow from others until none is broken, or they stop to help.
 
     Parameters and result as for `cut_root`, but slack rows are dropped on the way. Interior points
-    break more rows than vertices do, and take less time where thousands of rows are tight.
+    break more rows than vertices do, and take less time where thousands of rows are tight. At last
+    every cell that is partly hidden is attacked by a program.
     """
     separator.forget_rows()
     solver = LinearSolver(master.program, interior="always", crossover=False)
     tree, bound = BranchTree.of_root(np.empty(0)), -np.inf
-    reached: list[float] = []
-    barren = 0
-    while not budget.is_over and barren < BARREN and not _is_stuck(reached):
-        solution = solver.solve(max(budget.left, LEAST_SECONDS))
-        if not len(solution.x):
-            break
-        if solution.bound > bound:
-            tree, bound = BranchTree.of_root(solution.duals), solution.bound
-        progress(bound)
-        reached.append(bound)
-        if len(reached) % DROPPED_EVERY == 2:
-            tree = _without_slack(solver, separator, solution.x, tree)
-        rows = separator.follow(solution.x)
-        barren = 0 if rows is not None else barren + 1
-        if rows is not None:
-            solver.add_rows(*rows)
+    for is_attacked in (False, True):
+        reached: list[float] = []
+        barren = 0
+        while not budget.is_over and barren < BARREN and not _is_stuck(reached):
+            solution = solver.solve(max(budget.left, LEAST_SECONDS))
+            if not len(solution.x):
+                return tree, bound
+            if solution.bound > bound:
+                tree, bound = BranchTree.of_root(solution.duals), solution.bound
+            progress(bound)
+            reached.append(bound)
+            if len(reached) % DROPPED_EVERY == 2:
+                tree = _without_slack(solver, separator, solution.x, tree)
+            rows = separator.follow(solution.x, is_attacked=is_attacked)
+            barren = 0 if rows is not None else barren + 1
+            if rows is not None:
+                solver.add_rows(*rows)
     return tree, bound
 
 
@@ -197,7 +199,7 @@ def _next_rows(separator: Separator, x: Floats, *, is_rounding: bool) -> Rows | 
         return separator.round_up(x)
     is_whole = bool(np.all(np.abs(x - np.rint(x)) <= INTEGRALITY))
     with contextlib.suppress(TimeoutError):
-        return separator(x, is_whole)
+        return separator(x, is_whole, is_root=True)
     return None
 
 

@@ -80,8 +80,10 @@ class Separator:
         self.budget = budget
         self.round_seconds = ROUND_SHARE * budget.left
 
-    def __call__(self, y: Floats, integral: bool) -> Rows | None:
+    def __call__(self, y: Floats, integral: bool, *, is_root: bool = False) -> Rows | None:
         """Return rows that `y` violates; None if it is a protected pattern.
+
+        At the root, where rooms are large, every cell that is partly hidden is attacked as well.
 
         Raises
         ------
@@ -116,20 +118,20 @@ class Separator:
             return None
         for bridge in self.bridges.in_relations(share):
             self._add(bridge, y, found)
-        if integral:
+        if integral or (is_root and self.is_spacious):
             # What a witness moves is no bridge.
-            doubtful = (share > 0) & ~pool.moved()
+            doubtful = (share > 0) & ~(pool.moved() & integral)
             for bridge in self.bridges.in_combinations(share, self.budget, doubtful):
                 self._add(bridge, y, found)
         if not found:
             return None
         return self._pooled(found)
 
-    def follow(self, y: Floats) -> Rows | None:
+    def follow(self, y: Floats, *, is_attacked: bool = False) -> Rows | None:
         """Return rows of cells that follow from others in a fractional pattern, if any.
 
-        Only relations are looked at, so that it takes no programs. The first rows are those of all
-        single relations.
+        Only relations are looked at, so that it takes no programs; unless every cell that is partly
+        hidden is attacked as well. The first rows are those of all single relations.
         """
         everywhere = self.master.fixed.astype(np.float64)
         everywhere[self.master.free] = np.clip(y, 0.0, 1.0)
@@ -142,6 +144,8 @@ class Separator:
             parts.append(pooled)
         proofs = self.following.in_relations() if is_first else self.following.rows(share)
         bridges = [proof for proof in proofs if isinstance(proof, BridgeRow)]
+        if is_attacked:
+            bridges += self.bridges.in_combinations(share, self.budget)
         self._add_bridges(bridges, y, found, is_first)
         for proof in proofs:
             if not isinstance(proof, BridgeRow):

@@ -35,6 +35,7 @@ def draw(records, folder):
     import matplotlib as mpl
 
     mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "growth"
     from matplotlib import pyplot
 
     cells, slope, constant = fitted(records)

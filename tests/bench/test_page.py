@@ -75,9 +75,17 @@ def test_figures_are_written_in_their_form_and_gaps_as_dashes():
 def test_the_figure_of_the_commit_before_stands_beside_the_last_one():
     old, new = record("a", "quick", {"loss": 9}), record("a", "quick", {"loss": 7}, "bbb")
     found = section([old, new, record("b", "quick", {"loss": 5}, "bbb")], before="loss")
-    assert "| a | 7 | 9 | 2 |" in found and "| b | 5 | - | 2 |" in found
+    assert "| a | 7 | 9 | -22.2% | 2 |" in found and "| b | 5 | - | - | 2 |" in found
     assert "commit: bbb" in found and "commit: aaa" not in found
     assert "before" not in section([old, new])
+
+
+def test_what_got_worse_stands_in_bold():
+    found = section(
+        [record("a", "quick", {"loss": 8}), record("a", "quick", {"loss": 10}, "bbb")],
+        before="loss",
+    )
+    assert "| a | 10 | 8 | **+25.0%** | 2 |" in found
 
 
 def test_runs_of_several_commits_are_told_apart():

@@ -131,7 +131,7 @@ class Claim:
     split : bool, default=False
         Whether each method and limit has a table of its own in the page.
     before : str, optional
-        Figure whose value at the commit measured before is shown as well.
+        Figure whose value at the commit measured before is shown as well; growth stands in bold.
     remark : callable, optional
         Returns a paragraph computed from the latest records.
     draw : callable, optional

@@ -89,7 +89,7 @@ def _table(claim: Claim, found: list[list[Record]], keys: Sequence[str]) -> Iter
     headings = ["instance", *keys, *(column.heading for column in columns)]
     compared = [_before(claim, group) for group in found]
     if any(compared):
-        headings.append(f"{claim.before} before")
+        headings += [f"{claim.before} before", "change"]
     spent = [name for name in ("cpu_seconds", "peak_mib") if any(getattr(r, name) for r in last)]
     headings += [{"cpu_seconds": "CPU s", "peak_mib": "MiB"}[name] for name in spent]
     sources = list(dict.fromkeys(_source(record) for record in last))
@@ -100,7 +100,7 @@ def _table(claim: Claim, found: list[list[Record]], keys: Sequence[str]) -> Iter
     for record, before in zip(last, compared, strict=True):
         row = [record.instance, *(_shown(getattr(record, key), "g") for key in keys)]
         row += _figures(record, columns)
-        row += [before or "-"] if any(compared) else []
+        row += (before or ["-", "-"]) if any(compared) else []
         row += [_shown(getattr(record, name), ",.0f") for name in spent]
         row += [_letter(sources.index(_source(record)))] if len(sources) > 1 else []
         yield f"| {' | '.join(row)} |"
@@ -116,12 +116,17 @@ def _figures(record: Record, columns: Sequence[Column]) -> list[str]:
     return [_shown(record.figures.get(column.figure), column.form) for column in columns]
 
 
-def _before(claim: Claim, group: list[Record]) -> str:
-    """Show the compared figure at the commit before; empty if there is none."""
+def _before(claim: Claim, group: list[Record]) -> list[str]:
+    """Show the compared figure at the commit before, and its change; empty if there is none."""
     if claim.before is None or len(group) == 1:
-        return ""
+        return []
     form = next(column.form for column in claim.columns if column.figure == claim.before)
-    return _shown(group[1].figures.get(claim.before), form)
+    now, old = (record.figures.get(claim.before) for record in group[:2])
+    if now is None or not old:
+        return [_shown(old, form), "-"]
+    change = now / old - 1
+    # All compared figures are losses or seconds; less than one in ten thousand is rounding.
+    return [_shown(old, form), f"**{change:+.1%}**" if change > 1e-4 else f"{change:+.1%}"]
 
 
 def _shown(value: Any, form: str) -> str:

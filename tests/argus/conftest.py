@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import tablecloak.argus.methods.pattern as pattern_method
@@ -12,7 +13,10 @@ PATTERNS: dict[object, object] = {}
 
 @pytest.fixture
 def solved_once(monkeypatch):
-    """Solve each problem once: the same problem has the same pattern, whatever was changed."""
+    """Solve each problem once, up to its first pattern: what a batch does with it is tested here.
+
+    The same problem has the same pattern, whatever else was changed in the batch.
+    """
     solve, attack = pattern_method.suppress, pattern_method.audit
 
     def key(problem, against):
@@ -23,10 +27,15 @@ def solved_once(monkeypatch):
         codes = tuple(table.keys.itertuples(index=False, name=None))
         return (*arrays, table.values.tobytes(), *relations, codes, str(against))
 
+    def stop(stage, loss, *_):
+        if stage != "protecting" and np.isfinite(loss):
+            raise KeyboardInterrupt
+
     def suppress(problem, *, protect_against=(), **options):
         found = key(problem, protect_against)
         if found not in PATTERNS:
-            pattern = solve(problem, protect_against=protect_against, **options)
+            first = {**options, "method": "sequential", "progress": stop, "time_limit": 1e6}
+            pattern = solve(problem, protect_against=protect_against, **first)
             PATTERNS[found] = pattern
             PATTERNS["audit", found] = attack(
                 problem, pattern, intruders=protect_against or "external"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from programs import knapsack, small
 from tablecloak.errors import VerificationError
@@ -15,6 +16,7 @@ from tablecloak.solve.bounds import (
     proves_infeasible,
     violation,
 )
+from tablecloak.solve.program import Program
 
 
 @pytest.mark.parametrize("duals", [[0.0], [1.0], [2.0], [7.5], [-3.0]])
@@ -77,3 +79,14 @@ def test_more_than_is_proved_cannot_be_claimed():
     check_claim(4.0, 4.0)
     with pytest.raises(VerificationError, match="4 is claimed, but only 3.9"):
         check_claim(4.0, 3.9)
+
+
+@pytest.mark.parametrize(("x", "rows", "bounds"), [(0, 1, 0), (1, 0, 0), (3, 1, 0), (5, 3, 1)])
+def test_a_point_is_off_by_what_it_lacks_or_exceeds_of_a_side_or_bound(x, rows, bounds):
+    """One column from 0 to 4, and a row of it from 1 to 2."""
+    program = Program(
+        np.ones(1), csr_array([[1.0]]), np.array([1.0]), np.array([2.0]),
+        np.zeros(1), np.array([4.0]),
+    )  # fmt: skip
+    found = violation(program, np.array([float(x)]))
+    assert (found.rows, found.bounds, found.worst) == (rows, bounds, max(rows, bounds))

@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from watchdog import Watchdog
 
 import naive_attacks as naive
+from random_tables import random_problem
 
 REQUIREMENTS = ("two-sided", "width", "upper")
 KINDS = ("pattern", "tiny pattern", "pattern", "tiny pattern", "intervals", "covering")
@@ -178,7 +179,7 @@ def attack(seed: int, *, scales: bool) -> str:
     """
     random = np.random.default_rng([seed, 1])
     kind = KINDS[seed % len(KINDS)]
-    problem = naive.random_problem(seed, scales=scales, tiny=kind.startswith("tiny"))
+    problem = random_problem(seed, kind="awkward", scales=scales, tiny=kind.startswith("tiny"))
     try:
         if kind == "intervals":
             return attack_intervals(problem, random)

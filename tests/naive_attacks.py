@@ -1,4 +1,4 @@
-"""Random problems, and attacks on what is published of them that share no code with the package.
+"""Attacks on what is published of a problem that share no code with the package.
 
 An attack is two linear programs for each sensitive cell, straight from the definition. So that they
 hold at every scale, each is measured in what its own cell needs, and rooms are capped: a deviation
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -23,130 +22,6 @@ FAR = 1e4
 
 ENOUGH = 1 - 1e-6
 """Share of a need that counts as met: the tolerance of the programs."""
-
-
-# -- problems -----------------------------------------------------------------------------
-
-
-def random_problem(seed: int, *, scales: bool = False, tiny: bool = False) -> tc.ProtectionProblem:
-    """A small table of 2 or 3 dimensions, nested or linked, with every option that there is.
-
-    With `scales` values and levels spread over 12 orders of magnitude, up to totals of 1e15.
-    """
-    random = np.random.default_rng([seed, scales, tiny])
-    trees = _trees(random, tiny)
-    leaves = list(itertools.product(*(tree.leaves for tree in trees.values())))
-    digits, whole = _values(random, len(leaves), scales)
-    names = list(trees)
-    linked = len(names) > 2 and random.random() < 0.4
-    parts = [
-        _tabulated(leaves, whole, digits, names, {name: trees[name] for name in chosen})
-        for chosen in ([names[:2], names[1:]] if linked else [names])
-    ]
-    table = parts[0] if len(parts) == 1 else tc.link(*parts)
-    n, a = table.n_cells, np.abs(table.values)
-    share = random.uniform(0.05, 0.35)
-    sensitive = random.random(n) < share
-    if not sensitive.any():
-        sensitive[int(random.integers(n))] = True
-    unit = 10.0**-digits
-    size = random.uniform(0.02, 0.3) * a if random.random() < 0.7 else np.full(n, 2 * unit)
-    if scales and random.random() < 0.5:
-        size = a * 10.0 ** -random.uniform(0, 6, n)
-    if random.random() < 0.5:
-        size = np.maximum(np.round(size / unit) * unit, unit)
-    lower, upper = size * random.choice([1.0, 0.5], n), size * random.choice([1.0, 1.5], n)
-    if random.random() < 0.4:
-        lower, upper = _without_some(random, lower), _without_some(random, upper)
-    sliding = size * random.choice([0.0, 3.0], n) if random.random() < 0.3 else np.zeros(n)
-    frozen = ~sensitive & (random.random(n) < random.choice([0.0, 0.1]))
-    forced = ~sensitive & ~frozen & (random.random(n) < random.choice([0.0, 0.0, 0.1]))
-    low, high = _bounds(random, table.values, lower, upper, sliding)
-    return tc.ProtectionProblem(
-        table,
-        status=np.select([sensitive, frozen, forced], ["u", "z", "m"], "s"),
-        lower_protection=np.where(sensitive, lower, 0.0),
-        upper_protection=np.where(sensitive, upper, 0.0),
-        sliding_protection=np.where(sensitive, sliding, 0.0),
-        lower_bound=low,
-        upper_bound=high,
-        weights=_weights(random, a),
-    )
-
-
-def _trees(random: np.random.Generator, tiny: bool) -> dict[str, tc.Hierarchy]:
-    n_dimensions = 2 if tiny else int(random.choice([2, 2, 3]))
-    trees = {}
-    for axis in range(n_dimensions):
-        size = 2 if tiny else int(random.integers(2, 4 if n_dimensions > 2 else 6))
-        nested: dict[str, list[str]] = {f"{axis}{code}": [] for code in "abcdef"[:size]}
-        if random.random() < 0.3 and not (tiny and axis):
-            nested[f"{axis}a"] = [f"{axis}a1", f"{axis}a2"]
-        trees[f"d{axis}"] = tc.Hierarchy.from_dict(nested)
-    return trees
-
-
-def _values(random: np.random.Generator, n: int, scales: bool) -> tuple[int, np.ndarray]:
-    """Number of decimals, and values as whole numbers in the last of them."""
-    digits = int(random.choice([0, 0, 1, 2]))
-    if scales:
-        whole = np.floor(10.0 ** random.uniform(0, random.choice([6, 12, 14]), n))
-    else:
-        whole = np.ceil(random.lognormal(3, 1, n)) * (1 if random.random() < 0.5 else 10**digits)
-    if random.random() < 0.3:
-        whole *= random.choice([-1, 1], n)
-    whole[random.random(n) < random.choice([0.0, 0.2])] = 0
-    return digits, whole.astype(np.int64)
-
-
-def _tabulated(leaves, whole, digits, names, trees) -> tc.Table:
-    """All margins, added up in whole numbers."""
-    frame = pd.DataFrame(leaves, columns=names).assign(v=whole.astype(object))
-    for name, tree in trees.items():
-        counts = tree.closure().tocoo()
-        above = pd.DataFrame(
-            {
-                name: np.array(tree.leaves, dtype=object)[counts.col],
-                "code": np.array(tree.codes, dtype=object)[counts.row],
-            }
-        )
-        frame = frame.merge(above, on=name).drop(columns=name).rename(columns={"code": name})
-    cells = frame.groupby(list(trees), as_index=False).v.sum()
-    cells["v"] = [float(Fraction(int(v), 10**digits)) for v in cells["v"]]
-    return tc.Table.from_frame(cells, trees, "v", tolerance=1e-9)
-
-
-def _without_some(random: np.random.Generator, level: np.ndarray) -> np.ndarray:
-    return np.where(random.random(len(level)) < 0.4, 0.0, level)
-
-
-def _bounds(random, values, lower, upper, sliding) -> tuple[np.ndarray, np.ndarray]:
-    """What everybody knows: nothing, loose or narrow bounds, some of them infinite."""
-    far = 3 * np.abs(values).max() + 1
-    kind = random.random()
-    if kind < 0.2:
-        return np.full(len(values), -np.inf), np.full(len(values), np.inf)
-    low = np.minimum(np.where(values >= 0, 0.0, values - far), values - lower)
-    high = np.full(len(values), far) + upper
-    if kind < 0.5:
-        room = np.abs(values) * random.uniform(0.5, 2.0) + sliding
-        low, high = values - np.maximum(room, lower), values + np.maximum(room, upper)
-        if kind < 0.35:
-            low = np.where(values >= 0, np.minimum(np.maximum(low, 0), values - lower), low)
-    elif kind < 0.6:
-        high = np.where(random.random(len(values)) < 0.5, np.inf, high)
-    return low, high
-
-
-def _weights(random: np.random.Generator, a: np.ndarray) -> np.ndarray:
-    kind = random.integers(5)
-    if kind == 0:
-        return a
-    if kind == 1:
-        return np.where(random.random(len(a)) < 0.3, 0.0, random.integers(1, 9, len(a)))
-    if kind == 2:
-        return random.lognormal(0, 2, len(a))
-    return np.ones(len(a)) if kind == 3 else random.integers(1, 9, len(a)).astype(float)
 
 
 # -- attacks ------------------------------------------------------------------------------

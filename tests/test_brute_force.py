@@ -5,76 +5,12 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import tablecloak as tc
 from naive_programs import Reach
+from random_tables import random_problem
 from tablecloak.suppression.search import exact
-
-
-def random_problem(seed: int, n_codes: int = 0) -> tc.ProtectionProblem:
-    """A table of 1 to 4 dimensions: nested and other hierarchies, linked, zeros, fractions."""
-    random = np.random.default_rng(seed)
-    n_dimensions = int(random.integers(1, 5)) if not n_codes else 2
-    trees = {}
-    for axis in range(n_dimensions):
-        size = n_codes or int(random.integers(2, 4 if n_dimensions > 2 else 6))
-        nested: dict[str, list[str]] = {f"{axis}{code}": [] for code in "abcdef"[:size]}
-        if random.random() < 0.3 and not n_codes:
-            first = next(iter(nested))
-            nested[first] = [f"{first}1", f"{first}2"]
-        trees[f"d{axis}"] = tc.Hierarchy.from_dict(nested)
-        leaves = list(trees[f"d{axis}"].leaves)
-        if random.random() < 0.2 and not n_codes and len(leaves) > 2:
-            # A second grouping of the same leaves, which need not nest with the first.
-            random.shuffle(leaves)
-            other = tc.Hierarchy.from_dict({f"{axis}x": leaves[:2], f"{axis}y": leaves[2:]})
-            trees[f"d{axis}"] = tc.Hierarchy.combine(trees[f"d{axis}"], other)
-    leaves = list(itertools.product(*(tree.leaves for tree in trees.values())))
-    values = np.ceil(random.lognormal(3, 1, len(leaves)))
-    values[random.random(len(leaves)) < 0.2] = 0
-    if random.random() < 0.5:
-        values = values / 7
-    frame = pd.DataFrame(leaves, columns=list(trees)).assign(v=values)
-    linked = None
-    if n_dimensions > 2 and random.random() < 0.5:
-        names = list(trees)
-        linked = [names[:2], names[1:]]
-    records = frame[frame.v > 0] if values.any() else frame
-    parts = [
-        rolled_up(records, {name: trees[name] for name in names}) for names in linked or [trees]
-    ]
-    table = parts[0] if len(parts) == 1 else tc.link(*parts)
-    if not 3 <= table.n_cells <= 300:
-        return random_problem(seed + 10_000)
-    sensitive = random.random(table.n_cells) < 0.2
-    level = np.where(sensitive, table.values * random.uniform(0.05, 0.3), 0)
-    return tc.ProtectionProblem(
-        table=table,
-        status=np.where(sensitive, "u", "s"),
-        lower_protection=level,
-        upper_protection=level * random.uniform(0.5, 1.5),
-        sliding_protection=level * (2.5 if random.random() < 0.2 else 0),
-        lower_bound=np.zeros(table.n_cells),
-        upper_bound=np.full(table.n_cells, 3 * table.values.max()),
-        weights=np.ceil(table.values),
-    )
-
-
-def rolled_up(records: pd.DataFrame, trees: dict[str, tc.Hierarchy]) -> tc.Table:
-    """All margins by joins; quicker than a database for so few records."""
-    for name, tree in trees.items():
-        counts = tree.closure().tocoo()
-        above = pd.DataFrame(
-            {
-                name: np.array(tree.leaves, dtype=object)[counts.col],
-                "code": np.array(tree.codes, dtype=object)[counts.row],
-            }
-        )
-        records = records.merge(above, on=name).drop(columns=name).rename(columns={"code": name})
-    cells = records.groupby(list(trees), as_index=False).v.sum()
-    return tc.Table.from_frame(cells, trees, "v", tolerance=1e-9)
 
 
 def naive_audit(problem: tc.ProtectionProblem, suppressed: np.ndarray) -> bool:
@@ -100,7 +36,7 @@ def naive_audit(problem: tc.ProtectionProblem, suppressed: np.ndarray) -> bool:
 def test_200_random_patterns_survive_an_independent_attack(block):
     protected = 0
     for seed in range(50 * block, 50 * (block + 1)):
-        problem = random_problem(seed)
+        problem = random_problem(seed, kind="nested")
         try:
             pattern = tc.suppress(
                 problem, time_limit=0.1, method="auto" if seed % 5 else "sequential"
@@ -115,7 +51,7 @@ def test_200_random_patterns_survive_an_independent_attack(block):
 
 def awkward(seed: int) -> tc.ProtectionProblem:
     """Uneven levels, infinite bounds, widths, cells that must be published or suppressed."""
-    problem, random = random_problem(seed), np.random.default_rng(seed)
+    problem, random = random_problem(seed, kind="nested"), np.random.default_rng(seed)
     values, n = problem.table.values, problem.table.n_cells
     low = np.where(random.random(n) < 0.2, -np.inf, problem.lower_bound - random.uniform(0, 5))
     high = np.where(random.random(n) < 0.3, np.inf, problem.upper_bound)
@@ -169,7 +105,7 @@ def least_loss(problem: tc.ProtectionProblem) -> float:
 def test_exact_method_equals_full_enumeration():
     optima = 0
     for seed in range(12):
-        problem = random_problem(seed, n_codes=2)
+        problem = random_problem(seed, kind="nested", n_codes=2)
         best = least_loss(problem)
         if np.isinf(best):
             with pytest.raises(tc.ModelError):
@@ -184,7 +120,7 @@ def test_exact_method_equals_full_enumeration():
 
 @pytest.mark.parametrize("seed", range(200, 203))
 def test_bound_of_the_exact_method_is_proved_whatever_search_comes_last(seed, monkeypatch):
-    problem = random_problem(seed, n_codes=5)
+    problem = random_problem(seed, kind="nested", n_codes=5)
     whole = tc.suppress(problem, method="exact")
     assert whole.is_optimal
     monkeypatch.setattr(exact, "FIRST_NODES", 1)

@@ -13,9 +13,8 @@ from scipy.linalg import null_space
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-import random_tables
 import tablecloak as tc
-from random_tables import optimum_by_enumeration
+from random_tables import optimum_by_enumeration, random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.bounds import DistanceBound
@@ -28,7 +27,6 @@ from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.state import SearchState
 from tablecloak.cta.tight import TightForm
 from tablecloak.tables.coupled import CoupledCells
-from test_brute_force import random_problem
 
 ENUMERATED = 6
 
@@ -36,7 +34,7 @@ ENUMERATED = 6
 def sparse_problem(seed: int) -> tc.ProtectionProblem:
     """A table with hierarchies and zeros that are frozen, and few sensitive cells."""
     while True:
-        problem = random_problem(seed)
+        problem = random_problem(seed, kind="nested")
         chosen = np.flatnonzero(problem.sensitive & (problem.table.values > 0))[:ENUMERATED]
         if len(chosen) >= 2 and problem.table.n_cells <= 150:
             break
@@ -234,7 +232,7 @@ def test_a_search_that_is_stopped_again_and_again_still_proves_what_it_claims(in
 @pytest.mark.parametrize("seed", [2, 11, 26])
 def test_a_proof_that_is_taken_up_node_by_node_fits_its_program_at_every_stop(seed):
     """Also where rows were added but the bound stayed: the tree goes on growing."""
-    form = form_of(random_tables.random_problem(seed, shape=(3, 4, 4), n_sensitive=8))
+    form = form_of(random_problem(seed, shape=(3, 4, 4), n_sensitive=8))
     search = SearchState(form, Budget.of(60))
     start(search)
     branching = search.branching = branching_of(search)

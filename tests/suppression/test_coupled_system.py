@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equal_cells import coupled_problem
+from random_tables import random_problem
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.coupled_system import CoupledSystem
 from tablecloak.suppression.needs import asked_of
@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 10**6)
 
 def hidden_system(seed: int) -> System:
     """The unknown cells of a small table of which some cells are published."""
-    problem = coupled_problem(seed)
+    problem = random_problem(seed, kind="coupled")
     random = np.random.default_rng(seed)
     hidden = problem.sensitive | (~problem.frozen & (random.random(problem.table.n_cells) < 0.8))
     needs = asked_of(problem, Requirement.TWO_SIDED)
@@ -90,7 +90,7 @@ def test_a_relation_with_two_hidden_cells_leaves_one_column_and_no_row():
 
 
 def test_a_cell_alone_in_a_relation_cannot_move_and_the_relation_proves_it():
-    problem = coupled_problem(0)
+    problem = random_problem(0, kind="coupled")
     cell = problem.table.cell
     hidden = np.zeros(problem.table.n_cells, dtype=bool)
     hidden[[cell(r="A1", c="x"), cell(r="A", c="x")]] = True

@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import linprog
 from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
 import naive_attacks as naive
 import tablecloak as tc
-from margins import with_margins
+from random_tables import random_problem
 from tablecloak.suppression.external_bounds import with_finite_bounds
-
-
-def random_problem(seed: int) -> tc.ProtectionProblem:
-    """Two or three dimensions; uneven levels; some cells frozen; some with a width."""
-    random = np.random.default_rng(seed)
-    shape = [(4, 5), (2, 3, 3)][seed % 2]
-    grid = [[f"{axis}{code}" for code in range(size)] for axis, size in enumerate(shape)]
-    frame = pd.DataFrame(
-        itertools.product(*grid), columns=[f"d{axis}" for axis in range(len(grid))]
-    )
-    frame["v"] = random.integers(1, 60, len(frame)).astype(float)
-    table = with_margins(frame, list(frame.columns[:-1]), "v")
-    n = table.n_cells
-    sensitive = random.random(n) < 0.2
-    frozen = ~sensitive & (random.random(n) < 0.1)
-    level = np.where(sensitive, 0.2 * table.values, 0.0)
-    return tc.ProtectionProblem(
-        table,
-        status=np.select([sensitive, frozen], ["u", "z"], "s"),
-        lower_protection=level * random.choice([0.5, 1.0], n),
-        upper_protection=level,
-        sliding_protection=level * random.choice([0.0, 3.0], n),
-        lower_bound=np.zeros(n),
-        upper_bound=np.full(n, 1.5 * table.values.max()),
-        weights=random.integers(1, 9, n).astype(float),
-    )
 
 
 def extensive_optimum(problem: tc.ProtectionProblem) -> float:
@@ -87,7 +59,7 @@ def extensive_optimum(problem: tc.ProtectionProblem) -> float:
 def test_loss_and_bound_meet_at_the_optimum_of_the_extensive_program():
     met = 0
     for seed in range(8):
-        problem = random_problem(seed)
+        problem = random_problem(seed, kind="uneven")
         try:
             # It ends at the optimum; a busy machine must not fail it.
             found = tc.publish_intervals(problem, blur=0, weights=None, time_limit=1000)
@@ -104,7 +76,7 @@ def test_loss_and_bound_meet_at_the_optimum_of_the_extensive_program():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_intervals_pass_the_attack_and_narrower_ones_do_not(seed):
-    problem = random_problem(seed)
+    problem = random_problem(seed, kind="uneven")
     found = tc.publish_intervals(problem, blur=0, weights="unit")
     assert tc.audit(problem, found).is_safe
     values = problem.table.values
@@ -160,7 +132,7 @@ def test_interruption_keeps_the_proved_intervals():
 def test_random_releases_survive_a_naive_attack_for_every_requirement(require):
     published = 0
     for seed in range(40):
-        problem = naive.random_problem(seed)
+        problem = random_problem(seed, kind="awkward")
         try:
             found = tc.publish_intervals(problem, require=require, time_limit=0.1, seed=seed)
         except tc.ModelError:
@@ -200,7 +172,7 @@ def test_cells_without_levels_and_forced_cells_are_not_published_as_they_are():
 
 
 def test_a_forced_cell_that_everybody_knows_by_its_bounds_is_no_obstacle():
-    problem = random_problem(0)
+    problem = random_problem(0, kind="uneven")
     forced = int(np.flatnonzero(~problem.sensitive & ~problem.frozen)[0])
     value = problem.table.values[forced]
     status, low, high = (
@@ -237,7 +209,7 @@ def test_ends_are_rounded_outwards_to_the_decimals_of_the_table():
 
 def test_ends_hold_small_moves_of_large_values_as_exactly_as_the_proof_asks():
     """A move of 1.09 beside a value of 3e8, whose ends are 1.09 apart but for 2.6e-8."""
-    problem = naive.random_problem(520504, scales=True)
+    problem = random_problem(520504, kind="awkward", scales=True)
     found = tc.publish_intervals(problem, require="upper", weights=None, blur=0, time_limit=10)
     found.certificate.verify()
     assert not naive.exposed(problem, found.lower, found.upper, "upper")

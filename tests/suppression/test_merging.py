@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from equal_cells import coupled_problem, least_loss
+from random_tables import random_problem
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.tables.merged import MergedProblem
@@ -22,6 +22,24 @@ COPIES = (0, 5, 9, 11, 12, 16)
 """Seeds of problems with sensitive cells that can only move together."""
 
 
+def least_loss(problem: tc.ProtectionProblem, is_safe, below: float) -> float:
+    """Least loss of all patterns that are safe, if any is less than a given one."""
+    must = problem.sensitive | problem.forced
+    free = np.flatnonzero(~must & ~problem.frozen)
+    fixed = float(problem.weights[must].sum())
+    losses = np.zeros(1)
+    for cell in free:
+        losses = np.concatenate([losses, losses + problem.weights[cell]])
+    for number in np.argsort(losses, kind="stable").tolist():
+        if fixed + losses[number] >= below:
+            break
+        pattern = must.copy()
+        pattern[free[(number >> np.arange(len(free))) & 1 > 0]] = True
+        if is_safe(problem, pattern):
+            return float(fixed + losses[number])
+    return below
+
+
 def suppressed_or_none(problem, **options) -> tc.SuppressionPattern | None:
     try:
         return tc.suppress(problem, threads=1, **options)
@@ -32,7 +50,7 @@ def suppressed_or_none(problem, **options) -> tc.SuppressionPattern | None:
 def test_the_optimum_of_the_merged_problem_is_that_of_all_patterns():
     optima = impossible = 0
     for seed in (10, 13, IMPOSSIBLE, 18):
-        problem = coupled_problem(seed)
+        problem = random_problem(seed, kind="coupled")
         pattern = suppressed_or_none(problem, method="exact")
         if pattern is None:
             assert not naive_audit(problem, ~problem.frozen), seed
@@ -49,7 +67,7 @@ def test_the_optimum_of_the_merged_problem_is_that_of_all_patterns():
 def test_patterns_and_bounds_are_proved_for_the_given_problem(requirement):
     protected = 0
     for seed in (NOTHING_FREE, 0, 10, 18):
-        problem = coupled_problem(seed)
+        problem = random_problem(seed, kind="coupled")
         pattern = suppressed_or_none(problem, method="exact", require=requirement)
         if pattern is None:
             continue
@@ -66,7 +84,7 @@ def test_patterns_and_bounds_are_proved_for_the_given_problem(requirement):
 def test_all_cells_of_a_group_are_hidden_or_none(method):
     protected = 0
     for seed in (NOTHING_FREE, 3, 11, 13, 18):
-        problem = coupled_problem(seed)
+        problem = random_problem(seed, kind="coupled")
         pattern = suppressed_or_none(problem, method=method, time_limit=5)
         if pattern is None:
             continue
@@ -78,7 +96,9 @@ def test_all_cells_of_a_group_are_hidden_or_none(method):
 
 
 def test_all_copies_of_a_cell_have_the_same_interval():
-    compared = sum(copies_with_the_same_interval(coupled_problem(seed)) for seed in COPIES)
+    compared = sum(
+        copies_with_the_same_interval(random_problem(seed, kind="coupled")) for seed in COPIES
+    )
     assert compared >= len(COPIES)
 
 
@@ -109,7 +129,9 @@ def bound_with_names_of(problem, pattern, names) -> float:
 
 
 def test_a_bound_may_name_any_cell_of_a_group_that_moves_with_it():
-    problem = coupled_problem(0).with_changes(upper_bound=1000.0, lower_bound=-1000.0)
+    problem = random_problem(0, kind="coupled").with_changes(
+        upper_bound=1000.0, lower_bound=-1000.0
+    )
     status = np.full(problem.table.n_cells, "s")
     inner = [problem.table.cell(r=row, c="x") for row in ("A1", "B")]
     status[inner[0]] = "u"
@@ -129,7 +151,7 @@ def test_a_bound_may_name_any_cell_of_a_group_that_moves_with_it():
 
 def test_a_cell_that_moves_the_other_way_proves_the_other_level():
     # Of three cells in a row whose total is known, one is known as well: the others are opposite.
-    problem = coupled_problem(0)
+    problem = random_problem(0, kind="coupled")
     cell = problem.table.cell
     frozen = [cell(r=row, c="Total") for row in ("Total", "A", "A1", "B")]
     status = np.full(problem.table.n_cells, "s")

@@ -13,11 +13,10 @@ from scipy.linalg import null_space
 from scipy.sparse import csr_array
 
 import tablecloak as tc
-from equal_cells import coupled_problem
 from margins import with_margins
+from random_tables import random_problem
 from tablecloak.suppression.elimination import Solutions
 from tablecloak.suppression.robustness import Robustness
-from test_brute_force import random_problem
 
 
 def two_way(n_rows: int, n_columns: int, sensitive=()) -> tc.ProtectionProblem:
@@ -115,7 +114,7 @@ def test_copies_of_a_figure_do_not_expose_it():
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 300), st.floats(0.2, 1.0))
 def test_dimension_and_groups_are_those_of_a_dense_null_space(seed, share):
-    problem = random_problem(seed) if seed % 2 else coupled_problem(seed)
+    problem = random_problem(seed, kind="nested" if seed % 2 else "coupled")
     random = np.random.default_rng(seed)
     cells = np.flatnonzero(random.random(problem.table.n_cells) < share)
     matrix = csr_array(problem.table.relations[:, cells])

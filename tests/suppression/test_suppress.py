@@ -9,6 +9,7 @@ import pytest
 
 import naive_attacks as naive
 import tablecloak as tc
+from random_tables import random_problem
 
 METHODS = ["sequential", "exact", "auto"]
 REQUIREMENTS = ["two-sided", "width", "upper"]
@@ -19,7 +20,7 @@ REQUIREMENTS = ["two-sided", "width", "upper"]
 def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
     found = 0
     for seed in range(1000, 1010):
-        problem = naive.random_problem(seed)
+        problem = random_problem(seed, kind="awkward")
         try:
             pattern = tc.suppress(problem, method=method, require=require, time_limit=0.2)
         except tc.ModelError:
@@ -37,7 +38,7 @@ def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
 def test_claimed_optima_and_bounds_of_tiny_tables_are_those_of_brute_force(require):
     optimal = 0
     for seed in range(16):
-        problem = naive.random_problem(seed, tiny=True)
+        problem = random_problem(seed, kind="awkward", tiny=True)
         if np.sum(~problem.sensitive & ~problem.forced) > 9:
             continue
         best = naive.least_loss(problem, require)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from equal_cells import coupled_problem
+from random_tables import random_problem
 from tablecloak.tables.coupled import CoupledCells, whole_rows
 
 
@@ -115,7 +115,7 @@ def test_coupling_relations_determine_all_cells_but_one_of_each_group(seed):
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_coupling_relations_of_tables_are_as_many_as_cells_left_out(seed):
-    problem = coupled_problem(seed)
+    problem = random_problem(seed, kind="coupled")
     movable = ~problem.frozen & (np.random.default_rng(seed).random(problem.table.n_cells) < 0.7)
     coupled = CoupledCells.find(problem.table.relations, movable, problem.sensitive)
     others = dependent(coupled, movable)

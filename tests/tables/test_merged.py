@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 from scipy.sparse import csr_array
 
 import tablecloak as tc
-from equal_cells import coupled_problem
+from random_tables import random_problem
 from tablecloak.tables.merged import MergedProblem
 
 
@@ -112,7 +112,7 @@ def test_rounded_distances_never_reach_beyond_the_bounds_of_a_copy():
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_both_problems_have_the_same_deviations(seed):
-    problem = coupled_problem(seed)
+    problem = random_problem(seed, kind="coupled")
     merged = MergedProblem.of(problem)
 
     def directions(of: tc.ProtectionProblem) -> np.ndarray:

@@ -7,12 +7,12 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.search.bridges import BridgeFinder, BridgeRow
 from tablecloak.suppression.search.master import Master
 from tablecloak.suppression.system import System
-from test_brute_force import random_problem
 
 
 def movable(problem: tc.ProtectionProblem, hidden: np.ndarray, cell: int) -> bool:
@@ -30,7 +30,7 @@ def movable(problem: tc.ProtectionProblem, hidden: np.ndarray, cell: int) -> boo
 
 @pytest.mark.parametrize("seed", range(10))
 def test_rows_hold_for_patterns_without_bridges_and_are_violated_by_the_others(seed):
-    problem = random_problem(seed, n_codes=3)
+    problem = random_problem(seed, kind="nested", n_codes=3)
     needs = needs_of(problem, tc.Requirement.TWO_SIDED)
     system = System.of(problem, needs, ~problem.frozen)
     master = Master(problem, tc.Requirement.TWO_SIDED)

@@ -30,13 +30,16 @@ CLEANED_CELLS = 5000
 """Suppressed cells up to which they are published again one by one. Chosen by trial; not
 measured."""
 
-BUILD_SHARE = 0.5
-"""Share of the time after which the rest of a pattern is built in a hurry, so that its improvement
-gets the other half. Chosen by trial; not measured."""
+BUILD_SHARE = 0.75
+"""Share of the time after which the rest of a pattern is built in a hurry. Where time is short
+building with care gains more than improving does. docs/decisions.md, "Pace of a first pattern"."""
 
 TURNS = 2
 """Times that all cells are protected again within the first pattern, in the opposite order first.
 docs/decisions.md, "Turns within the first pattern"."""
+
+TURN_SHARE = 0.8
+"""Least time for a turn, as a multiple of what the pattern took."""
 
 LEAST_GAIN = 1e-9
 """Improvements end when a round of them lowers the loss by less than this share."""
@@ -94,6 +97,9 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
             first_seconds=min(state.first_seconds, *(trial.first_seconds for trial in trials)),
             closing_seconds=max(state.closing_seconds, *(each.closing_seconds for each in trials)),
         )
+    else:
+        # No time to begin anew: what there is can still be improved.
+        state = exchange_by_programs(state, budget)
     return state.noted("interrupted: best proved pattern so far") if budget.is_stopped else state
 
 
@@ -123,27 +129,41 @@ def _each(
 def _tried(state: SearchState, strategy: Strategy, rank: int, budget: Budget) -> Trial | None:
     # A pattern for certain from the first one, unless another phase has found one.
     latest = budget if rank or state.best else budget.at_least(np.inf)
-    build = budget.share(BUILD_SHARE)
-    built = protect_one_by_one(state.problem, state.system, strategy, build, latest=latest)
+    build, watch = budget.share(BUILD_SHARE), Stopwatch()
+    built = protect_one_by_one(
+        state.problem,
+        state.system,
+        strategy,
+        build,
+        latest=latest,
+        may_end=state.best is not None,
+    )
     if not built.is_proved:
         return None
+    build_seconds = watch.seconds
     watch, seconds = Stopwatch(), 0.0
     if rank == 0:
         proved_pattern(state.problem, state.requirement, built)
         seconds = watch.seconds
     first_seconds = budget.elapsed
     left = budget.within(max(budget.left - seconds, 0.0))
-    return Trial(rank, _improved(state, built, strategy, left), first_seconds, seconds)
+    improved = _improved(state, built, strategy, left, build_seconds)
+    return Trial(rank, improved, first_seconds, seconds)
 
 
-def _improved(state: SearchState, best: Candidate, strategy: Strategy, budget: Budget) -> Candidate:
-    """Protect again within the pattern, publish single cells again, exchange others."""
+def _improved(
+    state: SearchState, best: Candidate, strategy: Strategy, budget: Budget, turn_seconds: float
+) -> Candidate:
+    """Protect again within the pattern, publish single cells again, exchange others.
+
+    A turn that time ends is of no use, and takes about as long as building did.
+    """
 
     def better(other: Candidate) -> Candidate:
         return other if other.is_proved and other.loss < best.loss else best
 
     for turn in range(TURNS):
-        if not budget.is_over:
+        if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
             again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 0))
             best = better(
                 protect_one_by_one(state.problem, state.system, again, budget, within=best.hidden)

@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-ALL_AT_ONCE = 1000
+ALL_AT_ONCE = 2000
 """Cells that may be suppressed up to which programs are over the whole table, without
 neighbourhoods. Chosen by trial; not measured."""
 

@@ -76,11 +76,8 @@ the rest is for a bound."""
 
 PROGRAMS_CELLS = 4_000
 """Free cells up to which programs begin anew where boxes have found a pattern; beyond, they
-exchange its cells. docs/decisions.md, "Boxes"."""
-
-DENSE_SHARE = 0.3
-"""Share of sensitive cells from which on programs begin anew up to `BOUNDED_CELLS`: they find their
-way through what is hidden anyway, where boxes need new corners. docs/decisions.md, "Boxes"."""
+exchange its cells; on dense tables programs begin anew up to `BOUNDED_CELLS`. docs/decisions.md,
+"Boxes"."""
 
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
@@ -101,8 +98,16 @@ FIRST_MOST_SHARE_SMALL = 1 / 15
 exact method does not find in the 60 s that are left. docs/decisions.md, "Cuts, then a program over
 all of them"."""
 
-FIRST_SHARE = 0.5
-"""Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`."""
+FIRST_SHARE = 0.7
+"""Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`, up to the
+seconds that follow."""
+
+FIRST_SECONDS = 6.0
+"""Seconds of that: two turns of a pattern of 1,400 cells. docs/decisions.md, "Pace of a first
+pattern"."""
+
+FIRST_MOST_SHARE = 0.5
+"""Share of the whole time up to which it may get more than these."""
 
 BOUND_SHARE = 0.2
 """Share of the time that the method "auto" keeps back for a bound on large tables."""
@@ -197,9 +202,7 @@ def is_crossed(state: SearchState, budget: Budget) -> bool:
 
 def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
     """Whether programs may still find a better pattern in the time that is left."""
-    system = state.system
-    is_dense = len(system.needs.cells) > DENSE_SHARE * system.n_unknown
-    most = BOUNDED_CELLS if is_dense else PROGRAMS_CELLS
+    most = BOUNDED_CELLS if state.is_dense else PROGRAMS_CELLS
     return is_tight(state, budget) and (state.best is None or state.n_free <= most)
 
 
@@ -274,7 +277,13 @@ EXACT_SMALL = (
 
 EXACT = (
     Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM),
-    Phase(try_strategies, FIRST_SHARE, when=is_tight),
+    Phase(
+        try_strategies,
+        FIRST_SHARE,
+        most=FIRST_SECONDS,
+        most_share=FIRST_MOST_SHARE,
+        when=is_tight,
+    ),
     Phase(search_null_space, NULL_SHARE, when=is_roomy),
     _ANY_PROOF,
 )

@@ -27,13 +27,14 @@ from tablecloak.suppression.audit.covering import CoverProgram
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder, scaled
+from tablecloak.suppression.search.pace import Pace
 from tablecloak.suppression.search.protect import (
     in_order,
     protect_in_region,
     protect_need,
     signed_target,
 )
-from tablecloak.suppression.search.strategy import HASTY, Strategy
+from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
@@ -80,6 +81,7 @@ def protect_one_by_one(
     within: Flags | None = None,
     latest: Budget | None = None,
     begun: Candidate | None = None,
+    may_end: bool = False,
 ) -> Candidate:
     """Build a pattern by protecting one sensitive cell after another.
 
@@ -99,6 +101,8 @@ def protect_one_by_one(
         hurry. By default there is no such time.
     begun : Candidate, optional
         What is suppressed and proved already; by default what must be suppressed, and nothing.
+    may_end : bool, default=False
+        Give up as soon as it is clear that time does not suffice.
 
     Returns
     -------
@@ -124,6 +128,7 @@ def protect_one_by_one(
     builder = Builder(system, weights, within, working)
     # The first need is reported at once, so that a search can be stopped before any proof.
     watch, shown = Stopwatch(), -REPORTED_EVERY
+    pace = Pace(strategy, budget, int(pool.open.sum()))
     refresh = max(int(pool.open.sum()) // 2, 50)
     for count, index in enumerate(in_order(pool, strategy.largest_first)):
         if batched and count and count % refresh == 0 and np.any(pool.open):
@@ -133,7 +138,12 @@ def protect_one_by_one(
             continue
         if working.is_over:
             break
-        protect_need(builder, pool, hidden, index, HASTY if budget.is_over else strategy)
+        n_open, timer = int(pool.open.sum()), Stopwatch()
+        if may_end and pace.is_hopeless(n_open):
+            return Candidate(hidden, pool, weights)
+        chosen = pace.strategy(n_open)
+        protect_need(builder, pool, hidden, index, chosen)
+        pace.record(chosen, timer.seconds)
         if watch.seconds > shown + REPORTED_EVERY:
             shown = watch.seconds
             _report(budget, weights, hidden, pool)

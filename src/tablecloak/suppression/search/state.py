@@ -21,6 +21,10 @@ from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SearchState"]
 
+DENSE_SHARE = 0.3
+"""Share of sensitive cells from which on a table is dense: programs find their way through what is
+hidden anyway, where boxes need new corners. docs/decisions.md, "Boxes"."""
+
 
 @dataclass(frozen=True, eq=False)
 class SearchState:
@@ -91,6 +95,11 @@ class SearchState:
         """Number of cells that may be suppressed or published."""
         problem = self.problem
         return int(np.sum(~problem.frozen & ~problem.sensitive & ~problem.forced))
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether so many cells are sensitive that programs find far better patterns than boxes."""
+        return len(self.system.needs.cells) > DENSE_SHARE * self.system.n_unknown
 
     @property
     def must(self) -> npt.NDArray[np.bool_]:

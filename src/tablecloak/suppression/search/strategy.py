@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EXCHANGED", "HASTY", "PORTFOLIO", "REGIONS", "WIDER", "Area", "Strategy"]
+__all__ = ["EASIER", "EXCHANGED", "HASTY", "PORTFOLIO", "REGIONS", "WIDER", "Area", "Strategy"]
 
 Area = tuple[int, int] | tuple[int, int, int] | None
 """Width, slack and perhaps size of a neighbourhood; None is the whole table."""
@@ -35,6 +35,13 @@ class Strategy:
     symmetric: bool = True
     largest_first: bool = True
 
+
+EASIER = (
+    Strategy(areas=((12, 3),), reweightings=0),
+    Strategy(areas=((8, 0),), reweightings=1),
+)
+"""For all needs where there is no time for more, the most careful one first. docs/decisions.md,
+"Pace of a first pattern"."""
 
 HASTY = Strategy(areas=((6, 0),), programs=False, reweightings=0)
 """For what is left when time is up; on networks a path will do."""

@@ -64,8 +64,10 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         return state
     if state.best is None:
         state = with_first(state, candidate, budget)
-    _improve(pattern, budget)
-    candidate = _candidate(state, pattern, left)
+    if not state.is_dense:
+        # Dense tables are left to programs: 30,000 enterprises gain 1 % here in 8 s.
+        _improve(pattern, budget)
+        candidate = _candidate(state, pattern, left)
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 

@@ -44,11 +44,18 @@ def page(records: Sequence[Record]) -> str:
 def _by_table(records: Sequence[Record]) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for record in records:
-        facts = {shown: record.figures[name] for name, shown in FACTS.items()}
-        table = tables.setdefault(record.instance, facts | {"rows": [], "sources": []})
+        # A run that failed says nothing about its table; another one does.
+        if "about" in record.figures and record.instance not in tables:
+            facts = {shown: record.figures[name] for name, shown in FACTS.items()}
+            tables[record.instance] = facts | {"rows": [], "sources": []}
+    for record in records:
         told = {name: value for name, value in record.figures.items() if name not in FACTS}
-        table["rows"].append({"tool": record.method, "limit": record.limit} | told)
-        table["sources"].append(record.source)
+        if "failure" in told:
+            told["message"] = told.pop("failure")
+        if record.instance in tables:
+            table = tables[record.instance]
+            table["rows"].append({"tool": record.method, "limit": record.limit} | told)
+            table["sources"].append(record.source)
     return tables
 
 

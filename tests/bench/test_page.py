@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def test_the_page_of_other_tools_is_what_the_stored_results_give(project, tmp_pa
     claims["peers"].draw(last, tmp_path / "benchmarks")
     written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
     assert written == (ROOT / "docs" / "peers.md").read_text("utf-8")
+
+
+def test_a_run_of_another_tool_that_failed_is_a_message_in_its_table(project, tmp_path):
+    claims, records = project
+    (tmp_path / "docs").mkdir()
+    last = [group[0] for group in latest(records["peers"]).values()]
+    failed = replace(last[0], figures={"failure": "RuntimeError: no licence"})
+    claims["peers"].draw([failed, *last[1:]], tmp_path / "benchmarks")
+    written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
+    assert "| tablecloak | 1 | - | - | - | - | - | - | RuntimeError: no licence |" in written
 
 
 def test_every_file_of_results_belongs_to_a_claim_and_every_record_to_its_file(project):

@@ -176,7 +176,7 @@ def claims_in(folder: Path) -> dict[str, Claim]:
     if not folder.is_dir():
         raise InputError(
             f"{folder}: this folder of benchmark specifications does not exist. Call the command "
-            "from the root of the repository, or name the folder with --claims."
+            "from the root of the repository, or name the folder above it with --folder."
         )
     if str(folder.resolve().parent) not in sys.path:
         sys.path.insert(0, str(folder.resolve().parent))

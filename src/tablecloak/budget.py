@@ -1,8 +1,8 @@
 """What a search may use: time, threads, a seed; how it reports, and how it is stopped.
 
 This is the only clock in the package. A public function makes one `Budget` from its arguments and
-hands it down; a phase gets a part of it by `Budget.share`. Whoever wants to end a search calls
-`Budget.stop`, from any thread; the search looks at `Budget.is_over` between its steps.
+hands it down; a phase gets a part of it by `Budget.share`. A search is ended by `Budget.stop`, from
+any thread; it looks at `Budget.is_over` between its steps.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Budget:
     Parameters
     ----------
     deadline : float
-        On the clock of `time.monotonic`; make budgets by `Budget.of`.
+        Time of `time.monotonic` at which the budget ends. Make budgets by `Budget.of`.
     started : float
         When the whole search began.
     threads : int
@@ -125,8 +125,8 @@ class Budget:
     def begun(cls, seconds: float = math.inf, **options: Any) -> Budget:
         """Start the clock of a public function, with the arguments of `of`.
 
-        Where another public function calls this one, stopping either stops both. After a stop the
-        outer one may still need it to end in order: then it is on its own.
+        If another public function calls this one, stopping either stops both. An outer function
+        that was stopped may still call this one to finish: the inner budget is then independent.
         """
         budget, outer = cls.of(seconds, **options), running()
         if outer is None or outer.is_stopped:
@@ -164,7 +164,7 @@ class Budget:
     def at_least(self, seconds: float) -> Budget:
         """Return a budget with at least so many seconds, past the deadline if need be.
 
-        For what has to end before an answer can be given at all. Stopping still ends it.
+        For steps without which there is no answer at all. `stop` still ends them.
         """
         return replace(self, deadline=max(self.deadline, time.monotonic() + seconds))
 
@@ -198,10 +198,10 @@ class Budget:
                 raise
 
     def hears_stop(self) -> bool:
-        """Whether the search is stopped, by `stop` or by whoever listens to its reports.
+        """Whether the search is stopped, by `stop` or by a progress callback.
 
-        For what takes long without a report, such as one large program: the last report is
-        repeated every half second, so that a stop button is answered in the middle of it.
+        For long steps without reports, such as one large program: the last report is repeated
+        every half second, so that a stop button works in the middle of the step.
         """
         last = self._stop.last
         if last is not None and time.monotonic() >= self._stop.reported + REPEATED_EVERY:
@@ -229,7 +229,7 @@ class Budget:
             return
         before = signal.getsignal(signal.SIGINT)
         if not callable(before):
-            # Ctrl-C is ignored, or handled outside of Python: leave it so.
+            # Ctrl-C is ignored, or handled outside of Python: do not change that.
             yield
             return
 
@@ -258,7 +258,7 @@ def running() -> Budget | None:
 
 
 class StopButton:
-    """A progress callback with which another thread can end the search that reports to it.
+    """A progress callback through which another thread can end the search that reports to it.
 
     Parameters
     ----------

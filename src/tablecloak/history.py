@@ -24,7 +24,7 @@ class _Step:
 
 
 class History:
-    """Takes note of every change that a search reports, and passes the report on.
+    """Records every change that a search reports, and passes the report on.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class History:
         self.steps: list[_Step] = []
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
-        """Take note; a report that changes nothing takes no room."""
+        """Record a report; one that changes nothing is not stored."""
         last = self.steps[-1] if self.steps else None
         if last is None or (last.stage, last.loss, last.bound) != (stage, loss, bound):
             self.steps.append(_Step(self.watch.seconds, stage, loss, bound))

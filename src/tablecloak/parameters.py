@@ -1,7 +1,8 @@
-"""One parameter of something registered: its type, its range, and the words for both.
+"""One parameter of a registered class: its type, its range, and both in words.
 
 Parameters are declared once, in the constructor of their class, as
-``p: Annotated[float, percent("Precision.", gt=0)]``. Whoever shows, reads or checks them asks here.
+``p: Annotated[float, percent("Precision.", gt=0)]``. All code that shows, reads or checks them
+calls this module.
 """
 
 from __future__ import annotations
@@ -117,11 +118,11 @@ class Parameter:
 
 def parameters_of(sibling: type[Any]) -> list[Parameter]:
     """Return the parameters of a class, in the order of its constructor."""
-    # Annotations of inherited fields are to be read where the parent stands.
+    # Annotations of inherited fields are resolved in the module of the parent.
     annotated = sibling if is_dataclass(sibling) else sibling.__init__
     hints = get_type_hints(annotated, include_extras=True)
     parameters = []
-    # The constructor of a class with a `__new__` of its own says nothing of its parameters.
+    # A class with a `__new__` of its own does not declare its parameters in the constructor.
     _, *declared = inspect.signature(sibling.__init__).parameters.values()
     for each in declared:
         if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):

@@ -160,7 +160,7 @@ class Registry(Generic[T]):
         )
 
     def parse(self, given: T | str, base: type, asked: str) -> T:
-        """Accept one of them, or the name of one with its usual parameters.
+        """Accept an instance, or the name of a class, which is built with its default parameters.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Registry(Generic[T]):
         return self[name](**values)
 
     def _in_own_words(self, name: str, given: dict[str, Any]) -> str:
-        """Return what the class itself says of parameters that it refuses; it knows best."""
+        """Return the message of the class itself about parameters that it refuses."""
         try:
             self[name](**given)
         except InputError as error:

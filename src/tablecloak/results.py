@@ -1,4 +1,4 @@
-"""What all results share: a loss, a proved lower bound, and two honest gaps between them."""
+"""What all results share: a loss, a proved lower bound, and two gaps between them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Result(ABC):
 
     @property
     def searched_loss(self) -> float:
-        """Loss that the search made small: `loss`, unless something was added to it on purpose."""
+        """Loss that the search minimised: `loss`, unless a blur was added afterwards."""
         return self.loss
 
     @property
     def unavoidable(self) -> float:
-        """Part of the loss that is no choice: what every release must pay for sensitive cells."""
+        """Part of the loss that every release has, since sensitive cells must be protected."""
         return 0.0
 
     @property
@@ -45,7 +45,7 @@ class Result(ABC):
         """(loss - bound) / (loss - unavoidable): the gap on what the search had to decide.
 
         A table whose sensitive cells make up most of the loss has a small `gap` whatever is done
-        with the others; this one does not flatter.
+        with the others; this gap leaves the sensitive cells out.
         """
         choice = self.searched_loss - self.unavoidable
         return _share(min(self.searched_loss - self.bound, choice), choice)
@@ -66,7 +66,7 @@ class Result(ABC):
 
     @abstractmethod
     def summary(self) -> str:
-        """Say in one line what was done, and how good that is."""
+        """Say in one line what was done, and how good the result is."""
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"

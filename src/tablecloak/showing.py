@@ -37,7 +37,7 @@ class Hook(Generic[T]):
     Parameters
     ----------
     default : callable
-        Shows what nobody has registered for.
+        Shows objects of a class without a drawing.
     """
 
     def __init__(self, default: Callable[..., T]) -> None:

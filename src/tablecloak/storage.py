@@ -21,12 +21,12 @@ PUBLIC_MODE = 0o644
 
 
 def existing_file(path: str | Path) -> Path:
-    """Return the path of a file that must be there.
+    """Return the path of a file that must exist.
 
     Raises
     ------
     InputError
-        If it is not, is a folder, or cannot be looked at.
+        If the file does not exist, is a folder, or cannot be read.
     """
     path = Path(path)
     try:
@@ -35,7 +35,7 @@ def existing_file(path: str | Path) -> Path:
         if path.exists():
             return path
     except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r}: cannot be looked at ({error}). Check the path.") from None
+        raise InputError(f"{str(path)!r}: cannot be read ({error}). Check the path.") from None
     raise InputError(f"{path}: this file does not exist. Check the path.")
 
 
@@ -45,7 +45,7 @@ def require_writable(*paths: str | Path | None) -> None:
     Parameters
     ----------
     *paths : str, Path or None
-        None is passed over.
+        None is skipped.
 
     Raises
     ------
@@ -106,8 +106,8 @@ def write_text(path: str | Path, text: str, *, secret: bool = False) -> None:
 def replacing_folder(path: str | Path) -> Iterator[Path]:
     """Give an empty private folder beside `path`, and put it in its place if all went well.
 
-    Whoever looks sees the old folder or the new one, complete. What else lay in the old one, under
-    names that the new one does not have, stays.
+    Other programs see the old folder or the new one, never a part of it. Files of the old folder
+    whose names the new one does not have are kept.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Let two folders change places, in one step where the system can."""
+    """Exchange two folders, in one step where the system can."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             here, exchange = -100, 2
@@ -167,9 +167,9 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process is there; where that cannot be asked, it is taken to be."""
+    """Whether a process exists; assumed true on systems where this cannot be asked."""
     if sys.platform == "win32":
-        # There signal 0 is not a question but Ctrl-C.
+        # On Windows signal 0 does not ask whether a process exists: it is Ctrl-C.
         return True
     try:
         os.kill(process, 0)

@@ -12,7 +12,7 @@ from tablecloak.storage import existing_file
 __all__ = ["read_toml"]
 
 MOST_LEVELS = 100
-"""Tables within tables; what goes deeper exhausts the stack of those who read it."""
+"""Largest depth of tables within tables: deeper ones exhaust the stack of recursive readers."""
 
 MOST_BYTES = 1 << 24
 
@@ -34,13 +34,15 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path}: larger than {MOST_BYTES >> 20} MiB; is it the right file?")
-        # Editors of Windows put a mark in front.
+        # Editors on Windows write a byte-order mark in front.
         text = path.read_text(encoding="utf-8-sig")
         tables = tomllib.loads(text)
     except RecursionError:
         raise InputError(_too_deep(path)) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from None
+        raise InputError(
+            f"{path}: cannot be read ({error}). Check the path and the encoding (UTF-8)."
+        ) from None
     except ValueError as error:
         raise InputError(f"{path}: not valid TOML: {error}.") from None
     if _levels(tables) > MOST_LEVELS:

@@ -67,7 +67,7 @@ def test_a_typed_path_is_taken_where_it_lies(tmp_path):
         ("", "Choose a file, or type the path of one"),
         ("/nowhere/x.csv", "does not exist"),
         ("a\0b.csv", "does not exist"),
-        ("~nobody-of-that-name/x.csv", "cannot be looked at|does not exist"),
+        ("~nobody-of-that-name/x.csv", "cannot be read|does not exist"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_explained(tmp_path, typed, message):

@@ -196,9 +196,9 @@ def test_a_line_holds_for_the_whole_chain_of_codes_with_one_part_if_that_is_aske
         ("y,c,x\n", "are not numbers"),
         ("y,c,1,2\n", "'c' takes 1 numbers, found 2"),
         ("y,c,inf\n", "are not finite numbers"),
-        ("y,pl,1,2\n", "two levels from 0 are needed, of an unsafe cell"),
-        ("x,pl,1\n", "two levels from 0 are needed"),
-        ("x,pl,-1,2\n", "two levels from 0 are needed"),
+        ("y,pl,1,2\n", "pl needs two levels of 0 or more, and an unsafe cell"),
+        ("x,pl,1\n", "pl needs two levels of 0 or more"),
+        ("x,pl,-1,2\n", "pl needs two levels of 0 or more"),
         ("x,p\n", "is unsafe and cannot become 'p'"),
     ],
 )

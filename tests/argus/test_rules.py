@@ -106,7 +106,7 @@ def test_rules_without_a_frequency_variable_stop_the_batch(folder):
         (3, "0", "has a value but no contributor"),
         (3, "2.5", "has an odd number"),
         (4, "", "lacks one of its largest contributions"),
-        (4, "0.1", "has them not in order of size"),
+        (4, "0.1", "has largest contributions that are not in order of size"),
         (4, "99999999", "has contributions above its value"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_table_that_was_not_specified_is_not_there(batch, number):
     [
         ('<OPENMETADATA> "m.rda"\n', "line 1: Data must be opened first"),
         ('<SPECIFYTABLE> "a"|"v"\n', "Open data and metadata first"),
-        ("<SAFETYRULE> P(10)\n", "SPECIFYTABLE must come first"),
+        ("<SAFETYRULE> P(10)\n", "Put SPECIFYTABLE before it"),
         ("<READTABLE> 0\n", "Open a table and specify it first"),
         ("<READMICRODATA>\n", "Open microdata and specify a table first"),
         ("<READTABLE> 5\n", "READTABLE takes 0, 1, 1T, 1F or 2, found '5'"),

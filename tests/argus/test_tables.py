@@ -122,7 +122,7 @@ def test_an_unknown_status_is_named_with_its_cell(tmp_path):
         (3, "n2;4.0;-1;2;1;S", "n2 has an odd number of Firms"),
         (3, "n2;4.0;0;0;0;S", "n2 has a value but no contributor"),
         (3, "n2;4.0;3;;1;S", "n2 lacks one of its largest contributions"),
-        (3, "n2;4.0;3;1;2;S", "n2 has them not in order of size"),
+        (3, "n2;4.0;3;1;2;S", "n2 has largest contributions that are not in order of size"),
         (3, "n2;4.0;3;3;2;S", "n2 has contributions above its value"),
     ],
 )

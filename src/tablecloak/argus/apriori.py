@@ -1,4 +1,4 @@
-"""A priori lists (.hst): statuses, costs and levels of single cells, as a person wants them."""
+"""A priori lists (.hst): statuses, costs and levels of single cells, set by hand."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def apply_apriori(
         The dimensions, in order.
     separator : str
     lenient : bool
-        Whether a line that cannot be done is passed over, and named in `skipped`.
+        Whether a line that cannot be applied is skipped, and named in `skipped`.
     expand : bool
         Whether a line also holds for cells with the same value by a code that is the only part of
         another.
@@ -78,7 +78,7 @@ def apply_apriori(
     Raises
     ------
     InputError
-        Names file and line of what cannot be done.
+        Names file and line of the action that cannot be applied.
     """
     found = Apriori(problem)
     trees = problem.table.hierarchies
@@ -94,8 +94,8 @@ def apply_apriori(
         try:
             if not keys:
                 raise InputError(
-                    f"{where}: there is no cell {', '.join(codes)}. Correct the line, or pass over "
-                    f"such lines with 1 as fourth argument."
+                    f"{where}: there is no cell {', '.join(codes)}. Correct the line, or skip "
+                    f"such lines with 1 as fourth argument of APRIORI."
                 )
             for key in keys:
                 _change(found, key, index[key], parts[len(variables) :], margin, where)
@@ -136,7 +136,7 @@ def _chain(code: str, tree: Hierarchy) -> Iterator[str]:
 def _change(
     found: Apriori, key: Key, cell: int, action: list[str], margin: float, where: str
 ) -> None:
-    """Do one line for one cell."""
+    """Apply one line to one cell."""
     problem = found.problem
     word, numbers = action[0].lower(), _numbers(action, where)
     _check_change(problem, cell, word, numbers, where)
@@ -161,7 +161,7 @@ def _change(
 def _check_change(
     problem: ProtectionProblem, cell: int, word: str, numbers: list[float], where: str
 ) -> None:
-    """Refuse what tau-ARGUS refuses, and what would take protection away unasked."""
+    """Refuse what tau-ARGUS refuses, and actions that would remove protection by accident."""
     is_unsafe = bool(problem.sensitive[cell])
     if word not in (*_STATUS, "c", "w", "pl"):
         raise InputError(
@@ -176,7 +176,7 @@ def _check_change(
     if word in ("c", "w") and (not numbers or numbers[0] <= 0):
         raise InputError(f"{where}: a cost must be greater than 0.")
     if word == "pl" and (len(numbers) != 2 or min(numbers) < 0 or not is_unsafe):
-        raise InputError(f"{where}: two levels from 0 are needed, of an unsafe cell.")
+        raise InputError(f"{where}: pl needs two levels of 0 or more, and an unsafe cell.")
 
 
 def _unsafe(
@@ -196,7 +196,7 @@ def _unsafe(
 
 
 def _numbers(action: list[str], where: str) -> list[float]:
-    """Numbers behind an action; each action takes as many as it needs and no more."""
+    """Numbers after an action; each action takes exactly as many as it needs."""
     most = {"c": 1, "w": 1, "pl": 2, "ab": 2}.get(action[0].lower(), 0)
     given = action[1:]
     while given and not given[-1]:
@@ -215,7 +215,7 @@ def _numbers(action: list[str], where: str) -> list[float]:
 def with_status(
     problem: ProtectionProblem, cells: npt.NDArray[np.bool_], status: CellStatus
 ) -> ProtectionProblem:
-    """Give cells a status; their levels and reasons go."""
+    """Give cells a status, and remove their levels and reasons."""
     return problem.with_changes(
         status=np.where(cells, status.value, problem.status),
         lower_protection=np.where(cells, 0.0, problem.lower_protection),

@@ -1,4 +1,4 @@
-"""What follows a command, read piece by piece until nothing is left."""
+"""The arguments of a command, read one by one until nothing is left."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Arguments:
             position = found.end()
 
     def fail(self, message: str) -> InputError:
-        """Return an error that says where."""
+        """Return an error that names file and line."""
         return InputError(f"{self.where}: {message}.")
 
     @property
@@ -71,10 +71,10 @@ class Arguments:
     def end(self) -> None:
         """Raise if anything is left."""
         if not self.is_read:
-            raise self.fail(f"{self.left!r} was not understood and is not passed over; remove it")
+            raise self.fail(f"{self.left!r} was not understood; correct or remove it")
 
     def next_is(self, mark: str) -> bool:
-        """Whether a mark comes next."""
+        """Whether a given punctuation mark comes next."""
         return not self.is_read and self.tokens[self.at][:2] == ("mark", mark)
 
     def maybe(self, mark: str) -> bool:

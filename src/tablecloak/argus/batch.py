@@ -22,7 +22,7 @@ RULES = {
 """For each rule the fewest and the most numbers, and how often it may be given."""
 
 WHOLE = {("P", 1), ("P", 2), ("NK", 0), ("FREQ", 0), ("REQ", 2)}
-"""Numbers of rules that count somebody; of P with three numbers the last one only."""
+"""Numbers of rules that must be whole, since they count; of P with three numbers the last one."""
 
 ANY_NUMBER = {"bounds", "scale", "lower", "upper"}
 """Arguments of methods that need not be whole."""

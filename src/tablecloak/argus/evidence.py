@@ -1,4 +1,4 @@
-"""What the last check looks at: records and cells as they came in."""
+"""The data of the last check: records and cells as they were read."""
 
 from __future__ import annotations
 

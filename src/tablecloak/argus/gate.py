@@ -32,7 +32,7 @@ limit must not stop a batch."""
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the rules of one table look at, as it came in.
+    """The data to which the rules of one table are applied, as they were read.
 
     Parameters
     ----------
@@ -171,12 +171,12 @@ def _is_hidden(protected: Protected) -> Flags:
     if protected.method == "adjusted":
         moved = protected.values - true
         slack = SLACK * np.maximum(np.abs(true), 1.0)
-        # A side with the level 0 is no way out.
+        # A side whose level is 0 does not count.
         up = (moved >= problem.upper_protection - slack) & (problem.upper_protection > 0)
         down = (-moved >= problem.lower_protection - slack) & (problem.lower_protection > 0)
         return up | down
     if protected.method == "rounded":
-        # What a multiple of the base says: the true value is less than so far away.
+        # A multiple of the base tells that the true value lies within this distance.
         reach = protected.reach - 1.0
         low = np.maximum(protected.values - reach, problem.lower_bound)
         wide = low <= true - problem.lower_protection
@@ -200,14 +200,14 @@ def _unsafe(evidence: Evidence, rules: list[Rule], protected: Protected) -> set[
     sums = keys.merge(sums.reset_index(), on=axes, how="left")
     true = protected.problem.table.values
     off = np.abs(sums["value"].to_numpy(dtype=np.float64) - true)
-    # A cell without records is off by NaN, which is not within any limit.
+    # A cell without records gives NaN, which no comparison accepts, and is reported.
     odd = np.flatnonzero(~(off <= 1e-6 * np.maximum(np.abs(true), 1.0)))
     if len(odd):
         raise VerificationError(
             f"Nothing was written: the cell {protected.problem.table.label(int(odd[0]))} does not "
-            f"add up to what the table shows."
+            f"add up to what the table shows. Check the totals of the input."
         )
-    # Sums of binary fractions miss 0 by a little.
+    # Sums of binary fractions may differ slightly from 0.
     sums = sums.assign(value=true)
     units = units.merge(published, on=axes)
     position: dict[str, int] = {}
@@ -308,7 +308,7 @@ def _hits(rule: Rule, at: _Measured) -> Flags:
     hits: Flags = np.zeros(len(total), dtype=bool)
     match rule.name:
         case "NK" if numbers[0]:
-            # As a product: a share of a total of 0 or less would say nothing.
+            # Compared as a product: a share of a total of 0 or less is meaningless.
             largest = at.sum_of_largest(int(numbers[0]))
             hits = (at.largest() > 0) & (100 * largest > numbers[1] * (total + noise))
         case "P" if numbers[0]:

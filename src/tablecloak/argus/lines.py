@@ -1,4 +1,4 @@
-"""What the lines of a batch say, once they are read."""
+"""The lines of a batch after reading."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Command:
     text: str
 
     def arguments(self) -> Arguments:
-        """Return what follows, to be read piece by piece."""
+        """Return the arguments, to be read one by one."""
         return Arguments(f"{self.path}, line {self.line}", self.text)
 
     @contextmanager
@@ -71,7 +71,7 @@ class Specification:
     response, shadow, cost : str
         Empty if not given; cost can be -1 (frequency), -2 (unity), -3 (distance).
     power : float
-        Costs are raised to it; 0 means their logarithm plus one.
+        Exponent of the costs; 0 means the logarithm of cost plus one.
     """
 
     dimensions: list[str]

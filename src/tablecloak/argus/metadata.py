@@ -18,7 +18,7 @@ __all__ = ["Metadata", "Variable", "read_metadata"]
 TOTAL = "Total"
 
 MOST_WIDTH = 100_000
-"""Widest line that is believed."""
+"""Largest width of a line that is accepted."""
 
 _KNOWN = {
     "RECODEABLE", "RECODABLE", "TOTCODE", "CODELIST", "HIERARCHICAL", "HIERCODELIST",
@@ -378,7 +378,7 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
     frame : pandas.DataFrame
         One column for each variable, codes as text, numbers as numbers (NaN if empty).
     notes : list of str
-        What had to be read with good will, such as decimal commas.
+        Values that were accepted in another spelling, such as decimal commas.
     """
     rows, notes = [], []
     for number, line in lines_of(path):

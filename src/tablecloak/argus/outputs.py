@@ -295,7 +295,7 @@ def _sbs(protected: Protected, layout: Layout) -> str:
             share = f"{100 * known.largest[cell, 0] / known.total[cell]:.2f}"
         count = "" if known is None else str(int(known.count[cell]))
         hidden = bool(protected.suppressed[cell])
-        # Numbers of contributors and shares of hidden cells would tell what is hidden.
+        # Numbers of contributors and shares of hidden cells would help to compute them.
         more = ["", letter, ""] if hidden else [count, letter, share]
         lines.append(",".join([*codes, _shown(protected, cell), *more]))
     return "".join(f"{line}\r\n" for line in lines)

@@ -15,7 +15,7 @@ __all__ = ["find_file", "lines_of", "text_of", "tokens"]
 def find_file(name: str, folder: Path) -> Path:
     """Return the file of this name, in any case, below a folder, also if it is compressed.
 
-    Paths of Windows that lead nowhere here are cut to their last part.
+    Of a Windows path that does not exist on this machine only the last part counts.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def text_of(path: Path) -> str:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that says something: no comments, tabs as blanks."""
+    """Yield number and text of each line that is not empty and no comment, tabs as blanks."""
     for number, line in enumerate(text_of(path).splitlines(), start=1):
         plain = line.replace("\t", " ").strip()
         if plain and not plain.startswith(("//", "\\\\")):

@@ -1,4 +1,4 @@
-"""Safety rules of a batch as rules of tablecloak; what cannot be applied is an error."""
+"""Safety rules of a batch as rules of tablecloak; a rule that cannot be applied is an error."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def check_rules(rules: list[Rule], metadata: Metadata, is_microdata: bool, is_co
             raise InputError(
                 f"The rule {rule} needs the number of contributors of each cell, but "
                 f"{metadata.path} describes no variable with <FREQUENCY>. Add it to table and "
-                f"metadata, or take the rule away so that the statuses count."
+                f"metadata, or remove the rule so that the statuses count."
             )
         wanted, given = n_largest([rule]), len(metadata.with_tag("MAXSCORE"))
         if not is_microdata and given < wanted:
             raise InputError(
                 f"The rule {rule} needs the {wanted} largest contributions of each cell, but "
                 f"{metadata.path} describes {given} variables with <MAXSCORE>. Add them to table "
-                f"and metadata, or take the rule away."
+                f"and metadata, or remove the rule."
             )
 
 
@@ -102,12 +102,12 @@ def _need(rule: Rule, metadata: Metadata, tag: str, is_microdata: bool) -> None:
     if not is_microdata:
         raise InputError(
             f"The rule {rule} needs records with <{tag}>, but the data are cells of a table. "
-            f"Apply it where the table is made, or take it away."
+            f"Apply it where the table is made, or remove it."
         )
     if found != 1:
         raise InputError(
             f"The rule {rule} needs a variable with <{tag}>, but {metadata.path} describes "
-            f"{found or 'none'}. There must be exactly one, or the rule must go."
+            f"{found or 'none'}. Describe exactly one, or remove the rule."
         )
 
 
@@ -135,4 +135,4 @@ def _as_ours(rule: Rule, level: Level) -> SensitivityRule:
         found = kind.from_argus(rule.numbers, level)
         if found is not None:
             return found
-    raise InputError(f"The rule {rule} is not known here. Take it away.")
+    raise InputError(f"The rule {rule} is not known here. Remove it.")

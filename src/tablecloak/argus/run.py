@@ -27,7 +27,7 @@ class BatchResult:
     tables : list of Protected
         In the order of the file.
     problems : list of ProtectionProblem
-        What was to be protected, of every table that was read.
+        The protection problem of every table that was read.
     files : list of Path
         What WRITETABLE wrote.
     beside : list of Path
@@ -98,7 +98,7 @@ def run_batch(
         with command.named():
             arguments = command.arguments()
             COMMANDS[command.name]().do(batch, command, arguments)
-            # No command can lose an argument: what it did not take is an error.
+            # Arguments that a command did not take are an error, so that none is lost.
             arguments.end()
     for output in batch.outputs:
         output.write()

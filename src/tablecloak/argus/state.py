@@ -57,12 +57,12 @@ class BatchState:
         self.log.append(f"line {command.line}, {command.name}: {text}")
 
     def skip(self, command: Command, text: str) -> None:
-        """Say what is not applied; it must not be able to change what is safe."""
+        """Log what is not applied; only for what cannot affect which cells are safe."""
         self.say(command, f"not applied: {text}")
         self.not_applied.append(self.log[-1])
 
     def input_path(self, name: str) -> Path:
-        """Return the file of a name, which is read and must not be written over."""
+        """Return the path of an input file, and record that it must not be overwritten."""
         path = find_file(name, self.path.parent)
         self.inputs.add(path.resolve())
         return path
@@ -80,7 +80,7 @@ class BatchState:
             raise InputError(f"{name!r} is no name of a file.")
         path = self.out / last
         if path.resolve() in self.inputs:
-            raise InputError(f"{path} is read by this batch and must not be written over.")
+            raise InputError(f"{path} is read by this batch. Choose another name for the output.")
         if any(path == output.path for output in self.outputs):
             raise InputError(f"{path} is written twice by this batch. Choose another name.")
         require_writable(path)
@@ -94,7 +94,7 @@ class BatchState:
     def before_reading(self) -> None:
         """Raise if the data were read already."""
         if self.is_read:
-            raise InputError("The data were read already; CLEAR must come first.")
+            raise InputError("The data were read already. Put CLEAR before this line.")
 
     def job(self, number: int) -> TableJob:
         """Return a table by its number."""

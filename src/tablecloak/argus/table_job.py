@@ -1,4 +1,4 @@
-"""One table of a batch: what is asked of it, and how far it has come."""
+"""One table of a batch: its specification, and what was done so far."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def from_records(
     weight = metadata.with_tag("WEIGHT") if is_weighted else []
     holding, request = metadata.with_tag("HOLDING"), metadata.with_tag("REQUEST")
     if is_weighted and not any(is_for_holdings(rules, rule) for rule in rules):
-        # Holdings whose records have different weights are no reason to stop then.
+        # Without rules on holdings, records of one holding may have different weights.
         holding = []
     asks = bool(request and numbers_of(rules, "REQ"))
     if asks:
@@ -158,7 +158,7 @@ class Cells:
         return found
 
     def if_plausible(self) -> Cells:
-        """Leave contributors out that cannot be true, where no rule looks at them."""
+        """Leave out impossible contributors, where no rule uses them."""
         frame, name = self.frame, self.response.name
         odd = implausible(
             frame[self.frequency].to_numpy(dtype=np.float64),
@@ -188,7 +188,10 @@ class Cells:
         blank = np.any(np.isnan(top) & needed, axis=1)
         self._refuse(blank, "lacks one of its largest contributions")
         top = np.nan_to_num(top)
-        self._refuse(np.any(np.diff(top, axis=1) > 0, axis=1), "has them not in order of size")
+        self._refuse(
+            np.any(np.diff(top, axis=1) > 0, axis=1),
+            "has largest contributions that are not in order of size",
+        )
         over = top.sum(axis=1) > total + 1e-9 * np.maximum(1.0, np.abs(total))
         self._refuse(over & (top.shape[1] > 0), "has contributions above its value")
 
@@ -196,8 +199,8 @@ class Cells:
         if np.any(cells):
             label = _label(self.frame, self.names, int(np.flatnonzero(cells)[0]))
             raise InputError(
-                f"The cell {label} {what} ({int(np.sum(cells))} such cells); a rule needs it. "
-                f"Correct the file."
+                f"The cell {label} {what} ({int(np.sum(cells))} such cells), but a rule "
+                f"needs it. Correct the file."
             )
 
 
@@ -238,7 +241,7 @@ def _without_empty(
             )
         empty |= says_empty
     if empty.all():
-        raise InputError("Every cell is empty.")
+        raise InputError("Every cell is empty. Check the column of the response.")
     return cells[~empty]
 
 
@@ -255,7 +258,7 @@ def from_cells(cells: Cells, mode: str) -> Table:
     frame, name = cells.frame, cells.response.name
     if mode.startswith("1"):
         frame = _rolled_up(cells)
-    # What was rounded adds up to within half a unit for each part.
+    # Rounded values add up to within half a unit for each part.
     widest = max(len(tree.leaves) for tree in cells.trees.values())
     slack = 0.5 * 10.0**-cells.response.decimals * (widest + 1) if mode == "0" else 0.0
     tolerance = float(np.abs(frame[name]).sum()) if mode == "2" else slack
@@ -296,7 +299,7 @@ def _rolled_up(cells: Cells) -> pd.DataFrame:
         added[column] = np.round(added[column], _digits(leaves[column]))
     if not largest:
         return added
-    # Dimensions may have any name, also that of a column here.
+    # Positions are used instead of names: a dimension may be called like a column here.
     axes = list(range(len(names)))
     tops = pd.concat(
         [spread[names].set_axis(axes, axis=1).assign(size=spread[top]) for top in largest]

@@ -1,7 +1,7 @@
 """Claims about a release, each with the plain arrays that prove it.
 
-A claim holds no reference to what searched: `verify` lays the problem out anew and hands it, with
-the arrays of the claim, to the stand-alone verifier. docs/certificate.md lists the arrays.
+A claim holds no reference to the search: `verify` builds the arrays of the problem and hands them,
+with those of the claim, to the stand-alone verifier. docs/certificate.md lists the arrays.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Claim:
         Parameters
         ----------
         problem : ProtectionProblem
-            From which levels, bounds, relations and rooms are taken: the claim holds none of them.
+            Source of levels, bounds, relations and rooms; the claim itself holds none of them.
 
         Returns
         -------
@@ -147,7 +147,7 @@ def loss_claim(
     ----------
     released : Released
     measure : str
-        How losses of single cells make one of all.
+        How the losses of single cells are combined.
     weights : numpy.ndarray of float, shape (n_cells,)
     loss : float
     """
@@ -196,7 +196,7 @@ def _problem_arrays(problem: ProtectionProblem) -> dict[str, npt.NDArray[Any]]:
 
 
 def _tolerance(table: Table) -> float:
-    """Return what the relations of the true table are off by, as far as the user or reading allows.
+    """Return the errors of the relations of the true table that the user or the reader accepts.
 
     A table whose decimals do not quite add up is read if they are off by 1e-9 of their terms; its
     certificate says so.
@@ -230,10 +230,10 @@ def rows_of(name: str, matrix: Any) -> dict[str, npt.NDArray[Any]]:
 
 
 def starts_of(parts: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return where each of the lists begins when they stand one after the other."""
+    """Return the position at which each list begins once all are concatenated."""
     return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
 
 
 def joined(parts: Sequence[Any], kind: Any) -> npt.NDArray[Any]:
-    """Return lists one after the other as one array."""
+    """Return the concatenated lists as one array."""
     return np.concatenate([np.zeros(0, dtype=kind), *parts]).astype(kind)

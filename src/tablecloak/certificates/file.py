@@ -32,15 +32,15 @@ def write_certificate(result: Certified, path: str | Path) -> None:
     Raises
     ------
     VerificationError
-        If the stand-alone verifier refuses it; nothing is written then. Where it has no check for
-        the requirement or the distance, which somebody registered, the file is written with all
-        other claims proved: the verdict on it is a refusal that names the claims without a check.
+        If the stand-alone verifier refuses it; nothing is written then. If it has no check for a
+        requirement or distance that a user registered, the file is written once all other claims
+        are proved; verifying it ends in a refusal that names the claims without a check.
     """
     arrays = arrays_of(result.certificates, result.problem)
     with replacing(path, secret=True) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
         file.flush()
-        # Nobody is given a certificate that a stranger would refuse.
+        # A certificate that the stand-alone verifier refuses is never written.
         try:
             verify(read(temporary))  # type: ignore[no-untyped-call]
         except UnknownError:

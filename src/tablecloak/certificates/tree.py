@@ -29,14 +29,14 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a search tree: its parent's releases on one side of a limit.
+    """A node of a search tree: those releases of its parent that keep one more limit.
 
     Parameters
     ----------
     parent : int
         Position in the tree; -1 for the root, which comes first.
     cell : int
-        Whose choice is limited; -1 for the root. A choice is whether a cell is hidden (0 or 1),
+        Cell whose choice is limited; -1 for the root. A choice is: hidden or not (0, 1),
         whether it goes up (0 or 1), or the multiple of the base to which it is rounded.
     is_lower : bool
         Whether the limit is the smallest or the largest choice left.
@@ -90,7 +90,7 @@ class Forest:
     Parameters
     ----------
     trees : tuple of Tree
-        Leaves without multipliers prove what costs alone prove.
+        Leaves without multipliers prove what the weights alone prove.
     """
 
     trees: tuple[Tree, ...]
@@ -108,7 +108,7 @@ class Forest:
                 proof = -1
                 if at not in inner:
                     own = multipliers.get(at, nothing)
-                    # Leaves often share the multipliers of a common ancestor.
+                    # Leaves often share the multipliers of an ancestor, which are stored once.
                     if id(own) not in number:
                         number[id(own)] = len(proofs)
                         proofs.append(own)
@@ -185,12 +185,12 @@ def bound_claim(
     Raises
     ------
     VerificationError
-        If the proof is none.
+        If the arrays prove nothing.
     """
     try:
         claimed = np.array(min(float(bound), _proved(loss, problem, arrays, rests_on)))
     except UnknownClaimError:
-        # Stated all the same, so that the verdict names what is not proved.
+        # The claim is kept, so that the verdict names what is not proved.
         claimed = np.array(float(bound))
     return Claim("bound", loss.released, {**arrays, "bound": claimed}, (*rests_on, loss))
 
@@ -203,8 +203,8 @@ def proved(
 ) -> float:
     """Return the bound that trees and multipliers prove, at most the loss itself; 0 if none.
 
-    What the verifier refuses proves nothing, and that no weight is negative proves 0. A release is
-    not lost with the proof of how good it is; `bound_claim` says why a proof is refused.
+    A proof that the verifier refuses counts as the bound 0, which holds since no weight is
+    negative: the release is kept without its bound. `bound_claim` says why a proof is refused.
 
     Parameters
     ----------

@@ -33,23 +33,23 @@ SensitiveLimit = Annotated[
     typer.Option(help="Largest change of a sensitive cell, as a multiple of its level."),
 ]
 Repair = Annotated[
-    bool, typer.Option("--repair", help="Lower the fewest levels if there is no adjustment.")
+    bool, typer.Option("--repair", help="If no adjustment exists, lower as few levels as possible.")
 ]
 Integer = Annotated[
     bool | None,
-    typer.Option("--integer/--no-integer", help="Whole numbers; by default if all input is."),
+    typer.Option(
+        "--integer/--no-integer", help="Whole numbers. Default: if all input values are whole."
+    ),
 ]
 SameDigits = Annotated[
     bool,
     typer.Option(
         "--same-digits",
         help="Round to the digits of the true values, within relations and levels, so that "
-        "digits do not tell which cells were changed. The loss grows a little.",
+        "digits do not show which cells were changed. The loss grows a little.",
     ),
 ]
-UnusedSeed = Annotated[
-    int, typer.Option(min=0, help="Accepted for symmetry; the method is not random.")
-]
+UnusedSeed = Annotated[int, typer.Option(min=0, help="Has no effect: the method is not random.")]
 
 MARKED = (
     "note: changed values have more digits than the true ones, which tells readers which cells "

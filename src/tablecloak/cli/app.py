@@ -1,4 +1,4 @@
-"""``tablecloak app``: the same by clicking, on this machine only."""
+"""``tablecloak app``: tables protected by clicking, on a page of this machine only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     folder: Annotated[
-        Path | None, typer.Option(help="Keep uploads and results here; else they are removed.")
+        Path | None,
+        typer.Option(
+            help="Keep uploads and results in this folder. Default: remove them at the end."
+        ),
     ] = None,
 ) -> None:
     """Open a page on this machine: load a file, choose, protect, look, compare, download.

@@ -20,7 +20,8 @@ def register(app: typer.Typer) -> None:
 def argus(
     batch: Annotated[Path, typer.Argument(help="Batch file (.arb).")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the tables; else beside it.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the tables. Default: the batch's own."),
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -29,9 +30,9 @@ def argus(
 ) -> None:
     """Run a batch file of tau-ARGUS: rules, hierarchies, a priori lists, tables.
 
-    Prints what every line did. A line that could not be applied is either an error, before any
-    file is written, or, where it cannot change what is safe, marked "not applied". Files that are
-    named are looked for beside the batch file, in any case, also compressed.
+    Prints what every line did. A line that cannot be applied is an error, and no file is written;
+    if the line cannot affect what is safe, it is marked "not applied" instead. Files that the batch
+    names are looked for in its folder, in capital or small letters, also compressed.
 
     Exit code 0: everything in the batch was applied and every table is proved safe; 1: a table is
     not proved safe, or a file would have shown what must be protected; 2: the batch stopped at an

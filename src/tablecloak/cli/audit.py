@@ -40,19 +40,20 @@ Output = Annotated[
 Show = Annotated[int, typer.Option(min=0, help="How many cells to print, worst first.")]
 Intruder = Annotated[
     list[str] | None,
-    names.INSIDERS.option("--intruder", text="Who attacks besides everybody; repeat."),
+    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
 ]
 Groups = Annotated[
     bool, typer.Option(help="Apply the rules of a job to sums of suppressed cells as well.")
 ]
 Certificate = Annotated[
-    Path | None, typer.Option(help="Write the proof (.npz) if the pattern is safe.")
+    Path | None, typer.Option(help="Write the certificate (.npz) if the pattern is safe.")
 ]
 Plot = Annotated[
     Path | None, typer.Option(help="Draw required and achieved protection (.png, .svg).")
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option(min=0.0, help="Seconds; what is open then is undecided.")
+    float | None,
+    typer.Option(min=0.0, help="Seconds; attacks not finished by then count as undecided."),
 ]
 
 

@@ -28,7 +28,7 @@ Records = Annotated[
     Path, typer.Argument(help=f"Records: {FRAME_FILES.placeholder}. They stay inside.")
 ]
 Ptable = Annotated[
-    Path, typer.Option("--ptable", help="Perturbation table, of `design`, ptable or the ONS.")
+    Path, typer.Option("--ptable", help="Perturbation table from `design`, ptable or the ONS.")
 ]
 Key = Annotated[str, typer.Option("--key", help="Column with the record keys.")]
 Weight = Annotated[str | None, typer.Option(help="Column with sampling weights.")]
@@ -69,7 +69,7 @@ def keys(
     column: Annotated[str, typer.Option(help="Column to write the keys to.")] = "record_key",
     whole: Annotated[
         int | None,
-        typer.Option(min=2, help="Whole keys from 0 to this less 1, as the ONS has them."),
+        typer.Option(min=2, help="Draw whole keys below this number, as the ONS does."),
     ] = None,
 ) -> None:
     """Add a column of record keys to a file of records; the file stays inside.
@@ -83,7 +83,7 @@ def keys(
     if column in column_names(file):
         raise InputError(
             f"{file}: has a column {column!r} already. New keys would change every table; name "
-            f"another --column if that is meant."
+            f"another --column if you want that."
         )
     identifiers = read_columns(file, [identifier], as_text=True)[identifier]
     drawn = draw_record_keys(
@@ -99,17 +99,20 @@ def design(
     deviation: Annotated[int, typer.Option(min=1, help="Largest change of a count (D).")] = 5,
     variance: Annotated[float, typer.Option(min=0.0, help="Variance of the change (V).")] = 3.0,
     blocked: Annotated[
-        int, typer.Option(min=0, help="No count becomes 1 up to this number (js).")
+        int, typer.Option(min=0, help="Publish no count from 1 to this number (js).")
     ] = 2,
     stay: Annotated[
         float, typer.Option(min=0.0, max=0.99, help="Least chance of no change (pstay).")
     ] = 0.0,
     monotone: Annotated[
-        bool, typer.Option(help="Larger changes below 0 are never more likely than smaller ones.")
+        bool, typer.Option(help="Make larger negative changes never more likely than smaller ones.")
     ] = True,
     shuffle: Annotated[
         int | None,
-        typer.Option(min=0, help="Mix the intervals by this seed, so that keys tell no signs."),
+        typer.Option(
+            min=0,
+            help="Mix the intervals by this seed, so that keys do not tell whether counts rise.",
+        ),
     ] = None,
 ) -> None:
     """Design a perturbation table of largest entropy, in the layout of ptable and tau-ARGUS.
@@ -229,7 +232,7 @@ def attack(
         Path | None, typer.Option(help="Perturbation table, if the intruder knows it.")
     ] = None,
     deviation: Annotated[
-        int | None, typer.Option(min=0, help="Largest change that the intruder reckons with.")
+        int | None, typer.Option(min=0, help="Largest change that the intruder assumes.")
     ] = None,
     threshold: Annotated[int, typer.Option(min=0, help="Counts below were not published.")] = 0,
     output: Annotated[
@@ -239,7 +242,8 @@ def attack(
 ) -> None:
     """Infer the interval of each true count from perturbed tables that do not add up.
 
-    The tables have a column for each dimension, and `count`. Exit code 1 if a count follows.
+    The tables have a column for each dimension, and `count`. Exit code 1 if a true count is
+    determined exactly.
 
     Example: tablecloak cellkey attack counts.csv --by region=region.hrc --by sex --deviation 5
     """

@@ -29,11 +29,11 @@ Knows = Annotated[
     str, names.KNOWLEDGE.option("--knows", text="What the intruder knows of an adjustment:")
 ]
 RiskLimit = Annotated[
-    float, typer.Option(min=0.0, max=1.0, help="Tolerable share of right guesses.")
+    float, typer.Option(min=0.0, max=1.0, help="Share of right guesses that is acceptable.")
 ]
 Level = Annotated[
     list[float] | None,
-    typer.Option(help="Multiply all protection levels by this; repeat it for a sweep."),
+    typer.Option(help="Multiply all protection levels by this; repeat it to compare several."),
 ]
 TimeLimit = Annotated[float, typer.Option(min=0.0, help="Seconds for each method.")]
 

@@ -34,7 +34,7 @@ INTERRUPTED = 130
 """Exit code: stopped by Ctrl-C before there was anything to write."""
 
 SILENT_SECONDS = 2.0
-"""Work that is done sooner shows no progress."""
+"""Seconds before progress is first shown."""
 
 BETWEEN_SECONDS = 0.2
 """Least time between two changes of the line that shows progress: faster ones cannot be read."""
@@ -43,7 +43,7 @@ _console = Console(stderr=True)
 
 
 class Reporter:
-    """Shows stage, loss, bound and what is open, once two seconds have passed."""
+    """Shows stage, loss, bound and the number of open cells or nodes, from two seconds on."""
 
     def __init__(self) -> None:
         self.watch = Stopwatch()
@@ -54,7 +54,7 @@ class Reporter:
         self.timer.start()
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
-        """Take note of progress; cheap enough to be called often."""
+        """Record progress; cheap enough to be called often."""
         seconds = self.watch.seconds
         if seconds < SILENT_SECONDS or seconds - self.shown < BETWEEN_SECONDS:
             return
@@ -88,5 +88,5 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def say(text: str) -> None:
-    """Print a message to stderr, without what a terminal would obey."""
+    """Print a message to stderr with control characters made visible."""
     print(plain(text), file=sys.stderr)

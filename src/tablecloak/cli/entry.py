@@ -1,4 +1,4 @@
-"""The entry of all commands: what goes wrong becomes one message and an exit code."""
+"""The entry of all commands: every error becomes one message and an exit code."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SHOW_TRACEBACK = "TABLECLOAK_TRACEBACK"
 USAGE: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
-"""What is wrong with the words of a command; typer prints it. Some versions of it bring click
-along, others use the one that is installed."""
+"""Errors in the words of a command, which typer prints. Some versions of typer contain click,
+others import the one that is installed."""
 
 
 MADE: list[Callable[[], Mapping[str, Any]]] = []
@@ -47,13 +47,13 @@ class Commands(TyperGroup):
         self._has_made = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, if need be made out of a registry."""
+        """Return a command; one that is not defined yet is made from a registry."""
         if cmd_name not in self.commands:
             self._make()
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, those made out of registries in the end."""
+        """Return the names of all commands, those from registries last."""
         self._make()
         return super().list_commands(ctx)
 
@@ -67,7 +67,7 @@ class Commands(TyperGroup):
         _require_finite(self)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the program; terminals that cannot show a letter show another in its place."""
+        """Run the program; letters that the terminal cannot show are replaced."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
                 stream.reconfigure(errors="replace")
@@ -92,7 +92,7 @@ def _errors_as_messages() -> Iterator[None]:
     """Print errors of ours as one message without a traceback, and warnings likewise.
 
     The first Ctrl-C during a search ends that search with the best that is proved; see
-    `Budget.interruptible`. What comes here interrupted reading or writing, or was the second one.
+    `Budget.interruptible`. A Ctrl-C handled here interrupted reading or writing, or was the second.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", TablecloakWarning)
@@ -110,7 +110,7 @@ def _errors_as_messages() -> Iterator[None]:
 
 
 def _last_words(error: Exception) -> str:
-    """Say where a fault of ours is. What its own message says may be confidential."""
+    """Say where an internal error arose, without its own message, which may be confidential."""
     if isinstance(error, MemoryError):
         return "Error: there is not enough memory for this. Take a smaller problem."
     frames = traceback.extract_tb(error.__traceback__)

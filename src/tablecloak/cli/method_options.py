@@ -37,14 +37,14 @@ class TypedOption:
 
     @property
     def name(self) -> str:
-        """Name of the option without dashes in front, as Python spells it."""
+        """Name of the option as a Python identifier, without the leading dashes."""
         extra = self.parameter.field.json_schema_extra
         own = extra.get("option") if isinstance(extra, Mapping) else None
         return str(own or self.parameter.name)
 
     @property
     def declared(self) -> inspect.Parameter:
-        """How typer is told of it."""
+        """The declaration that typer reads."""
         kind, is_repeated = self._typed()
         default: Any = inspect.Parameter.empty
         if not self.parameter.is_required:
@@ -96,7 +96,7 @@ class TypedOption:
         return "plain" if kind in (bool, int, float, str) else "array"
 
     def _typed(self) -> tuple[Any, bool]:
-        """Type of what is typed, and whether the option is repeated."""
+        """Type of one entry, and whether the option can be repeated."""
         shape = self._shape()
         if shape == "choice":
             choices = get_args(_bare(self.parameter.field.annotation))
@@ -106,7 +106,7 @@ class TypedOption:
         return (Path if shape == "array" else _bare(self.parameter.field.annotation)), False
 
     def _limits(self) -> dict[str, Any]:
-        """Limits that typer can check; the class puts all others into words."""
+        """Limits that typer can check; all others are checked by the class."""
         found: dict[str, Any] = {}
         for limit in self.parameter.field.metadata if self._shape() == "plain" else ():
             match limit:

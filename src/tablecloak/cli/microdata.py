@@ -118,7 +118,7 @@ _SHARED = [
         "report",
         Annotated[
             Path | None,
-            typer.Option(help="HTML page on what was done, utility and risk; not for publication."),
+            typer.Option(help="HTML page on method, utility and risk; not for publication."),
         ],
         None,
     ),
@@ -129,18 +129,18 @@ _SHARED = [
             typer.Option(
                 "--keep-order",
                 help="Write the records in the order of the file instead of a random one; refused "
-                "if it tells what changed.",
+                "if the order shows what changed.",
             ),
         ],
         False,
     ),
 ]
-"""What every method is asked for besides its own parameters; files first."""
+"""Options of every method besides its own parameters; files first."""
 
 
 @dataclass(frozen=True)
 class _Files:
-    """Where records come from and go to, and in which order."""
+    """Which file records are read from, where they are written, and in which order."""
 
     source: Path
     output: Path
@@ -152,7 +152,7 @@ class _Files:
         require_writable(self.output, self.report)
 
     def protect(self, method: Method) -> str:
-        """Read what the method needs, protect and write it, and say what was done."""
+        """Read what the method needs, protect it, write it, and print a summary."""
         from tablecloak.microdata.order import OrderWarning
         from tablecloak.tables.formats import column_names
 

@@ -42,16 +42,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Names:
-    """What an option or argument can be.
+    """The values that an option or argument accepts.
 
     Parameters
     ----------
     noun : str
-        What one of them is, for messages.
+        What one value is called in messages.
     load : callable
         Returns all names, each with a summary or nothing.
     read : callable, optional
-        Raises an error for a value that means nothing; by default a value must be a name.
+        Raises an error for a value that is not accepted; by default a value must be a name.
     """
 
     noun: str
@@ -60,7 +60,7 @@ class Names:
 
     @property
     def placeholder(self) -> str:
-        """Stands in a help text for the names."""
+        """Placeholder in a help text, replaced by the names."""
         return f"{{{self.noun}}}"
 
     def listed(self) -> str:
@@ -109,7 +109,7 @@ class LiveCommand(TyperCommand):
     """A command whose help lists what is registered when it is asked for."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Put the names into the texts of options and arguments, and write all of it."""
+        """Put the names into the texts of options and arguments, and write the help."""
         parts: list[Any] = [part for part in self.params if getattr(part, "help", None)]
         texts = [part.help for part in parts]
         for part in parts:

@@ -41,21 +41,35 @@ ProblemFile = Annotated[
 Output = Annotated[Path, names.FRAME_FILES.option("--output", "-o", text="File to write:")]
 TimeLimit = Annotated[
     float,
-    typer.Option("--time-limit", min=0.1, help="Seconds for the search; then the best so far."),
+    typer.Option(
+        "--time-limit",
+        min=0.1,
+        help="Seconds for the search, which then returns the best answer so far.",
+    ),
 ]
 Tolerance = Annotated[
-    float, typer.Option("--tolerance", min=0.0, help="Accepted error of a relation, if rounded.")
+    float,
+    typer.Option(
+        "--tolerance",
+        min=0.0,
+        help="Accepted error of a relation, for a table that was rounded before.",
+    ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="By default all processors; the answer is the same."),
+    typer.Option(
+        "--threads", min=1, help="Default: all processors. The answer does not depend on it."
+    ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", min=0, help="For random choices; same seed, same answer.")
+    int,
+    typer.Option(
+        "--seed", min=0, help="Seed of random choices: the same seed gives the same answer."
+    ),
 ]
 SecretSeed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="For the blur; keep it secret. By default drawn anew."),
+    typer.Option("--seed", min=0, help="Seed of the blur; keep it secret. Default: a new one."),
 ]
 Blur = Annotated[
     float,
@@ -64,19 +78,19 @@ Blur = Annotated[
 Certificate = Annotated[
     Path | None, typer.Option(help="Write all proofs (.npz, secret); see `tablecloak verify`.")
 ]
-Weights = Annotated[str, names.WEIGHTS.option("--weights", text="Cost of a cell.")]
+Weights = Annotated[str, names.WEIGHTS.option("--weights", text="Weight of a cell.")]
 Method = Annotated[str, names.SEARCH_METHODS.option("--method", text="How to search.")]
 Require = Annotated[str, names.REQUIREMENTS.option("--require", text="What counts as protected.")]
 Insiders = Annotated[
     list[str] | None,
     names.INSIDERS.option(
-        "--protect-against", text="Insider against whom the pattern must hold too; repeat."
+        "--protect-against", text="Insider against whom the pattern must protect as well; repeat."
     ),
 ]
 Hold = Annotated[
-    str, names.HOLDS.option("--hold", text="How firmly it holds against those insiders.")
+    str, names.HOLDS.option("--hold", text="Whether protection against these insiders is a must.")
 ]
-Distance = Annotated[str, names.DISTANCES.option("--distance", text="What is kept small.")]
+Distance = Annotated[str, names.DISTANCES.option("--distance", text="What is minimised.")]
 Preserve = Annotated[
     list[str] | None,
     names.STATISTICS.option(

@@ -23,7 +23,7 @@ JobFile = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
 Every = Annotated[
-    bool, typer.Option("--all", help="Do all job files of a folder; go on where it ended.")
+    bool, typer.Option("--all", help="Run all job files of a folder; finished ones are skipped.")
 ]
 
 
@@ -79,7 +79,7 @@ def protect(
 
 
 def _tell_of_insiders(told: AgainstInsiders) -> None:
-    """Say against how many insiders the suppression holds, and against whom it does not."""
+    """Print against how many insiders the suppression protects, and against whom it does not."""
     names = ", ".join(told.intruders)
     unsafe = told.successful + told.unsettled
     tried = sum(told.intruders.values())
@@ -89,7 +89,7 @@ def _tell_of_insiders(told: AgainstInsiders) -> None:
 
 
 def _tell(result: JobResult) -> None:
-    """Say what was found, and what was written."""
+    """Print what was found, and what was written."""
     problem = result.problem
     typer.echo(f"table:  {problem.table.summary()}")
     typer.echo(f"        {_reasons(problem.reasons)}")
@@ -108,7 +108,7 @@ def _tell(result: JobResult) -> None:
 
 
 def _all(jobs: Path, out: Path, executor: str) -> None:
-    """Do a campaign; each result is told when it is on disk."""
+    """Run all jobs of a folder; each outcome is printed once it is on disk."""
     from tablecloak.executors import executor_named
     from tablecloak.jobs.campaign import Outcome, run_campaign
 

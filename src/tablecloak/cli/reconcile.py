@@ -27,20 +27,24 @@ def reconcile(
     output: Output,
     by: By,
     value: Annotated[str, typer.Option(help="Column with the values.")] = "value",
-    distance: Annotated[str, NEARNESS.option("--distance", text="What is kept small.")] = "L2",
+    distance: Annotated[str, NEARNESS.option("--distance", text="What is minimised.")] = "L2",
     variance: Annotated[
         str | None, typer.Option(help="Column with the variance of the noise of each cell.")
     ] = None,
     least: Annotated[
-        float | None, typer.Option("--lower", help="Bound of all values, such as 0.")
+        float | None, typer.Option("--lower", help="Lower bound of all values, such as 0.")
     ] = None,
-    lower: Annotated[str | None, typer.Option("--lower-column", help="Bound of each cell.")] = None,
-    upper: Annotated[str | None, typer.Option("--upper-column", help="Bound of each cell.")] = None,
+    lower: Annotated[
+        str | None, typer.Option("--lower-column", help="Column with lower bounds.")
+    ] = None,
+    upper: Annotated[
+        str | None, typer.Option("--upper-column", help="Column with upper bounds.")
+    ] = None,
     fixed: Annotated[
         str | None,
-        typer.Option(help="Column that is true for cells that must stay as they are."),
+        typer.Option(help="Column of true and false: true for cells that must not change."),
     ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Make whole numbers in the end.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Make all values whole numbers.")] = False,
     time_limit: TimeLimit = 60.0,
 ) -> None:
     """Make a table additive with least change, with a proved bound.

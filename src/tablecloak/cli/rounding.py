@@ -25,7 +25,9 @@ __all__ = ["register"]
 Base = Annotated[int, typer.Option(min=2, help="Values become multiples of it.")]
 MaxSteps = Annotated[
     int,
-    typer.Option(min=1, help="Largest number of multiples to move where one is not enough."),
+    typer.Option(
+        min=1, help="Largest number of multiples that a cell may move where one is not enough."
+    ),
 ]
 SmallCounts = Annotated[
     bool,
@@ -55,9 +57,9 @@ def round_(
     Writes the codes and `value` for every cell; this file may be published. Prints one
     line with loss, bound, gap and seconds, and one that says how many sensitive cells can be
     computed more precisely than their levels allow. If there are any, nothing is written and the
-    exit code is 1: rounding does not look at the levels, so take a larger base.
+    exit code is 1. Rounding does not take levels into account, so choose a larger base.
 
-    With --small-counts, what is audited is that no small count can be told from another.
+    With --small-counts, the audit checks that no small count can be told from another.
 
     Example: tablecloak round counts.jj -o rounded.csv --base 5
     """

@@ -30,10 +30,12 @@ __all__ = ["register"]
 
 Previous = Annotated[
     Path | None,
-    typer.Option(help="Codes and status: last period's pattern, to be kept if cheap."),
+    typer.Option(
+        help="File with codes and status: last period's pattern, whose cells become cheaper."
+    ),
 ]
 Discount = Annotated[
-    float, typer.Option(min=0, max=1, help="By which share cells of --previous get cheaper.")
+    float, typer.Option(min=0, max=1, help="Share by which cells of --previous become cheaper.")
 ]
 
 

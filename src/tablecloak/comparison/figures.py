@@ -52,9 +52,9 @@ def guesses(
         What the intruder knows of an adjustment besides the relations: "method", "levels" or
         "directions"; see `tablecloak.attack_adjustment`.
     time_limit : float, default=60
-        Seconds for running an adjustment backwards.
+        Time limit in seconds for running an adjustment backwards.
     values : numpy.ndarray of float, shape (n_cells,), optional
-        What the analyst sees, if it is known already.
+        What the analyst sees, if computed before.
     """
     shown = seen(release) if values is None else values
     return kind_of(release).guesses(release, shown, knows=knows, time_limit=time_limit)
@@ -82,7 +82,7 @@ def utility(release: Any, values: Floats | None = None) -> dict[str, float]:
     ----------
     release : SuppressionPattern, Adjustment or RoundedTable
     values : numpy.ndarray of float, shape (n_cells,), optional
-        What the analyst sees, if it is known already.
+        What the analyst sees, if computed before.
 
     Returns
     -------

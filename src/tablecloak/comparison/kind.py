@@ -34,10 +34,10 @@ class ReleaseKind(ABC, Generic[R]):
     """Class of its releases."""
 
     made_by: ClassVar[str]
-    """What gives them, for messages."""
+    """Functions that make such releases, for messages."""
 
     place: ClassVar[int]
-    """Among the kinds that are compared by default."""
+    """Position among the kinds that are compared by default."""
 
     note: ClassVar[str] = ""
     """What its own figures mean, for the page."""
@@ -80,7 +80,7 @@ class ReleaseKind(ABC, Generic[R]):
         return {}
 
     def guesses(self, release: R, shown: Floats, *, knows: str, time_limit: float) -> Guesses:
-        """Return what an intruder takes the sensitive cells for: what the analyst sees."""
+        """Return an intruder's guesses of the sensitive cells; by default what the analyst sees."""
         return Guesses(release.problem, shown[release.problem.sensitive])
 
 

@@ -1,4 +1,4 @@
-"""Many jobs, one after the other or at once, with results that stay when the rest is interrupted.
+"""Many jobs, one after the other or at once; results that are complete survive an interruption.
 
 Each job has a folder of results that appears whole, with a fingerprint of all that went into it.
 A job whose folder has the right fingerprint is not done again.
@@ -91,7 +91,7 @@ def run_campaign(
     done: dict[Path, Outcome] = {}
     waiting: list[tuple[str, str]] = []
     for path, job in read.items():
-        # What lies in a database may have changed without a trace here.
+        # Data in a database may have changed without any file being different.
         known = _known(out / path.stem, job.fingerprint()) if job.data.file else None
         if known is None:
             waiting.append((str(path), str(out / path.stem)))
@@ -131,7 +131,7 @@ def _do(task: tuple[str, str]) -> Outcome:
 
 
 FEW = 50
-"""Different contributions up to which two measures can be alike by chance."""
+"""Number of different contributions up to which two measures can agree by chance."""
 
 DIGITS = 10
 """Significant digits that are compared: the last ones may differ between Parquet and CSV."""
@@ -140,9 +140,9 @@ DIGITS = 10
 def _refuse_linked(jobs: dict[Path, Job]) -> None:
     """Refuse jobs that publish sums of the same contributions apart from each other.
 
-    Even without a common dimension they share the grand total. What is compared is what the data
-    hold, whatever the names of files and columns: a copy, a link, another format or order, an equal
-    or proportional column, or a weight that is the same for all, are the same measure.
+    Even without a common dimension they share the grand total. The contributions themselves are
+    compared, not names of files and columns: a copy, a link, another format or order, an equal or
+    proportional column, or the same data with a constant weight are the same measure.
     """
     measures = [_Measure(path.name, job) for path, job in jobs.items()]
     for at, measure in enumerate(measures):
@@ -166,7 +166,7 @@ class _Measure:
         try:
             frame = self._read(given)
         except InputError:
-            # The job itself says what is wrong.
+            # Running the job reports what is wrong.
             self.columns: tuple[object, ...] | None = (self.source, *given)
             self.sorted = self.ordered = b""
             self.distinct = 0
@@ -207,7 +207,7 @@ class _Measure:
             return False
         if max(self.distinct, other.distinct) > FEW:
             return True
-        # Counts, or few values: the same by chance unless the records are.
+        # Counts and columns of few values agree by chance, unless the records agree too.
         if self.source == other.source:
             return self.ordered == other.ordered
         return bool(self.contents & other.contents)

@@ -28,7 +28,7 @@ def in_words(path: Path, text: str, error: ValidationError) -> str:
     names = [part for part in location if not isinstance(part, int) and part not in RULES]
     parameter = _parameter(location)
     if parameter is not None:
-        # What follows are the types that were tried.
+        # The rest of the location names the types that were tried.
         names = ["rules", parameter.name]
     where = ".".join(map(str, names)) or "the file"
     line = _line_of(text, location, fault)
@@ -53,7 +53,7 @@ def _what(fault: Any, where: str, location: list[Any], parameter: Parameter | No
             hint = near if near.startswith(NEAR) else ""
             return f"{where} is {given!r}; expected {context['expected']}.{hint}"
         case "value_error" if str(context["error"]).endswith("."):
-            # Errors of our own say all that is to be said.
+            # Errors raised by this package are complete sentences already.
             return f"{where}: {context['error']}"
     if parameter is not None and fault["type"] != "value_error":
         said = f"{where} must be {parameter.expected}"
@@ -76,7 +76,7 @@ def _line_of(text: str, location: Sequence[Any], fault: Any) -> int | None:
     if fault["type"] == "union_tag_invalid":
         return _first(lines, rf"=\s*[\"']{re.escape(str(fault['ctx']['tag']))}[\"']", 0)
     if fault["type"] == "missing":
-        # A key of this name further down belongs to another table.
+        # A key of this name after the next header belongs to another table.
         location = location[:-1]
     line, start = None, 0
     for number, part in enumerate(location):

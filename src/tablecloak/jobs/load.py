@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """All that the data of a job say, read before any method starts.
+    """Everything read from the data of a job, before any method starts.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _ready(data: Data, dimensions: dict[str, Dimension], value: str) -> Table:
 def _without_namesakes(
     frame: pd.DataFrame, renamed: dict[str, str], needed: list[str]
 ) -> pd.DataFrame:
-    """Leave out columns that are called like a dimension whose codes come from another column."""
+    """Leave out columns with the name of a dimension whose codes come from another column."""
     like = [
         name
         for column, name in renamed.items()

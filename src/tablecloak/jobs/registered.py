@@ -1,7 +1,7 @@
 """Fields of a job whose names and parameters come from a registry.
 
-A registry is asked when a job is read, not when the schema is declared: what is registered at run
-time is accepted at once, and the JSON schema of a job lists what is registered now.
+A registry is looked up when a job is read, not when the schema is declared. Classes registered at
+run time are therefore accepted, and listed in the JSON schema of a job.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _inner(error: ErrorDetails, location: tuple[str, ...]) -> dict[str, Any]:
 
 
 def telling(error: ValidationError) -> ErrorDetails:
-    """Return the error that tells most: an unknown key may be a known one that is missing."""
+    """Return the most helpful error: an unknown key is often a misspelt one that is required."""
     faults = error.errors()
     return next((each for each in faults if each["type"] == "extra_forbidden"), faults[0])
 

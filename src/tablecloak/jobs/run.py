@@ -40,8 +40,8 @@ __all__ = ["run_job"]
 ROUNDING = 0.1
 """Least share of the time limit of an adjustment for rounding it to the digits of the table.
 
-Without these digits nothing can be published, so that a search that used up all its time must not
-leave none for them. See docs/decisions.md.
+Nothing can be published without rounding, so that time is kept for it even where the search uses up
+its own. See docs/decisions.md.
 """
 
 
@@ -71,7 +71,7 @@ def run_job(
         Each release has been verified by its certificate and audited as a stranger would.
     """
     job = job if isinstance(job, Job) else read_job(job)
-    # Before the data are read: what changes while the job runs is then noticed.
+    # Taken before the data are read, so that changes made while the job runs are noticed.
     fingerprint = "" if out is None else job.fingerprint()
     for name in job.output.formats:
         FORMATS[name].require()
@@ -94,7 +94,7 @@ def _done(job: Job, loaded: Loaded, progress: Progress | None) -> JobResult:
     try:
         adjusted = _adjusted(job, loaded, histories["adjustment"])
     except (ModelError, SolverError) as error:
-        # What the other method found is not lost.
+        # The result of the other method is kept.
         if pattern is None:
             raise
         adjusted, failures = None, {"adjustment": str(error)}
@@ -150,7 +150,7 @@ def _insiders(job: Job, problem: ProtectionProblem) -> list[str]:
     usual = usual_intruders(job.data.roles)
     if usual or "hold" not in options.model_fields_set:
         return usual
-    # Asked for without such a column: as for rules, each record is one contributor.
+    # Without such a column each record is one contributor, as for the rules.
     names = usual_intruders(["contributor"])
     lacking = [why for name in names if (why := INTRUDERS.build(name).lacking(problem))]
     if lacking and Hold.parse(options.hold).is_strict:
@@ -176,7 +176,7 @@ def _adjusted(job: Job, loaded: Loaded, progress: Progress) -> Adjustment | None
         threads=job.threads,
         progress=progress,
     )
-    # What is audited and reported is what is published.
+    # Audit and report refer to the table as it is published.
     return in_decimals(found, time_limit=budget.at_least(ROUNDING * chosen.time_limit).left)
 
 

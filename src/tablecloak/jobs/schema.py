@@ -132,12 +132,12 @@ class Suppression(_Part):
     weights: WeightName = Field("value", description="What hiding a cell costs.")
     cost: str | None = None
     protect_against: list[InsiderName] = Field(
-        [], description="Insiders against whom it must hold as well."
+        [], description="Insiders against whom the pattern must protect as well."
     )
     hold: HoldName = Field(
         "possible",
-        description="How firmly it holds against them; where none is named, against contributors "
-        "and holdings, if they are known.",
+        description="Whether protection against insiders is a must; if none is named, these are "
+        "contributors and holdings, where the data tell them.",
     )
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)
@@ -146,9 +146,11 @@ class Suppression(_Part):
     @model_validator(mode="after")
     def _hold_against_whom(self) -> Suppression:
         if self.protect_against and self.hold == "off":
-            raise ValueError('hold = "off" regards nobody; leave out protect_against')
+            raise ValueError(
+                'hold = "off" protects against no insider; leave out protect_against or hold'
+            )
         if self.protect_against and "hold" not in self.model_fields_set:
-            # Whoever is named must be held against, unless it is said how firmly.
+            # Insiders named in the job must be protected against, unless it says how firmly.
             self.hold = "strict"
         return self
 
@@ -193,7 +195,7 @@ class Job(_Part):
     seed: int = Field(0, ge=0)
     solver: SolverName | None = None
     threads: int | None = Field(None, ge=1, exclude=True)
-    """By default as many as there are processors. No part of the fingerprint: results are alike."""
+    """Default: one for each processor. Not in the fingerprint: results do not depend on it."""
     data: Data
     dimensions: dict[str, DimensionSpec]
     tables: list[TableSpec] | None = Field(None, min_length=1)

@@ -45,7 +45,7 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         That of the job when its data were read.
     """
     files = _Files(job, result, out)
-    # Also where nothing is released: what an older job released must not stay beside this one.
+    # Made even if nothing is released, so that releases of an older run are removed.
     (out / "release").mkdir()
     files.internal.mkdir(parents=True, exist_ok=True)
     files.internal.chmod(0o700)
@@ -85,7 +85,7 @@ def _proof(pattern: SuppressionPattern, audit: Audit) -> Certificate:
 
 @dataclass(frozen=True)
 class _Files:
-    """Writes files of a job and takes note of them."""
+    """Writes files of a job and records their paths."""
 
     job: Job
     result: JobResult
@@ -118,7 +118,7 @@ class _Files:
                 withheld=self.internal / "withheld" / method,
             )
         except TablecloakError as error:
-            # The search is not lost with the files of the release.
+            # The proofs are kept even if the files of the release are withheld.
             self.result.withheld[method] = str(error)
             shutil.rmtree(folder, ignore_errors=True)
         else:

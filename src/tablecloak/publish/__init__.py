@@ -1,1 +1,1 @@
-"""What leaves the house: releases, their formats, and the search for leaks."""
+"""What leaves the office: releases, their formats, and the search for leaks."""

@@ -29,11 +29,11 @@ class AdjustedAudit:
     problem : ProtectionProblem
     values : numpy.ndarray of float, shape (n_cells,)
     shortfall : numpy.ndarray of float, shape (n_sensitive,)
-        How much each sensitive cell lacks to its nearer protection level; 0 where safe. A side
+        Distance of each sensitive cell from its nearer protection level; 0 where safe. A side
         on which the level is 0 does not count.
     relations : float
-        Largest error of a relation that is off by more than 1e-9 of its terms, as a table that is
-        read may be; else 0.
+        Largest error of a relation; errors of at most 1e-9 of its terms, which reading a table
+        accepts, count as 0.
     bounds : float
         Largest violation of an external bound beyond rounding of that value.
     frozen : int

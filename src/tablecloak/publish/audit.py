@@ -73,7 +73,7 @@ def audit(
         The original table with its sensitive cells and levels.
     release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, SmallCountTable, \
         frame, path or array
-        A result of ours; a file or frame as read by `read_release`, or one with the columns
+        A result of this package; a file or frame as read by `read_release`, or one with the columns
         ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
         values.
     require : Requirement or str, default="two-sided"
@@ -90,7 +90,7 @@ def audit(
     seed : int, default=0
         For random directions of programs; it changes the time, not the verdict.
     time_limit : float, default=inf
-        Seconds after which the attack on a pattern ends; what is open then is undecided.
+        Seconds after which the attack on a pattern ends; cells that are open then are undecided.
     threads : int, optional
         By default as many as there are processors; the result does not depend on it.
     progress : callable, optional
@@ -106,12 +106,12 @@ def audit(
 
     Notes
     -----
-    Every intruder knows all that is published, all relations and the external bounds. What
-    others know besides: `tablecloak.suppression.audit.intruders`, docs/guarantees.md.
+    Every intruder knows all that is published, all relations and the external bounds. For what
+    insiders know besides, see `tablecloak.suppression.audit.intruders` and docs/guarantees.md.
     """
     intervals = _intervals(problem, release)
     if intervals is not None:
-        # A forced cell stays hidden also where external bounds tell its value.
+        # A cell that must be suppressed stays hidden even if external bounds determine its value.
         told = problem.forced & (problem.lower_bound == problem.upper_bound)
         suppressed = np.asarray((intervals[1] > intervals[0]) | told)
     else:

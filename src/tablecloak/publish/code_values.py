@@ -18,7 +18,7 @@ HIDDEN = (3, 4, 5, 6, 7, 8, 9, 11, 12)
 """Unsafe by rule, request, frequency, zero, singleton or manually; secondary."""
 
 EMPTY = (13, 14)
-"""Cells without contributors, which a table need not have."""
+"""Statuses of cells without contributors, which a table need not list."""
 
 STATUSES = range(1, 15)
 
@@ -35,7 +35,7 @@ def read_code_values(
         return None
     frame = pd.read_csv(path, header=None, names=[*keys, "value", "number"], dtype=str)
     number = _statuses(frame, path)
-    # Some writers pad codes with blanks; the table's own spelling counts.
+    # Some programs pad codes with blanks, so that codes are compared without them.
     for key in keys:
         spelling = {code.strip(): code for code in problem.table.keys[key].unique()}
         stripped = frame[key].str.strip()
@@ -53,7 +53,7 @@ def _statuses(frame: pd.DataFrame, path: Path) -> pd.Series:
     Raises
     ------
     InputError
-        Names the first row whose status is none.
+        Names the first row whose status is not a number from 1 to 14.
     """
     number = pd.to_numeric(frame["number"], errors="coerce")
     odd = frame.index[~number.isin(STATUSES)]

@@ -5,7 +5,8 @@ decimal point or comma, in scientific notation, rounded, or as the eight bytes o
 archives (Excel) and gzip are opened; Parquet is also read column by column with its metadata.
 Tables are read field by field, so that a code and the value beside it are not taken for one number.
 
-This finds carelessness, not arithmetic: whether a value follows from others is for the audit.
+This finds values that were written by mistake. Whether a value follows from others is checked by
+the audit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tablecloak.tables.formats.format import (
 __all__ = ["Leak", "find_leaks"]
 
 TELLING_DIGITS = 4
-"""Significant digits from which on a number is taken for that very value, not for chance."""
+"""Least number of significant digits with which a number counts as the hidden value itself."""
 
 ROUNDINGS = range(4)
 """Digits behind the decimal point to which a value may have been rounded."""
@@ -72,8 +73,8 @@ def find_leaks(
     files : iterable of path
         Files, or folders that are searched with all that is below them.
     hidden : iterable of float
-        Values that must not appear. Those with fewer than four digits are passed over: they
-        occur by chance.
+        Values that must not appear. Those with fewer than four digits are skipped: they occur
+        by chance.
     known : iterable
         Numbers, codes and titles that are published and may look like a hidden value.
 
@@ -112,7 +113,7 @@ def _public_numbers(known: Iterable[object]) -> set[float]:
 
 
 def _telling(hidden: Iterable[float], public: set[float]) -> dict[float, float]:
-    """Return the hidden value behind each number that tells it, without its sign."""
+    """Map each number that would disclose a hidden value, without its sign, to that value."""
     return {
         abs(spelled): value
         for value in hidden
@@ -141,7 +142,7 @@ def _all_files(files: Iterable[str | Path]) -> Iterator[Path]:
 
 
 def _parts(path: Path) -> Iterator[Part]:
-    """Each part of a file, unpacked; what it is shows in its first bytes, not in its name."""
+    """Each part of a file, unpacked. Its first bytes, not its name, tell its format."""
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
         yield Part("unpacked", gzip.decompress(content))
@@ -175,10 +176,10 @@ def _fields(path: Path, content: bytes) -> str:
 
 
 def _in_text(text: str, wanted: dict[float, float]) -> list[tuple[str, float]]:
-    """Wanted numbers that stand in a text."""
+    """Wanted numbers that occur in a text."""
     leaks = {}
     for token in set(_NUMBER.findall(_NO_VALUES.sub(" ", text))):
-        # What looks like one number may be a list: "1,234,5678" or "12 345 678".
+        # A match may be one number or a list of several: "1,234,5678" or "12 345 678".
         runs = re.split(rf"[{_BLANK}]+", token)
         pieces = {token, *runs, *(piece for run in runs for piece in run.split(","))}
         for piece in pieces:

@@ -26,7 +26,7 @@ def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
     path : str or path
         One row for each cell, with the codes of the dimensions (or a column ``cell``) and
         ``status``, as `tablecloak suppress` and jobs write it. Cells of other periods are
-        passed over; cells that are new count as published.
+        skipped; cells that are new count as published.
 
     Returns
     -------
@@ -40,10 +40,14 @@ def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
     keys = list(map(str, problem.table.keys.columns))
     frame = read_frame(path, (*keys, "cell", "status"))
     if "status" not in frame.columns:
-        raise InputError(f"{path}: there is no column 'status'.")
+        raise InputError(
+            f"{path}: there is no column 'status'. Give a pattern of `tablecloak suppress`."
+        )
     given, wanted = names_of_cells(problem, frame, keys, str(path))
     before = given[suppressed_in(frame, str(path))]
     if not given.isin(wanted).any():
-        raise InputError(f"{path}: none of its cells is in this table. Check the codes.")
+        raise InputError(
+            f"{path}: none of its cells is in this table. Check that the codes are spelt alike."
+        )
     flags: Flags = wanted.isin(before)
     return flags

@@ -23,7 +23,7 @@ __all__ = ["protected_intervals"]
 Flags = npt.NDArray[np.bool_]
 
 TURNS = 12
-"""How often intervals around true and adjusted values are made coarser to protect."""
+"""Most rounds in which intervals around true and adjusted values are widened."""
 
 
 @on_chosen_solver
@@ -80,7 +80,7 @@ def protected_intervals(
                 intervals.verify()
                 return intervals
             intervals = intervals.widen(_around(problem, audited))
-    # Intervals that hold the witnesses for every need protect by construction.
+    # Intervals that contain a witness for every level protect by construction.
     intervals = covering_intervals(adjustment).hold(*protecting_room(problem))
     intervals.verify()
     if not attacked(intervals).is_safe:

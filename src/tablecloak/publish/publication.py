@@ -1,4 +1,4 @@
-"""What may leave the house: the released table, what readers may know, and a page on it.
+"""What may leave the office: the released table, what readers may know, and a page on it.
 
 All of it is made from the release, so that none of it can tell more than the release does. The
 loss in particular does not appear: it is a sum of hidden values, one more equation for an intruder.
@@ -127,7 +127,7 @@ def _refuse_leaks(
     about: Mapping[str, Any],
     withheld: Path | None,
 ) -> None:
-    """Take a release back if a hidden value stands in one of its files."""
+    """Remove or withhold a release if a hidden value stands in one of its files."""
     table = release.problem.table
     hidden = release.problem.sensitive
     if isinstance(release, SuppressionPattern):
@@ -151,13 +151,13 @@ def _refuse_leaks(
 
 
 def _structural(released: pd.DataFrame, about: Mapping[str, Any]) -> list[object]:
-    """Numbers that everybody knows: published values, codes, names, and how many there are."""
+    """Numbers that everybody knows: published values, codes, names, and their counts."""
     measure = str(about["measure"])
     dimensions = [name for name in released.columns if name not in (measure, "status")]
     codes = [released[name].unique() for name in dimensions]
     sizes = [len(dimension) for dimension in codes]
     counts = [len(released), *sizes, math.prod(sizes), *(size - 1 for size in sizes)]
-    # One version of a format is named by its year.
+    # The name of a format's version contains a year.
     named = [str(value) for key, value in about.items() if key != "reading"]
     shown = released[measure].dropna().tolist()
     return [*shown, *(code for dimension in codes for code in dimension), *counts, *named, 2010]

@@ -76,7 +76,7 @@ def read_release(
 
 
 def _read(problem: ProtectionProblem, path: Path, keys: list[str]) -> pd.DataFrame:
-    """Read a file of tau-ARGUS or one with names in its first row, in our words."""
+    """Read a file of tau-ARGUS, or one with a header; statuses are translated."""
     frame = read_code_values(problem, path, keys)
     if frame is not None:
         return frame
@@ -169,7 +169,7 @@ def _check_published(
 ) -> None:
     shown = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
     true = problem.table.values
-    # Measurements are published with fewer digits than they have.
+    # Values may be published with fewer digits than the true table has.
     decimals = published_decimals(true[~suppressed], problem.table.decimals)
     accepted = np.maximum(1e-9 * np.maximum(np.abs(true), 1.0), 0.51 * 10.0**-decimals)
     if common_decimals(true[~suppressed]) is not None:

@@ -38,20 +38,20 @@ ADJUSTMENT = {"": "unchanged", "up": "raised", "down": "lowered", "sensitive": "
 """What the styles of squares mean."""
 
 UNCHANGED = 1e-9
-"""Change, as a share of the median protection level, that does not count."""
+"""Change, as a share of the median protection level, that counts as none."""
 
 MOST_ROWS, MOST_COLUMNS = 120, 24
 """Codes shown; of larger dimensions those nearest to the total."""
 
 MOST_SLICES = 200
-"""Combinations of codes of further dimensions that are looked at."""
+"""Most combinations of codes of further dimensions that are tried."""
 
 MOST_FOLDED = 12
-"""Further parts of a table with more than two dimensions."""
+"""Most folded parts shown of a table with more than two dimensions."""
 
 
 class Tree(Protocol):
-    """What is needed of a hierarchy."""
+    """The part of a hierarchy that a heat map uses."""
 
     @property
     def total(self) -> str: ...
@@ -218,7 +218,7 @@ def adjustment_squares(problem: Any, adjusted: npt.NDArray[np.float64]) -> Drawi
         moved = abs(change) > UNCHANGED * problem.unit
         kind = ("up" if change > 0 else "down") if moved else ""
         kind += " sensitive" * int(problem.sensitive[cell])
-        # The square root lets small changes be seen as well.
+        # The square root makes small changes visible as well.
         share = float(np.sqrt(min(relative[cell], 1.0)))
         return Square(as_number(adjusted[cell]), kind.strip(), hover, share)
 
@@ -241,7 +241,7 @@ def _contributors(problem: Any, cell: int) -> str:
 
 
 def as_number(value: float) -> str:
-    """Write a value for people: thousands apart, no more than six significant digits behind."""
+    """Write a value for people: separators of thousands, at most six significant digits."""
     if value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.1f}"

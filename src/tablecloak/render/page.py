@@ -26,7 +26,7 @@ def _style(name: str) -> str:
     return files("tablecloak").joinpath(name).read_text(encoding="utf-8")
 
 
-# A page for the public does not even know the words for what is internal.
+# A public page does not contain even the style names of internal ones.
 PUBLIC_STYLE = _style("page.css") + _style("grid.css")
 STYLE = PUBLIC_STYLE + _style("internal.css")
 GRID_STYLE = _style("grid.css") + _style("internal.css")

@@ -1,4 +1,4 @@
-"""The picture of an audit: what each sensitive cell needs, and what it has."""
+"""The picture of an audit: the protection that each sensitive cell needs, and what it has."""
 
 from __future__ import annotations
 

@@ -40,13 +40,13 @@ COMPARISON_SECONDS = 10.0
 """Time limit of each attack of that comparison."""
 
 MOST_INTERVALS = 60
-"""Sensitive cells whose intervals are drawn, those with the least to spare first."""
+"""Most sensitive cells whose intervals are drawn, those with the least to spare first."""
 
 MOST_OPEN = 60
-"""Pairs of an insider and a cell, of those of which nothing is claimed, that a report lists."""
+"""Most pairs of an insider and an unprotected cell that a report lists."""
 
 MOST_COMPONENTS = 12
-"""Components of hidden cells that a report lists, those that give way first."""
+"""Most components of hidden cells that a report lists, the most easily disclosed first."""
 
 Release = SuppressionPattern | Adjustment
 
@@ -175,8 +175,10 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
 
 
 def _describe_insiders(page: Page, told: AgainstInsiders) -> None:
-    """Show what holding against insiders costs, and what is left open."""
-    page.text("What holding against insiders costs, beside the pattern for outsiders alone:")
+    """Show what protection against insiders costs, and whom it leaves out."""
+    page.text(
+        "What protection against insiders costs, compared with the pattern against outsiders alone:"
+    )
     page.table(told.costs())
     for statement in told.statements():
         page.text(statement)
@@ -203,7 +205,7 @@ def _intervals_figure(audit: Audit) -> Any:
     for name, colour, size in (("reached", "#457b9d", 3.0), ("required", "#d62828", 1.2)):
         lower = (frame[f"{name}_lower"].to_numpy(float) - truth) / width
         upper = (frame[f"{name}_upper"].to_numpy(float) - truth) / width
-        # Far ends are cut: what matters is whether the required interval is covered.
+        # Long bars are cut: the drawing shows whether the required interval is covered.
         low, high = np.clip(lower, -4, 4), np.clip(upper, -4, 4)
         axes.hlines(rows, low, high, color=colour, linewidth=size, label=name)
     names = labels_of(frame[list(audit.problem.table.keys.columns)])

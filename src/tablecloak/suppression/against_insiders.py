@@ -1,4 +1,4 @@
-"""How a pattern stands against insiders: what is left open, and what holding against them costs."""
+"""Protection of a pattern against insiders: what is not proved, and what the protection costs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Flags = npt.NDArray[np.bool_]
 
 
 class WhyOpen(Enum):
-    """Why nothing is claimed of a sensitive cell against an insider."""
+    """Why the protection of a sensitive cell against an insider is not claimed."""
 
     HOPELESS = "no pattern hides it"
-    """With everything hidden that may be, this insider still comes too close."""
+    """This insider comes too close even if every cell that may be hidden is hidden."""
     ATTACKABLE = "attack succeeds"
     """This insider comes too close, and time ended before a pattern was found that prevents it."""
     UNDECIDED = "not settled in time"
@@ -48,24 +48,24 @@ class OpenPair:
 
 @dataclass(frozen=True, eq=False)
 class AgainstInsiders:
-    """How a pattern stands against insiders, beside the one for outsiders alone. Secret.
+    """Protection of a pattern against insiders, beside the pattern for outsiders alone. Secret.
 
     Parameters
     ----------
     problem : ProtectionProblem
         With the weights of the search.
     intruders : dict of str to int
-        For each kind of insider how many there are.
+        Number of insiders of each kind.
     suppressed, outsiders : numpy.ndarray of bool, shape (n_cells,)
-        The pattern, and the one that protects against everybody only, from which it began.
+        The pattern, and the one from which it began, which protects against outsiders only.
     successful_before : int
         How many insiders are known to attack the latter.
     unsettled_before : int
-        For how many that was not settled.
+        Number of insiders whose attack was not settled.
     open : tuple of OpenPair
-        What is not claimed of the pattern.
+        Pairs of an insider and a cell for which nothing is claimed.
     unjudged : int
-        How many insiders did not come to attack at all: nothing is claimed against them.
+        Number of insiders not tried in time: nothing is claimed against them.
     groups : tuple of (int, int), optional
         Sums of hidden cells that a rule finds unsafe, in the pattern for outsiders and in this one.
     """
@@ -97,7 +97,7 @@ class AgainstInsiders:
 
     @property
     def unsettled(self) -> int:
-        """For how many that is not settled."""
+        """Number of insiders whose attack is not settled."""
         return self.unjudged + len({pair.insider for pair in self.open} - self._succeeding)
 
     @property
@@ -137,7 +137,7 @@ class AgainstInsiders:
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
     def summary(self) -> str:
-        """Say in one line what it costs and what is left open. Names no cell and no insider."""
+        """Say in one line what protection costs and what is not proved. Names nobody."""
         tried = ", ".join(f"{number} {name}" for name, number in self.intruders.items())
         told = [
             f"against {tried or 'insiders, of whom there are none'}",
@@ -152,7 +152,7 @@ class AgainstInsiders:
         return ", ".join(told)
 
     def statements(self) -> list[str]:
-        """Say plainly what the pattern does not hold against, one reason a sentence."""
+        """Say against whom the pattern does not protect, one sentence for each reason."""
         told = []
         for why, words in (
             (WhyOpen.HOPELESS, "no pattern hides"),

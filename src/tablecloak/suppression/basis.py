@@ -22,8 +22,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 NOTHING = 1e-9
-"""Coefficients below it are rounding errors: those of relations between cells are 1, or of its
-order."""
+"""Coefficients below this are rounding errors: those of relations between cells are about 1."""
 
 DENSE_ENTRIES = 200_000
 """Product of all and of free cells up to which N is built as a dense matrix: of some 500 cells, 50
@@ -45,7 +44,7 @@ class Basis:
     matrix : scipy.sparse.csr_array, shape (n_unknown, n_free)
         N, one row for each cell.
     leftover : scipy.sparse.csr_array, shape (n_leftover, n_free)
-        E, what relations that determined no cell still ask of the free ones.
+        E, the conditions on free cells from relations that determined no cell.
     """
 
     free: Integers
@@ -65,7 +64,7 @@ def basis_of(relations: csr_array, size: Floats, most_free: float = np.inf) -> B
     ----------
     relations : scipy.sparse.csr_array, shape (n_relations, n_unknown)
     size : numpy.ndarray of float, shape (n_unknown,)
-        Cells with the smallest one become free first.
+        Cells with the smallest value become free first.
     most_free : float, default=inf
         Number of free cells beyond which None is returned.
     """
@@ -88,7 +87,7 @@ def determined_cells(
     ----------
     relations : scipy.sparse.csr_array, shape (n_relations, n_unknown)
     order : numpy.ndarray of int, shape (n_unknown,)
-        In which cells become free, unless they are determined by then.
+        Order in which cells become free, unless they are determined before.
     """
     by_cell = csr_array(relations.T)
     start, inside = relations.indptr.tolist(), relations.indices.tolist()

@@ -1,4 +1,4 @@
-"""The claims of patterns and intervals as plain arrays, which a stranger checks.
+"""The claims of patterns and intervals as plain arrays, for the stand-alone verifier.
 
 A bound is kept as the multipliers that prove each row of the master problem, and a search tree over
 the cells that are free to be hidden; nothing of the program itself is kept.
@@ -44,12 +44,12 @@ def pattern_claims(
     protection: Claim, problem: ProtectionProblem, loss: float,
     bound: float, certificate: BoundCertificate | None,
 ) -> tuple[Claim, ...]:  # fmt: skip
-    """Return what a pattern claims: protection, its loss, and a bound if one was proved.
+    """Return the claims of a pattern: protection, its loss, and a bound if one was proved.
 
     Parameters
     ----------
     protection : Claim
-        Of the pattern itself, or of an audit of it, which holds against more insiders.
+        Claim of the pattern itself, or of an audit of it, which covers more insiders.
     problem : ProtectionProblem
     loss, bound : float
     certificate : BoundCertificate or None
@@ -66,7 +66,7 @@ def interval_claims(
     proof: ProtectionCertificate, ends: tuple[Floats, Floats], problem: ProtectionProblem,
     loss: float, bound: float, rows: Sequence[Row], multipliers: Floats,
 ) -> tuple[Claim, ...]:  # fmt: skip
-    """Return what published intervals claim.
+    """Return the claims of published intervals.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def interval_claims(
 def proved_pattern_bound(
     suppressed: npt.NDArray[np.bool_], problem: ProtectionProblem, certificate: BoundCertificate
 ) -> float:
-    """Return the loss below which no protected pattern is, as the claim of it proves.
+    """Return the lower bound on the loss of any protected pattern that the claim proves.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def proved_widths_bound(
     ends: tuple[Floats, Floats], problem: ProtectionProblem, requirement: Requirement,
     loss: float, rows: Sequence[Row], multipliers: Floats,
 ) -> float:  # fmt: skip
-    """Return the loss below which no protected intervals are, as the claim of it proves.
+    """Return the lower bound on the loss of any protected intervals that the claim proves.
 
     Parameters
     ----------
@@ -129,10 +129,10 @@ def proved_widths_bound(
 
 
 def _as_two_sided(problem: ProtectionProblem, requirement: Requirement) -> ProtectionProblem:
-    """Return the problem whose two-sided levels ask for what a requirement asks.
+    """Return a problem whose two-sided levels express a requirement.
 
-    So a bound is checked for requirements that the verifier does not know, and for the least
-    widths of cells whose levels ask nothing.
+    This allows bounds to be checked for requirements that the verifier does not know, and for
+    the least widths of cells without levels.
     """
     needs, n = needs_of(with_finite_bounds(problem), requirement), problem.table.n_cells
     levels = {}
@@ -184,7 +184,7 @@ def _tree_arrays(certificate: BoundCertificate) -> Arrays:
 
 
 def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
-    """Return rows of a master problem, and those they rest on, by what proves them."""
+    """Return rows of a master problem, with the rows they are sums of, by their proofs."""
     rows, _ = _with_parents(rows)
     sensitive = np.flatnonzero(problem.sensitive)
     kinds, cells = [], []
@@ -208,7 +208,7 @@ def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
 
 
 def _with_parents(rows: Sequence[Row]) -> tuple[list[Row], npt.NDArray[np.int64]]:
-    """Return rows with all that sums among them are made of, before them, and where each stands."""
+    """Return rows, each after the rows of which it is a sum, and their positions."""
     ordered: list[Row] = []
     place: dict[int, int] = {}
     for row in rows:
@@ -230,7 +230,7 @@ def _parents(row: Row) -> tuple[Row, ...]:
 
 
 def _sum_arrays(rows: Sequence[Row]) -> Arrays:
-    """Return what sums of rows are made of; nothing if there are none."""
+    """Return the rows and factors of sums of rows; nothing if there are none."""
     if not any(isinstance(row, RoundedRow) for row in rows):
         return {}
     place = {id(row): at for at, row in enumerate(rows)}

@@ -24,8 +24,8 @@ PRIME = 2**61 - 1
 """A Mersenne prime; sums of two products below it still fit into few machine words."""
 
 DRAWN = 3
-"""Random solutions by which cells are compared. Two cells that are not proportional look so in all
-of them with a probability of 2^-122."""
+"""Random solutions by which cells are compared. Cells that are not proportional agree in all of
+them with a probability of 2^-122."""
 
 
 class Solutions:
@@ -47,7 +47,7 @@ class Solutions:
         self.dimension = self.n_cells - len(self._pivots)
 
     def free_cells(self) -> Integers:
-        """Return cells that can be chosen at will; all others follow from them."""
+        """Return cells whose deviations are free; all others follow from them."""
         follows = np.zeros(self.n_cells, dtype=bool)
         follows[[cell for cell, _ in self._pivots]] = True
         return np.flatnonzero(~follows)
@@ -97,10 +97,10 @@ def _rows_of(matrix: csr_array) -> list[dict[int, int]]:
 
 
 def _eliminated(rows: list[dict[int, int]], n_cells: int) -> list[tuple[int, dict[int, int]]]:
-    """Return cells that follow from others, each with the negative of what it is made of.
+    """Return cells that follow from others, each with the negative of its coefficients.
 
-    The shortest row goes first, and in it the cell with the fewest other rows: of what remains
-    least is filled in. In tables nearly all of it is substitution.
+    The shortest row is eliminated first, by its cell with the fewest other rows: this creates the
+    fewest new entries (Markowitz). In tables nearly every step is a substitution.
     """
     at: list[set[int]] = [set() for _ in range(n_cells)]
     for number, row in enumerate(rows):

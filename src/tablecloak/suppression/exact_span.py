@@ -25,8 +25,8 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MOST_MULTIPLE = 1000
-"""Denominator up to which coefficients are read as fractions; what is rounded wrongly fails the
-check of the relations."""
+"""Largest denominator with which coefficients are read as fractions. A wrong fraction is noticed
+when the relations are checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,11 @@ class ExactSpan:
     basis : Basis
         Of all deviations.
     multiple : int
-        By which the deviations of the free cells are divided, so that N becomes whole.
+        Divisor of the deviations of the free cells that makes N whole.
     matrix : scipy.sparse.csr_array, shape (n_cells, n_free)
         N, multiplied by it.
     space : NullSpace
-        Of what the relations left over ask of the free cells.
+        Null space of the conditions on the free cells.
     """
 
     basis: Basis
@@ -54,7 +54,7 @@ class ExactSpan:
     def of(
         cls, relations: csr_array, budget: Budget, most_free: float = np.inf
     ) -> ExactSpan | None:
-        """Eliminate once for all deviations; None where that would take too much.
+        """Eliminate once for all deviations; None if there are too many free cells or no time.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class ExactSpan:
         most_free : float, default=inf
             Number of free cells beyond which there is no span.
         """
-        # Cells in many relations determine much; fewer conditions are left than with small ones.
+        # Cells in many relations determine many others, which leaves fewer conditions.
         many = np.diff(csc_array(relations).indptr).astype(np.float64)
         basis = basis_of(relations, -many, most_free)
         if basis is None:
@@ -74,7 +74,7 @@ class ExactSpan:
         multiple = _common_multiple(whole.data)
         whole.data = np.rint(whole.data * multiple)
         entries = distinct_rows(basis.leftover)[0].tocoo()
-        # One more cell, without relations, that only says how fine a grid may be.
+        # One more cell without relations, whose divisor tells how fine the grid may be.
         held = np.zeros(basis.n_free + 1, dtype=bool)
         space = NullSpace(
             entries.row,

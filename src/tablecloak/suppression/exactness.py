@@ -24,17 +24,17 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 KEPT_CELLS = 50_000
-"""Cells of all eliminations that are kept at once; each cell takes about a kilobyte."""
+"""Most cells of all eliminations that are kept at once; each takes about a kilobyte."""
 
 FEWEST_SPANNED = 200
-"""Moved cells from which on all are followed from few free ones; fewer are eliminated at once."""
+"""Number of moved cells from which on a basis of free cells is used, not an elimination."""
 
 LARGEST_SPANNED = 10_000_000
-"""Product of moved and free cells up to which that is tried: the coefficients between them are
-kept. Chosen by trial; not measured."""
+"""Largest product of moved and free cells for such a basis, whose coefficients are all stored.
+Chosen by trial; not measured."""
 
 MOST_SHRUNK = 1e-6
-"""Share by which a deviation is shrunk for cells that rounding moved beyond their bounds."""
+"""Share by which a deviation is shrunk when rounding moved cells beyond their bounds."""
 
 HELD_SHARE = 1e-7
 """Distance from a bound, as a share of the largest move, that counts as lying at it."""
@@ -50,7 +50,7 @@ class Exactness:
     needs : Needs
         Of that system, perhaps cut to what an intruder knows.
     whole_only : bool
-        Whether only whole numbers will do.
+        Whether deviations must be whole numbers.
     is_thorough : bool, default=True
         Whether a deviation of many cells may take an elimination of its own.
     """
@@ -138,11 +138,11 @@ class Exactness:
             beyond = self.beyond(cells, exact)
             if not 0 < beyond <= MOST_SHRUNK:
                 return
-            # Rounding errors of cells at a bound: the true table keeps all bounds.
+            # Shrinking repairs rounding at a bound, since the true table keeps all bounds.
             shrunk = 1 - 2 * beyond
 
     def _held(self, cells: Integers, d: Floats) -> Flags:
-        """Cells that lie at a bound, or move just as far as is asked of them."""
+        """Cells that lie at a bound, or move exactly as far as required."""
         system, needs = self.system, self.needs
         near = HELD_SHARE * float(np.max(np.abs(d)))
         held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)

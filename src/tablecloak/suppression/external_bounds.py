@@ -16,8 +16,8 @@ Floats = npt.NDArray[np.float64]
 def with_finite_bounds(problem: ProtectionProblem) -> ProtectionProblem:
     """Return the problem with infinite external bounds replaced by distant finite ones.
 
-    The replacement lies so far off that it hardly ever matters; where it does, it can only
-    make the intruder stronger, so that whatever is proved holds for the given bounds.
+    The replacement is so distant that it rarely matters. Where it does, it makes the intruder
+    stronger, so that every proof holds for the given bounds as well.
     """
     if np.all(np.isfinite(problem.lower_bound)) and np.all(np.isfinite(problem.upper_bound)):
         return problem

@@ -1,4 +1,4 @@
-"""Whether a pattern must hold against insiders: three answers, declared once."""
+"""Whether a pattern must protect against insiders: the three choices, declared once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["HOLDS", "Hold"]
 
 
 class Hold:
-    """How firmly a pattern is asked to hold against insiders."""
+    """Whether protection of a pattern against insiders is a must, a wish, or not tried."""
 
     name: ClassVar[str]
 
     is_asked: ClassVar[bool] = True
-    """Whether anything is done against insiders."""
+    """Whether the search protects against insiders at all."""
 
     is_strict: ClassVar[bool] = False
-    """Whether a pattern that does not hold against all of them is an error."""
+    """Whether a pattern that leaves an insider unprotected against is an error."""
 
     @classmethod
     def parse(cls, given: Hold | str) -> Hold:
@@ -38,14 +38,14 @@ HOLDS: Registry[Hold] = Registry("way to hold against insiders")
 
 @HOLDS.register
 class AsFarAsPossible(Hold):
-    """As far as possible: what cannot be hidden from somebody, or not in time, is told."""
+    """As far as possible: cells that cannot be hidden from an insider in time are reported."""
 
     name: ClassVar[str] = "possible"
 
 
 @HOLDS.register
 class Strict(Hold):
-    """Against all of them, or no pattern at all."""
+    """Against all of them; without such a pattern the search fails."""
 
     name: ClassVar[str] = "strict"
     is_strict: ClassVar[bool] = True
@@ -53,7 +53,7 @@ class Strict(Hold):
 
 @HOLDS.register
 class Off(Hold):
-    """Not at all: against everybody only."""
+    """Against outsiders only."""
 
     name: ClassVar[str] = "off"
     is_asked: ClassVar[bool] = False

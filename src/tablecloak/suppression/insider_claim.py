@@ -22,10 +22,10 @@ class InsiderClaim:
     ----------
     knowledge : Knowledge
     index : numpy.ndarray of int
-        Positions of those sensitive cells, among all, whose common witnesses this intruder can
-        rule out.
+        Positions among all sensitive cells of those whose common witnesses this intruder can rule
+        out.
     upper_witness, lower_witness : numpy.ndarray of int
-        Witnesses that take their place.
+        Witnesses that replace these.
     open : numpy.ndarray of int
         Positions of sensitive cells of which nothing is claimed against this intruder.
     """

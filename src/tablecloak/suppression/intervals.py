@@ -69,7 +69,7 @@ class IntervalBound:
     requirement : Requirement
     rows : list of Row
     multipliers : numpy.ndarray of float, shape (n_rows,)
-        What each row adds to the bound for each unit of the need that it asks for.
+        Increase of the bound for each unit of the level that a row requires.
     """
 
     problem: ProtectionProblem
@@ -83,7 +83,7 @@ class IntervalBound:
     ) -> IntervalBound:
         """Return the bound of the given problem that a search on the merged one proved."""
         renaming, master = Renaming.of_groups(merged), search.master
-        # Rows that came after the last program have no multiplier.
+        # Rows added after the last program was solved have no multiplier.
         rows = search.rows[: len(search.duals)]
         asked = np.array([master.need(row) for row in rows]).reshape(-1)
         multipliers = np.maximum(search.duals, 0.0) * master.loss_of(1.0)
@@ -208,8 +208,8 @@ def publish_intervals(
     weights : WeightRule or str, optional
         Loss of one unit of width, by default 1 / |value|; None keeps the problem's weights.
     blur : float, default=1
-        Each side is widened by a random share of up to this. Without it the true value often
-        lies just in the middle, or as far from an end as its level says.
+        Each side is widened by a random share of the width, up to this. Without it the true value
+        is often the midpoint, or exactly its level away from an end.
     time_limit : float, default=60
         Seconds; a first set of intervals is always completed.
     seed : int, optional
@@ -274,7 +274,7 @@ def publish_intervals(
 
 
 def _costs(problem: ProtectionProblem) -> Floats:
-    """Loss of one unit of width of each cell; forced cells are wide open anyway."""
+    """Loss of one unit of width of each cell; 0 for cells that must be suppressed."""
     return np.where(problem.forced, 0.0, problem.weights)
 
 
@@ -285,10 +285,10 @@ def _published(
     requirement: Requirement,
     blur: tuple[float, np.random.Generator] | None,
 ) -> tuple[Floats, Floats, ProtectionCertificate]:
-    """Ends to publish, and the verified proof that they protect.
+    """Compute the ends to publish, and the verified proof that they protect.
 
-    Ends without the noise of the solver come first; if no proof fits between them, those that
-    hold every witness of the search as it is.
+    Ends without the solver's rounding errors are tried first; if no proof fits between them, those
+    that contain every witness of the search are used.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def _published(
         upper[system.cells] += up * (1 - noise)
         lower[system.cells] -= down * (1 - noise)
         lower, upper = outwards(problem, lower, upper)
-        # Differences of large decimal numbers may fall short of what they are drawn around.
+        # Rounding of large numbers may leave an interval slightly too narrow for its own witness.
         spare = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))[system.cells] * SPARE
         share = max(noise, ROOM_SHARE) / 2
         for end, reach, sign in ((upper, up, 1), (lower, down, -1)):
@@ -322,7 +322,7 @@ def _published(
     if np.any(pool.open):
         lower, upper, bounded = ends(0.0)
         pool = widest
-    # A forced cell stays hidden also where external bounds tell its value.
+    # A cell that must be suppressed stays hidden even if external bounds determine its value.
     proof = certificate_of(
         bounded, (upper > lower) | finite.forced, requirement, [pool.whole_proof()]
     )
@@ -331,7 +331,7 @@ def _published(
 
 
 def protecting_room(problem: ProtectionProblem) -> tuple[Floats, Floats]:
-    """Return ends that leave every sensitive cell protected on both sides, dear but certain.
+    """Return ends that protect every sensitive cell on both sides, without minimising the loss.
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ def certificate_of(
 
     Systems share no relation, so the first witnesses of all of them add up to one witness,
     and so do the second ones: the proof is as long as that of the hardest system. With
-    insiders they stay apart, for who can rule out one summand rules out the sum; a witness that
-    several of them need is held once.
+    insiders they stay apart: an insider who can rule out one summand rules out the sum. A witness
+    that several insiders need is stored once.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def certificate_of(
     suppressed : numpy.ndarray of bool, shape (n_cells,)
     requirement : Requirement
     proofs : sequence of PoolProof
-        Of all needs of each system.
+        Proof of all levels of each system.
     insiders : sequence of (Knowledge, sequence of PoolProof)
-        For each further intruder the needs whose common witness it can rule out, proved anew.
+        For each further intruder new proofs of the levels whose common witness it can rule out.
     left_out : mapping of int to numpy.ndarray of int
         By the position of an insider the sensitive cells, among all, of which nothing is claimed
         against it.
@@ -91,7 +91,7 @@ class _RowsByCell:
             numbers = [
                 self._number(proof, place, start + place) for place in range(len(proof.witnesses))
             ]
-            # The last entry answers for TRUTH, which is -1.
+            # The last entry is that of TRUTH, whose number is -1.
             numbered = np.array([*numbers, TRUTH])
             upper[proof.index], lower[proof.index] = numbered[proof.upper], numbered[proof.lower]
         return upper, lower
@@ -101,7 +101,7 @@ class _RowsByCell:
         positions, moves = proof.witnesses[place]
         number = summed
         if self.apart:
-            # The arrays of a witness are those of all pools that hold it.
+            # Pools share the arrays of a witness, so that their identity tells equal witnesses.
             number = self.number_of.setdefault(id(moves), self.count)
             if number < self.count:
                 return number

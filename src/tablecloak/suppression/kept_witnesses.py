@@ -1,4 +1,4 @@
-"""Witnesses at hand, those in use and those kept for who can rule out some of them."""
+"""Witnesses of a search: those in use, and spare ones for insiders who rule out some."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Witnesses = list[tuple[Integers, Floats]]
 """Witnesses as the cells that each moves, increasing, and by how much."""
 
 MOST_SPARE = 5_000
-"""Most witnesses that a pool keeps without using them, for those who can rule out what it uses."""
+"""Most spare witnesses that a pool keeps for insiders who can rule out those in use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +51,12 @@ class PoolProof:
 
 
 class KeptWitnesses(ProvedNeeds):
-    """Keeps witnesses that were made exact, and knows which of them prove most.
+    """Stores exact witnesses, and selects those that prove most.
 
     Parameters
     ----------
     system : System
-        Its cells are meant by all positions here.
+        All positions here number its cells.
     """
 
     def __init__(self, system: System) -> None:
@@ -69,7 +69,7 @@ class KeptWitnesses(ProvedNeeds):
         self._whole_only = False
 
     def learn(self, witnesses: Iterable[tuple[Integers, Floats]]) -> None:
-        """Keep witnesses that were made exact elsewhere; what is proved here stays as it is.
+        """Store witnesses that were made exact elsewhere, without changing which are in use.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class KeptWitnesses(ProvedNeeds):
         self._cache = None
 
     def _keep_only(self, kept: Flags) -> None:
-        """Drop all witnesses but some, given in their order, which stand in for the others."""
+        """Drop all witnesses but some, which replace the others in the given order."""
         if np.all(kept):
             return
         rows, matrix = list(self.rows.items()), self._matrix()
@@ -190,7 +190,7 @@ class KeptWitnesses(ProvedNeeds):
         self._use_best(matrix, numbers, kept)
 
     def _use_best(self, matrix: csc_array, numbers: Integers, usable: Flags) -> None:
-        """Let witnesses prove what they move farther than those in use, where something lacks.
+        """Use witnesses that move a cell farther than those in use, where a level is not reached.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class KeptWitnesses(ProvedNeeds):
         numbers : numpy.ndarray of int
             Their numbers.
         usable : numpy.ndarray of bool
-            Which of them to look at.
+            Which of them to consider.
         """
         up, down = self.open_sides()
         for sign, lacking in ((1, up), (-1, down)):
@@ -215,7 +215,7 @@ class KeptWitnesses(ProvedNeeds):
             need, row, move = need[farther], row[farther], move[farther]
             if not len(need):
                 continue
-            # Entries stand need by need: what moves farthest counts, of such the first witness.
+            # Entries are sorted by need: the first witness that moves farthest is used.
             starts = np.flatnonzero(np.diff(need, prepend=-1))
             best = np.maximum.reduceat(move, starts)
             is_best = move == np.repeat(best, np.diff(starts, append=len(need)))

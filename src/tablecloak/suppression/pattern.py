@@ -1,4 +1,4 @@
-"""A suppression pattern with its certificates, and what of it may be published."""
+"""A suppression pattern with its certificates and its release."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["SuppressionPattern"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SuppressionPattern(Result):
-    """Which cells are hidden, with the proof that this is enough.
+    """Which cells are suppressed, with the proof that they protect.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ class SuppressionPattern(Result):
         How the pattern was found.
     seconds : float
     notes : tuple of str
-        What was chosen and why.
+        Choices of the search, and their reasons.
     time_limit : float, default=inf
     first_seconds : float, default=0
-        When the first pattern was proved, from the start.
+        Seconds until the first pattern was proved.
     insiders : AgainstInsiders, optional
-        How it stands against the insiders against whom it was asked to hold, and what that costs.
+        Protection against insiders, as far as it was asked for, and its cost.
     """
 
     problem: ProtectionProblem
@@ -82,7 +82,7 @@ class SuppressionPattern(Result):
         return self.claims_beside(self.certificate.certificates[0])
 
     def claims_beside(self, protection: Claim) -> tuple[Claim, ...]:
-        """Return what is claimed, with the proof of protection of an audit, say. Secret."""
+        """Return all claims, with another proof of protection, such as that of an audit. Secret."""
         proof = self.bound_certificate
         return pattern_claims(protection, self.problem, self.loss, self.bound, proof)
 
@@ -101,7 +101,7 @@ class SuppressionPattern(Result):
     def is_proved_in_whole_numbers(self) -> bool:
         """Whether all witnesses against strangers are tables of whole numbers.
 
-        Then nobody who knows that values are whole can rule them out.
+        An intruder who knows that values are whole then cannot rule them out.
         """
         used = np.concatenate([self.certificate.upper_witness, self.certificate.lower_witness])
         moves = self.certificate.deviations[np.unique(used[used >= 0]), :].data
@@ -109,7 +109,7 @@ class SuppressionPattern(Result):
 
     @cached_property
     def robustness(self) -> Robustness:
-        """What follows once an intruder learns hidden values. Secret."""
+        """What an intruder can compute after learning hidden values. Secret."""
         return Robustness.of(self.problem, self.suppressed)
 
     def verify(self) -> Verification:
@@ -128,7 +128,7 @@ class SuppressionPattern(Result):
     def proved_bound(self) -> float:
         """Return the bound on the loss that the claim of it proves; no solver is called.
 
-        At least what sensitive and forced cells weigh, since every pattern hides them.
+        At least the weight of the sensitive and forced cells, since every pattern hides them.
         """
         proof = self.bound_certificate
         if proof is None:
@@ -163,7 +163,7 @@ class SuppressionPattern(Result):
         return published_rows(table, **{table.name: shown, "status": status})
 
     def summary(self) -> str:
-        """Say in one line what was hidden, and how good that is."""
+        """Say in one line what was suppressed, and how good the pattern is."""
         gap = self._gaps() if self.bound_certificate else "gap no bound"
         bound = f"{self.bound:.12g}" if self.bound_certificate else "none"
         return (

@@ -142,9 +142,10 @@ class Robustness:
     def summary(self) -> str:
         """Say in a few words how much must be learned. Names no cell and no value."""
         n = int(self.sensitive.sum())
+        values = "value determines" if self.dimension == 1 else "values determine"
         return (
-            f"{self.dimension} hidden values tell all others, one tells up to {self.most_told} of "
-            f"{n} sensitive cells"
+            f"{self.dimension} hidden {values} all others, a single one at most {self.most_told} "
+            f"of {n} sensitive cells"
         )
 
     def in_summary(self) -> str:

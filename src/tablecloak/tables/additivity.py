@@ -1,6 +1,6 @@
-"""By how much a relation may be off: what binary numbers leave of sums of decimal ones.
+"""Accepted errors of relations: the rounding errors of sums of decimal numbers in binary.
 
-A sum is off by some share of the terms that were added up, not of what they come to: 0.1 + 0.2 -
+The error of a sum is a share of the terms that were added up, not of their sum: 0.1 + 0.2 -
 0.3 is 5.55e-17. Where contributions cancel, the terms of a relation may all be such dust.
 """
 
@@ -30,7 +30,7 @@ is more than that, where the terms that cancel have no more than 12 digits.
 """
 
 MOST_LEVELS = 50
-"""Levels of totals above one another that are followed at most."""
+"""Most levels of totals that are followed."""
 
 
 def is_off(
@@ -51,7 +51,7 @@ def is_off(
     right_hand_side : numpy.ndarray of float, shape (n_relations,)
         b
     tolerance : float, default=0
-        Absolute error that is accepted anyway.
+        Absolute error that is accepted in any case.
     reference : numpy.ndarray of float, shape (n_cells,), optional
         Values of the table whose sums left the dust in the right-hand side; by default `values`.
 

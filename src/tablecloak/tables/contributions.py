@@ -19,13 +19,13 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 ContributionLevel = Literal["contributor", "holding"]
-"""Whose contributions are told apart."""
+"""Whether contributors or holdings are counted as one."""
 
 Implausible = tuple[int, str, int | None]
-"""A cell, what was found there, and the position among the largest that is concerned, if any."""
+"""A cell, the fault found there, and its position among the largest contributions, if any."""
 
 MOST_CONTRIBUTORS = 2**53
-"""Counts beyond are not exact as floating-point numbers."""
+"""Largest count that is exact as a floating-point number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +50,9 @@ class Contributions:
     largest_request : numpy.ndarray of float, shape (n_cells, 2)
         Largest contribution among those who asked for protection with request code 1, 2.
     shortfall : numpy.ndarray of float, shape (n_cells,)
-        How far the published value may lie below what any one contributor, or several, give to
-        the cell, as far as they can know: 0 if no contribution is negative, half a unit for each
-        rounded part, and infinite if contributions may be negative or are those of another
-        variable.
+        How far the published value may lie below the contribution of any contributor, or of several
+        together: 0 if no contribution is negative, half a unit for each rounded part, and infinite
+        if contributions may be negative or are those of another variable.
     names : numpy.ndarray of str, or None
         Identifier of each numbered contributor; None if they have none. Secret.
     """
@@ -199,7 +198,7 @@ class Contributions:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether any contributor stands for more than itself."""
+        """Whether any contributor has a sampling weight other than 1."""
         return bool(np.any(self.weighted_count != self.count))
 
     def sum_of_largest(self, n: int) -> Floats:
@@ -232,8 +231,8 @@ def implausible(
 ) -> Implausible | None:
     """Find a cell whose count or largest contributions cannot be true.
 
-    A rule that is given such figures can find a sensitive cell safe: nobody dominates a cell
-    without contributors, and what is missing counts as 0.
+    With such figures a rule can find a sensitive cell safe: no contributor dominates a cell
+    without contributors, and missing contributions count as 0.
 
     Parameters
     ----------
@@ -249,7 +248,7 @@ def implausible(
         `largest` that is concerned, None for the count; None if all figures are plausible.
     """
     number = np.asarray(count, dtype=np.float64)
-    # A value that is no number has a message of its own.
+    # A value that is not a number is reported elsewhere.
     total = np.where(np.isfinite(total), total, 0.0)
     size = np.abs(np.asarray(largest, dtype=np.float64))
     found: Implausible | None = _implausible_count(number, total)
@@ -268,7 +267,11 @@ def _implausible_count(number: Floats, total: Floats) -> Implausible | None:
             None,
         )
     for cell in np.flatnonzero((number == 0) & (total != 0))[:1]:
-        return int(cell), f"0, but its value is {total[cell]:g}: somebody must contribute.", None
+        return (
+            int(cell),
+            f"0, but its value is {total[cell]:g}: such a cell must have a contributor.",
+            None,
+        )
     return None
 
 
@@ -357,7 +360,7 @@ _BY_CELL = (
 def _renumbered(
     parts: list[Contributions],
 ) -> tuple[list[Integers], npt.NDArray[np.object_] | None]:
-    """One numbering for all parts; without names nobody is taken for somebody else."""
+    """One numbering for all parts; contributors without names are never merged across parts."""
     sizes = [int(part.largest_contributor.max(initial=-1)) + 1 for part in parts]
     offsets = np.cumsum([0, *sizes[:-1]])
     code = np.arange(sum(sizes))

@@ -4,7 +4,7 @@ Where all but two cells of a relation are frozen or empty, the two change by the
 to sign; where all but one are, it cannot change at all. In sparse hierarchies, in which many
 totals have a single filled child, whole chains of cells are coupled so, and with them the
 directions of the sensitive ones among them: turning one alone is infeasible. One column for all
-leaves fewer cells, fewer directions, and a relaxation that is not blind to what they share.
+leaves fewer cells, fewer directions, and a tighter relaxation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 CANCELLED = 1e-14
-"""Coefficient, as a share of its terms, that is what rounding left of 0."""
+"""Share of its terms up to which a merged coefficient counts as 0."""
 
 LARGEST_WHOLE = 2.0**31
 """Coefficients up to this size are added up without rounding, however many a relation has."""
@@ -42,8 +42,8 @@ class CoupledCells:
         1 or -1: the change of a cell is `sign` times that of its group. The first sensitive cell
         of a group has 1.
     rows : numpy.ndarray of int, shape (n_cells - n_groups,)
-        Independent relations that couple the cells, as many as cells that do not move on their
-        own account; none where nobody says.
+        Independent relations that couple the cells, one for each cell that does not move
+        independently; empty if unknown.
     """
 
     group: Integers
@@ -61,9 +61,8 @@ class CoupledCells:
 
         Notes
         -----
-        Couplings between groups may turn up once cells are merged, so that it goes on until none
-        does. Only coefficients of equal size count: with others a group would not stay in whole
-        numbers.
+        Merging cells may couple groups, so that the search is repeated until it finds none. Only
+        coefficients of equal size count: with others the values of a group would not stay whole.
         """
         group = np.where(movable, np.cumsum(movable) - 1, -1)
         coupled = cls(group, np.ones(len(group)))
@@ -91,9 +90,9 @@ class CoupledCells:
         return csr_array((self.sign[cells], (cells, self.group[cells])), shape=shape)
 
     def relations(self, relations: csr_array) -> csr_array:
-        """Return relations between groups; those that say nothing are empty."""
+        """Return relations between groups; redundant ones are empty."""
         between = csr_array(relations @ self.spread)
-        # What rounding left of a sum that is 0, judged by the terms of that sum.
+        # Coefficients that are rounding errors of a sum that is 0, judged by the terms of that sum.
         size = csr_array(abs(relations) @ abs(self.spread))
         between = csr_array(between.multiply(abs(between) > CANCELLED * size))
         between.eliminate_zeros()
@@ -139,13 +138,13 @@ class CoupledCells:
         still = between.indices[start[alone]]
         one, two = between.indices[at], between.indices[at + 1]
         is_same = between.data[at] * between.data[at + 1] < 0
-        # What cannot change moves like the last of the nodes, which stands for 0.
+        # Cells that cannot change are joined to the last node, which stands for 0.
         ends = np.append(one, still), np.append(two, np.full(len(still), n))
         tree = _spanning(*ends, n + 1)
         inner = tree[tree < len(pairs)]
         plus, minus, part = _turns(one[inner], two[inner], is_same[inner], n)
         odd = np.flatnonzero(plus[one] != np.where(is_same, plus[two], minus[two]))
-        # Where both signs meet, one more relation says that nothing changes.
+        # A group joined to itself with the opposite sign cannot change.
         stopped = np.unique(part[still])
         _, first = np.unique(part[one[odd]], return_index=True)
         first = first[~np.isin(part[one[odd[first]]], stopped)]

@@ -114,7 +114,7 @@ def read_dimensions(
     Parameters
     ----------
     dimensions : mapping or sequence
-        See `as_dimensions`; level columns make no sense here.
+        See `as_dimensions`; columns of levels are refused here.
     codes : mapping of str to pandas.Series
         The code of each cell, totals included.
     """

@@ -1,8 +1,8 @@
-"""Relations that say what another one says, up to sign and scale.
+"""Relations that are equal to another one, up to sign and scale.
 
 In a table of several dimensions the same relation often follows from two of them, and more become
-the same once equal cells are merged or published cells left out. A search carries each of them
-through every basis.
+the same once equal cells are merged or published cells left out. Leaving the copies out makes every
+basis of a search smaller.
 """
 
 from __future__ import annotations

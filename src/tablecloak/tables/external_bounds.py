@@ -19,16 +19,16 @@ def default_bounds(table: Table) -> tuple[float, float]:
 
 
 def not_zero(table: Table, low: Floats) -> Floats:
-    """Raise lower bounds of a table whose zeros are published: what is hidden is not 0.
+    """Raise lower bounds of a table whose zeros are published: a hidden cell is then not 0.
 
-    A whole number is then at least 1, and a total at least the sum of what its parts are.
+    A whole number is then at least 1, and a total at least the sum of the bounds of its parts.
 
     Parameters
     ----------
     table : Table
         If its values are not whole, or some are negative, nothing is raised.
     low : numpy.ndarray of float, shape (n_cells,)
-        What everybody knows besides; bounds below 0 stay.
+        Lower bounds given so far; bounds below 0 are kept.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Cells by their codes: how they are called, and which rows mean the same one."""
+"""Cells by their codes: their labels, and which rows mean the same cell."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_same_values(
     """Raise if rows that mean the same cell have different values."""
     expected = values[first][number]
     scale = np.maximum(np.abs(values), np.abs(expected))
-    # Values that are no numbers are reported elsewhere, with a message of their own.
+    # Values that are not numbers are reported elsewhere.
     known = np.isfinite(values) & np.isfinite(expected)
     difference = np.abs(np.subtract(values, expected, where=known, out=np.zeros_like(values)))
     conflict = np.flatnonzero(difference > np.maximum(ADDITIVITY_TOLERANCE * scale, dust))

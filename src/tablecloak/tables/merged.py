@@ -2,8 +2,8 @@
 
 Where all but two cells of a relation are frozen, both move by the same amount, up to sign: a total
 with a single child that is not empty, say. In every table that an intruder must consider they
-deviate alike, so that they are hidden together or not at all. A search that sees them apart hides
-the cheaper one, and has to hide totals beside it later.
+deviate alike, so that they are hidden together or not at all. A search that treats them separately
+hides the cheaper one first, and has to hide the other one later.
 """
 
 from __future__ import annotations
@@ -63,9 +63,8 @@ class MergedProblem:
         Has one cell for each group, named by one of its cells: the first that is sensitive, or
         else the first. Its weight is the sum over the group; its levels are the largest, its
         bounds and capacities the tightest, as distances from the value, up and down exchanged
-        where the sign is -1. Relations keep their numbers; those that say nothing any more,
-        or what another one says, are empty. Cells that cannot move at all, and need not be
-        hidden, are frozen.
+        where the sign is -1. Relations keep their numbers; those that became redundant or equal
+        to another one are empty. Cells that cannot move and need not be hidden are frozen.
     coupled : CoupledCells
         The cell of `problem` that each cell belongs to, and its sign there.
     cells : numpy.ndarray of int, shape (problem.table.n_cells,)

@@ -1,4 +1,4 @@
-"""What must be protected, by how much, and what an intruder knows beforehand."""
+"""The protection problem: sensitive cells, protection levels, and an intruder's prior knowledge."""
 
 from __future__ import annotations
 
@@ -247,15 +247,15 @@ class ProtectionProblem:
         Parameters
         ----------
         lower, upper : numpy.ndarray of float, shape (n_cells,)
-            Distances that must be possible below and above the value of a sensitive cell.
+            Distances below and above its value that a sensitive cell must be able to reach.
 
         Raises
         ------
         ModelError
-            Names the cells: an intruder who knows these bounds needs no table at all.
+            Names the cells: the external bounds alone disclose them, without any table.
         """
         values = self.table.values
-        # Bounds and levels come from decimal figures, so equality is meant up to rounding.
+        # Bounds and levels come from decimal figures, so equality holds only up to rounding.
         slack = 1e-9 * np.maximum(np.abs(values), lower + upper)
         too_low = values - lower < self.lower_bound - slack
         too_high = values + upper > self.upper_bound + slack

@@ -1,4 +1,4 @@
-"""From a table and its rules to what must be protected, and by how much."""
+"""From a table and rules to a protection problem: sensitive cells and their levels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOISE = 1e-12
 
 
 class Judge(Protocol):
-    """What `protect` asks of a rule; `tablecloak.tables.rules.rule.Rule` has the answers."""
+    """The part of a rule that `protect` uses; `tablecloak.tables.rules.rule.Rule` implements it."""
 
     name: ClassVar[str]
     precedence: ClassVar[int]
@@ -43,7 +43,7 @@ class Judge(Protocol):
         """Return by how much each cell falls short of being safe, if the rule knows."""
 
     def decided(self, table: Table) -> dict[str, Flags]:
-        """Return cells whose status (a letter) counts whatever other rules say."""
+        """Return cells whose status (a letter) overrules all other rules."""
 
 
 def protect(
@@ -155,7 +155,7 @@ def _statuses(table: Table, hits: Hits) -> tuple[npt.NDArray[np.str_], npt.NDArr
     status[(table.values == 0) & empty & (reasons == "")] = CellStatus.FROZEN.value
     sensitive = CellStatus.SENSITIVE.value
     decided = [(rule, *each) for rule, _ in hits for each in rule.decided(table).items()]
-    # Of two who decide on one cell, the one who calls it safe comes last.
+    # If two rules overrule on one cell, a declaration as safe is applied last.
     for rule, letter, cells in sorted(decided, key=lambda each: each[1] != sensitive):
         status[cells] = letter
         reasons[cells] = rule.name if letter == sensitive else ""
@@ -178,7 +178,7 @@ def _levels(table: Table, hits: Hits, floor: float, lower_factor: float) -> tupl
     lower, upper = np.zeros(table.n_cells), np.zeros(table.n_cells)
     floors = np.full(table.n_cells, float(floor))
     distances = []
-    # Later rules first, so that the first rule that hits has the last word.
+    # Later rules first, so that the levels of the first rule that applies are kept.
     for rule, hit in reversed(hits):
         distance = rule.safe_distance(table)
         if distance is not None:
@@ -193,6 +193,6 @@ def _levels(table: Table, hits: Hits, floor: float, lower_factor: float) -> tupl
         lower[far], upper[far] = width[far] * lower_factor, width[far]
     lower, upper = np.maximum(lower, floors), np.maximum(upper, floor)
     if table.is_count:
-        # The next count beyond a level is a whole number.
+        # Counts are whole, so that a level is reached only at the next whole number.
         lower, upper = np.ceil(lower * (1 - NOISE)), np.ceil(upper * (1 - NOISE))
     return lower, upper

@@ -33,19 +33,19 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MOST_DECIMALS = 10
-"""Digits behind the decimal point up to which values are taken for decimal numbers."""
+"""Most digits after the decimal point with which values count as decimal numbers."""
 
 DUST = 2.0**-44
-"""Share of a value that sums of some hundred binary numbers may be off by."""
+"""Largest rounding error of sums of some hundred binary numbers, as a share of the value."""
 
 SURE = 1e-3
-"""Largest distance from a decimal number, in units of its last digit, that counts as dust."""
+"""Largest distance from a decimal number, in units of its last digit, that counts as rounding."""
 
 SIGNIFICANT = 13
-"""Digits that are published of the largest value where values are no decimal numbers."""
+"""Digits published of the largest value if values are no decimal numbers."""
 
 EXACT_WHOLE = 2.0**53
-"""Below it every whole number is a double."""
+"""Every whole number below this is a double."""
 
 
 def published_order(table: Table) -> Integers:
@@ -72,7 +72,7 @@ def published_order(table: Table) -> Integers:
 def in_published_order(table: Table) -> Table:
     """Return a table with its cells in the order in which they are published.
 
-    What is found for it then does not depend on the order of the input either.
+    Results then do not depend on the order of the input.
     """
     order = published_order(table)
     given = (table.contributions, table.holdings)
@@ -180,7 +180,7 @@ def published_intervals(table: Table, lower: Floats, upper: Floats) -> pd.DataFr
     lower, upper = lower[order], upper[order]
     exact = lower == upper
     shown = lower[exact] if exact.any() else np.concatenate([lower, upper])
-    # A cell that shows no more than infinite bounds has no digits.
+    # A cell with infinite ends has no digits.
     decimals = published_decimals(shown[np.isfinite(shown)], table.decimals)
     low, high = _rounded(lower, decimals), _rounded(upper, decimals)
     step = 10.0**-decimals

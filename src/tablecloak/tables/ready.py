@@ -1,4 +1,4 @@
-"""Tables that are ready: one row for each cell, totals included."""
+"""Tables that are tabulated already: one row for each cell, totals included."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _distinct_cells(
 def _contributions(
     frame: pd.DataFrame, keys: pd.DataFrame, values: Floats, columns: list[str], tolerance: float
 ) -> Contributions:
-    """Read the number of contributors and the largest of them; refuse what cannot be true."""
+    """Read the number of contributors and the largest of them; impossible figures are refused."""
     count, *top = (_numbers(frame, column) for column in columns)
     largest = np.column_stack(top) if top else np.zeros((len(values), 0))
     found = implausible(count, values, largest, tolerance)

@@ -66,7 +66,7 @@ def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_arr
     sign = np.concatenate(signs)
     _, row = np.unique(row, return_inverse=True)
     n_rows = int(row.max(initial=-1)) + 1
-    # A group without its total or without any part is no relation of this table.
+    # A group whose total or parts are all missing from the table gives no relation.
     complete = np.bincount(row[sign < 0], minlength=n_rows) > 0
     complete &= np.bincount(row[sign > 0], minlength=n_rows) > 0
     keep = complete[row]

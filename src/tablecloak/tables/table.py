@@ -28,16 +28,16 @@ MOST_DECLARED = 15
 """Digits that a double can hold."""
 
 DECLARED_DUST = 1e-6
-"""Distance from a declared decimal number, in units of its last digit, that is always dust."""
+"""Distance from a declared decimal number, in units of its last digit, that counts as rounding."""
 
 
-NO_RULES = "`protect` needs at least one rule, such as PPercent(10)."
+NO_RULES = "`protect` was called without a rule. Give at least one, such as PPercent(10)."
 
 Problem_co = TypeVar("Problem_co", covariant=True)
 
 
 class Protects(Protocol[Problem_co]):
-    """A sensitivity rule as a table sees it: it protects tables, together with other rules."""
+    """The part of a sensitivity rule that a table uses."""
 
     def protect(self, table: Table, *others: Any, **options: Any) -> Problem_co:
         """Return the table with its sensitive cells and their protection levels."""
@@ -187,7 +187,7 @@ class Table:
         Parameters
         ----------
         values : array_like of float, shape (n_cells,)
-            They keep the relations up to the dust of binary sums of either table.
+            They satisfy the relations up to the rounding of sums of either table.
 
         Returns
         -------
@@ -324,7 +324,7 @@ RESERVED = ("status", "value", "lower", "upper")
 
 
 def _check_names(table: Table) -> None:
-    """Refuse dimensions that a column of a release would overwrite, and text that steers."""
+    """Refuse dimensions that a column of a release would overwrite, and control characters."""
     names = list(map(str, table.keys.columns))
     texts = [*names, table.name, table.unit, *(c for n in names for c in table.keys[n].unique())]
     odd = next((text for text in map(str, texts) if plain(text) != text), None)

@@ -1,4 +1,4 @@
-"""Trees of codes as they come in: nested, as files, as rows of a frame.
+"""Trees of codes, read from nested dictionaries, files, or rows of a frame.
 
 Each reader returns a `Tree`; `tablecloak.Hierarchy` makes a checked hierarchy of it.
 """
@@ -40,7 +40,7 @@ NestedCodes = Mapping[str, Any] | Sequence[str]
 
 
 class Tree(NamedTuple):
-    """The code of the total, each parent with its children, and where they were read."""
+    """The code of the total, each parent with its children, and the source for messages."""
 
     total: str
     groups: list[Group]
@@ -61,7 +61,7 @@ def nested(codes: NestedCodes, total: str) -> Tree:
         groups.append((parent, tuple(str(code) for code in below)))
         if isinstance(below, Mapping):
             deeper = [(str(code), inner) for code, inner in below.items() if _is_filled(inner)]
-            # The last in is the first out.
+            # A stack: the last code pushed is visited first.
             waiting.extend(reversed(deeper))
     return Tree(total, groups)
 
@@ -216,7 +216,7 @@ def topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list
         elif code not in seen:
             seen.add(code)
             waiting.append((code, True))
-            # The last in is the first out.
+            # A stack: the last code pushed is visited first.
             waiting.extend((below, False) for below in children.get(code, ()))
     return list(reversed(finished))
 
@@ -246,5 +246,5 @@ def _read_lines(path: Path, encoding: str) -> list[str]:
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode(encoding)
     except (LookupError, UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
-    # Editors of Windows put a mark in front; it is no part of the first code.
+    # Editors on Windows write a byte-order mark in front; it is no part of the first code.
     return text.removeprefix("\ufeff").splitlines()

@@ -36,9 +36,9 @@ class Recode(BatchCommand):
             raise InputError(f"Table {job.specification.dimensions} has no dimension {name!r}.")
         users = [other for other in batch.jobs if variable.name in other.trees]
         if any(other.protected is not None for other in users):
-            raise InputError("A protected table cannot be recoded; RECODE must come first.")
+            raise InputError("A protected table cannot be recoded. Put RECODE before SUPPRESS.")
         if any(other.has_apriori for other in users):
-            raise InputError("RECODE would undo what APRIORI changed; it must come first.")
+            raise InputError("RECODE would undo what APRIORI changed. Put RECODE before APRIORI.")
         if variable.name in batch.recodes:
             earlier = batch.recodes[variable.name][0]
             batch.skip(
@@ -93,7 +93,7 @@ class Apriori(BatchCommand):
         )
         for text in done.skipped:
             batch.skip(command, text)
-        # A pattern that was found before may not protect what is unsafe now.
+        # An earlier pattern may not protect cells that became unsafe.
         job.problem, job.protected, job.has_apriori = done.problem, None, True
         job.asked.update(done.asked)
         chains = ", what cannot be done is named" if flags[0] else ""

@@ -23,7 +23,7 @@ class _OpenData(BatchCommand):
             raise InputError(f"{batch.data.name} was opened already and has no metadata yet.")
         is_microdata = self.is_microdata
         if batch.jobs and (is_microdata or batch.is_microdata or batch.is_read):
-            raise InputError("Other data are open already; CLEAR must come first.")
+            raise InputError("Other data are open already. Put CLEAR before this line.")
         batch.data = batch.input_path(arguments.word("the name of a file"))
         batch.is_microdata, batch.metadata = is_microdata, None
         batch.say(command, batch.data.name)
@@ -54,7 +54,7 @@ class OpenMetadata(BatchCommand):
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
         if batch.data is None or batch.metadata is not None:
-            raise InputError("Data must be opened first, and its metadata once.")
+            raise InputError("Open data before their metadata, and metadata only once.")
         path = batch.input_path(arguments.word("the name of a file"))
         batch.metadata = read_metadata(path)
         batch.say(command, path.name)

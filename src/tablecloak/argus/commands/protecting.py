@@ -28,7 +28,7 @@ UNUSED = {
     "size": "the size of the model: there is one for all tables",
     "partitions": "partitions: the whole table is rounded at once",
 }
-"""Numbers of methods that mean nothing here, and why."""
+"""Arguments of methods that have no effect here, and why."""
 
 
 @COMMANDS.register

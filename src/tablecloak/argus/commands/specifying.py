@@ -49,10 +49,12 @@ class SafetyRule(BatchCommand):
         rules = read_rules(arguments)
         batch.before_reading()
         if not batch.jobs:
-            raise InputError("SPECIFYTABLE must come first.")
+            raise InputError("SAFETYRULE needs a table. Put SPECIFYTABLE before it.")
         job = batch.jobs[-1]
         if job.rules is not None:
-            raise InputError(f"Table {job.number} has rules already; one line holds all of them.")
+            raise InputError(
+                f"Table {job.number} has rules already. Put all of them into one line."
+            )
         check_rules(rules, job.metadata, job.is_microdata, job.is_count)
         job.rules, job.rules_command = rules, command
         batch.say(command, f"table {job.number}, {describe(rules)}")

@@ -16,7 +16,7 @@ from tablecloak.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class _Log(Output):
-    """The log of the batch, as it is in the end."""
+    """The log of the batch, written at its end."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class VersionInfo(BatchCommand):
 
 @COMMANDS.register
 class GoInteractive(BatchCommand):
-    """Open a window, which there is not."""
+    """Open a window; not applied, since there is none."""
 
     name: ClassVar[str] = "GOINTERACTIVE"
 
@@ -89,7 +89,7 @@ class GoInteractive(BatchCommand):
 
 @COMMANDS.register
 class Silent(BatchCommand):
-    """Open no window."""
+    """Run without windows, as this program always does."""
 
     name: ClassVar[str] = "SILENT"
 

@@ -89,7 +89,7 @@ def _check_beside_others(batch: BatchState, job: TableJob, protected: Protected)
 
 
 def _ready(job: TableJob, problem: ProtectionProblem, wanted: Writing, layout: Layout) -> Protected:
-    """Return the table as it was protected; only inner formats are written without."""
+    """Return the protected table; an unprotected one only for internal formats."""
     inner = wanted.kind in (5, 6)
     if job.protected is None:
         if not inner:
@@ -107,7 +107,7 @@ def _ready(job: TableJob, problem: ProtectionProblem, wanted: Writing, layout: L
     if not inner and not job.says_what:
         raise InputError(
             f"Nothing says which cells of table {job.number} are sensitive: there is no rule "
-            f"in force (SAFETYRULE), no <STATUS> and no APRIORI. All would be published."
+            f"in force, no <STATUS> and no APRIORI. Give it rules by SAFETYRULE."
         )
     if layout.is_public and not job.protected.is_proved:
         raise VerificationError(

@@ -1,4 +1,4 @@
-"""Cell suppression: all methods of tau-ARGUS are one problem here, solved for all cells at once."""
+"""Cell suppression: all methods of tau-ARGUS become one problem, solved for all cells at once."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class _Pattern(ProtectionMethod):
         known, wanted = task.problem.table.contributions, task.wanted
         if known is None:
             raise InputError(
-                "Single contributors shall be protected, but their number is not known "
-                "(<FREQUENCY>). Add it, or set these arguments to 0."
+                "Single contributors are to be protected, but the number of contributors is not "
+                "known. Add <FREQUENCY>, or set these arguments to 0."
             )
         least = max(
             [n[0] for job in task.jobs for n in numbers_of(job.all_rules, "FREQ")], default=0
@@ -64,8 +64,8 @@ class _Pattern(ProtectionMethod):
         if known.names is None or not wanted.has("single", "multiple"):
             return problem, []
         task.say(
-            "single contributors are protected against as intruders who know what they gave, "
-            "which is more than virtual cells"
+            "single contributors count as intruders who know their own contributions, which "
+            "protects more than virtual cells"
         )
         return problem, ["contributors"]
 

@@ -36,7 +36,7 @@ class Rounding(ProtectionMethod):
         least = self._least_base(task)
         if base < least:
             raise InputError(
-                f"The base {base} is too small for what must be protected; take {least:g} or more."
+                f"The base {base} is too small for the protection levels. Take {least:g} or more."
             )
         rounded = controlled_rounding(
             problem,

@@ -49,7 +49,7 @@ class AdjustedTable(ReleaseKind[Adjustment]):
     def is_safe(
         self, problem: ProtectionProblem, release: Adjustment, lower: Floats, upper: Floats
     ) -> bool:
-        """Compare how far values moved with the levels; a side with the level 0 is no way out."""
+        """Compare changes with the levels; a side whose level is 0 does not count."""
         moved = lower.astype(np.longdouble) - problem.table.values
         return bool(np.all(shortfall(problem, moved) <= UNCHANGED * problem.unit))
 

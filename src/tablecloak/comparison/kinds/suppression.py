@@ -60,7 +60,7 @@ class Suppression(ReleaseKind[SuppressionPattern]):
         truth = problem.table.values[cells]
         below, above = truth - lower[cells], upper[cells] - truth
         wide = above + below >= problem.sliding_protection[cells] - slack
-        # What everybody knows beforehand cannot be protected.
+        # A level beyond the external bounds cannot be met, so that it is cut there.
         known_low, known_high = problem.lower_bound[cells], problem.upper_bound[cells]
         least = problem.lower_protection[cells] - slack
         most = problem.upper_protection[cells] - slack
@@ -95,7 +95,7 @@ def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
     attack = Attack(system)
     attack.hide(np.ones(system.n_unknown, dtype=bool))
     for at, cell in enumerate(system.cells.tolist()):
-        # The limit is proved, so that the interval is never too narrow by the solver's fault.
+        # The end is a proved bound: an error of the solver never makes the interval too narrow.
         upper[cell] += attack.extreme(at, 1).limit
         lower[cell] -= attack.extreme(at, -1).limit
     return (

@@ -19,7 +19,7 @@ class Guessed(RiskMeasure):
     name: ClassVar[str] = "guessed"
     place: ClassVar[int] = 1
     note: ClassVar[str] = (
-        "guessed: share of the sensitive cells that an intruder's guess meets to within their "
+        "guessed: share of the sensitive cells whose value an intruder guesses to within their "
         "protection level. From a suppressed table the guess is the midpoint of what follows from "
         "the published cells, from an adjusted one the table found by running the method "
         "backwards, from a rounded one the rounded value. The intruder does not know which "

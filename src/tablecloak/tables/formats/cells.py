@@ -121,7 +121,7 @@ def beside(path: Path, what: str) -> Path:
 
 def _relations_frame(table: Table) -> pd.DataFrame:
     block = coo_array(table.relations)
-    # A relation without cells says nothing, and would leave a gap in the numbers.
+    # A relation without cells is empty, and would leave a gap in the numbers.
     _, number = np.unique(block.coords[0], return_inverse=True)
     return pd.DataFrame(
         {
@@ -198,7 +198,7 @@ def numbers(column: pd.Series, path: Path) -> Floats:
 
 
 def _check_order(frame: pd.DataFrame, path: Path) -> None:
-    """Rows that carry the numbers of their cells must stand in that order."""
+    """Raise if rows that number their cells are not in that order."""
     if "cell" not in frame:
         return
     cells = pd.to_numeric(frame["cell"], errors="coerce").to_numpy(dtype=np.float64)
@@ -229,8 +229,8 @@ def _read_relations(relations: pd.DataFrame, path: Path, n_cells: int) -> tuple[
 
 
 def _check_numbers(columns: dict[str, Floats], path: Path, n_cells: int) -> None:
-    """Refuse numbers of relations and cells that are none, and coefficients that are not finite."""
-    # Numbers without gaps, so that no number in a file asks for memory.
+    """Refuse numbers of relations and cells that do not exist, and infinite coefficients."""
+    # Numbers must have no gaps: otherwise a single number could ask for any amount of memory.
     n_relations = len(np.unique(columns["relation"]))
     for name, end in (("relation", n_relations), ("cell", n_cells)):
         column = columns[name]
@@ -243,7 +243,9 @@ def _check_numbers(columns: dict[str, Floats], path: Path, n_cells: int) -> None
     for name in ("coefficient", "right_hand_side"):
         odd = np.flatnonzero(~np.isfinite(columns[name]))
         if len(odd):
-            raise InputError(f"{path}, row {odd[0] + 1}: {name} is missing or infinite.")
+            raise InputError(
+                f"{path}, row {odd[0] + 1}: {name} is missing or infinite. Give a finite number."
+            )
 
 
 def _read_contributions(read: ReadFrame, path: Path, n_cells: int) -> dict[str, Contributions]:

@@ -17,13 +17,13 @@ from tablecloak.tables.formats.spreadsheet_text import harmless, marked, unmarke
 
 __all__ = ["CSV"]
 
-# Before pandas 3 the default parser may be off in the last digit.
+# Before pandas 3 the default parser may read another last digit.
 EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
 
 
 @FORMATS.register
 class CSV(FrameFormat):
-    """Text with commas; what a spreadsheet would calculate gets an apostrophe in front."""
+    """Text with commas; an apostrophe in front of text that a spreadsheet would calculate."""
 
     name = "csv"
     suffixes = (".csv",)
@@ -36,7 +36,7 @@ class CSV(FrameFormat):
         kinds = dict.fromkeys([*text_columns, *map(marked, text_columns)], str)
         frame: pd.DataFrame = pd.read_csv(path, dtype=kinds, **EXACT)
         if not isinstance(frame.index, pd.RangeIndex):
-            # pandas takes what is too much for names of the rows, and moves all columns.
+            # pandas would take the surplus entries for names of rows, and move all columns.
             raise InputError(
                 f"{path}: its rows have more entries than its header. Name all columns, or leave "
                 f"out the separator at the end of the rows."
@@ -85,7 +85,7 @@ class CSV(FrameFormat):
 
 
 class _Appender(Appender):
-    """Text is appended as it stands: what was harmless stays so."""
+    """Text is appended unchanged: it was made harmless when it was first written."""
 
     is_begun = False
 

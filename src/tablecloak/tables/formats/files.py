@@ -33,7 +33,7 @@ def read_problem(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProbl
     path = Path(path)
     problem = format_of(path, ProblemFormat).read_problem(path, tolerance)
     if not problem.table.n_cells:
-        raise InputError(f"{path}: the table has no cell. Is it the right file?")
+        raise InputError(f"{path}: the table has no cell. Check that it is the right file.")
     return problem
 
 
@@ -56,12 +56,12 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
 
 
 def existing(path: str | Path) -> Path:
-    """Return the path of a file that must be there.
+    """Return the path of a file that must exist.
 
     Raises
     ------
     InputError
-        If it is not, or is a folder.
+        If it does not exist, or is a folder.
     """
     return existing_file(path)
 

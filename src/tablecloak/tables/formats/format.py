@@ -1,4 +1,4 @@
-"""What a file format is, and how the one of a file is found by its name.
+"""File formats, and how the format of a file is found by its name.
 
 A format is one class in one file of this package. What it can hold is said by its base class:
 `ProblemFormat` (a table with all that protects it), `ReleaseFormat` (what may be published),
@@ -36,15 +36,15 @@ __all__ = [
 ]
 
 COMPRESSED = (".gz", ".bz2", ".zip", ".xz", ".zst")
-"""Endings that say how a file is packed; the one before says its format."""
+"""Endings of compressed files; the ending before tells the format."""
 
 FIELD_END = "\x1f"
-"""Stands between fields of a file that is searched; no number goes on behind it."""
+"""Separator of fields in a file that is searched; no number can extend across it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a file, unpacked, for those who search it for values.
+    """An unpacked part of a file that is searched for values.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Part:
         Empty for the file as it is.
     content : bytes
     is_packed : bool, default=False
-        Whether digits in it mean nothing, so that only doubles are looked for.
+        Whether its text is not meant as digits, so that only doubles are looked for.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Format(ABC):
     holds: ClassVar[str]
     """What it can hold, in words, for the docs."""
     signature: ClassVar[bytes] = b""
-    """First bytes of every such file, if these tell."""
+    """First bytes of every such file, if the format has fixed ones."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Libraries of extras that it needs."""
 
@@ -176,7 +176,7 @@ def format_of(path: str | Path, kind: type[F], *, otherwise: str | None = None) 
     ----------
     path : str or path
     kind : type
-        What it has to hold: the longest ending among these formats counts.
+        Base class of the formats considered; among these the longest ending counts.
     otherwise : str, optional
         Name of the format of all other files.
 
@@ -213,7 +213,7 @@ def _ending(path: Path) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into an error that names it."""
+    """Turn any error while a file is read into an InputError that names the file."""
     try:
         yield
     except InputError:

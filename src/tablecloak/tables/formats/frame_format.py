@@ -52,11 +52,11 @@ class FrameFormat(ProblemFormat, ReleaseFormat):
     holds = "records, results, problems, releases"
 
     record_suffixes: ClassVar[tuple[str, ...]] = ()
-    """Further endings under which records come, besides those that are written."""
+    """Further endings that are read but never written."""
     is_typed: ClassVar[bool] = True
     """Whether a file says the types of its columns."""
     engine_kind: ClassVar[str] = ""
-    """What databases call it if they read it themselves: "csv" or "parquet"."""
+    """Name of the format in databases that can read it themselves: "csv" or "parquet"."""
 
     @abstractmethod
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -111,7 +111,7 @@ class FrameFormat(ProblemFormat, ReleaseFormat):
         self.write_whole(released, path)
 
     def read_checked(self, path: Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
-        """Read a file that must be there; what goes wrong names it."""
+        """Read a file that must exist; errors name it."""
         path = existing_file(path)
         with reading(path):
             return self.read(path, text_columns)

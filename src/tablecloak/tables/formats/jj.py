@@ -153,9 +153,9 @@ def _relation_line(table: Table, row: int) -> str:
 
 
 def _right_hand_side(table: Table, row: int, part: slice) -> float:
-    """Return the shortest decimal number that the rounding of the sum cannot tell from b.
+    """Return the shortest decimal number that equals b up to the rounding of its sum.
 
-    A table keeps in b what binary fractions leave of a sum, such as 1e-9 instead of 0.
+    In a table, b contains the rounding errors of sums, such as 1e-9 instead of 0.
     """
     size = np.abs(table.relations.data[part] * table.values[table.relations.indices[part]])
     exact = float(table.right_hand_side[row])
@@ -165,7 +165,7 @@ def _right_hand_side(table: Table, row: int, part: slice) -> float:
 
 
 def _number(number: float) -> str:
-    """Shortest text that reads back to the same number."""
+    """Shortest text that is read as the same number."""
     return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
@@ -184,12 +184,12 @@ def _read_text(path: Path) -> str:
 
 
 class _Reader:
-    """Walks through the tokens of a file and knows where it is."""
+    """Reads the tokens of a file one after the other, with their position for messages."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
         self.text = text
-        # Colons and brackets only decorate a relation; its counts say where it ends.
+        # Colons and brackets are ignored: the count of its cells tells where a relation ends.
         self.tokens = text.translate(str.maketrans(":()", "   ")).split()
         self.at = 0
 

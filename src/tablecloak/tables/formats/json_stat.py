@@ -51,7 +51,7 @@ def _dataset(released: pd.DataFrame, about: Mapping[str, object]) -> dict[str, A
     codes = codes_of(released, measure)
     place = places_of(released, codes)
     squares = int(np.prod([len(known) for known in codes.values()]))
-    # Lists, not pairs with their places: a place could look like a hidden value.
+    # Lists instead of codes with positions: a position could look like a hidden value.
     values: list[float | int | None] = [None] * squares
     status = [""] * squares
     for at, value, secret in zip(place, released[measure], hidden, strict=True):

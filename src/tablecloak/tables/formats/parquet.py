@@ -66,7 +66,7 @@ class Parquet(FrameFormat):
         opened = pyarrow.parquet.ParquetFile(path)
         for group in range(opened.metadata.num_row_groups):
             for number in range(opened.metadata.num_columns):
-                # Smallest and largest value; the rest are lengths and places in the file.
+                # Smallest and largest value; the rest are lengths and positions in the file.
                 statistics = opened.metadata.row_group(group).column(number).statistics
                 yield Part("statistics", str(statistics).encode())
         for key, text in (opened.schema_arrow.metadata or {}).items():

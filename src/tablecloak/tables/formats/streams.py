@@ -63,7 +63,7 @@ def read_columns(
 
 
 def _format_of(path: Path) -> FrameFormat:
-    """Records come under many names; those without a known ending are CSV."""
+    """Files of records have many endings; those without a known one are read as CSV."""
     return format_of(path, FrameFormat, otherwise="csv")
 
 
@@ -78,7 +78,7 @@ def replace_columns(
     Parameters
     ----------
     source, target : path
-        CSV or Parquet. What is not replaced is copied as it stands.
+        CSV or Parquet. Other columns are copied unchanged.
     changed : pandas.DataFrame
         One row for each record of the source, in its order.
     places : numpy.ndarray of int, shape (n_records,), optional
@@ -124,7 +124,7 @@ def _replaced(
 def _placed(
     pieces: Iterator[pd.DataFrame], places: npt.NDArray[np.int64], aside: Path
 ) -> Iterator[pd.DataFrame]:
-    """Bring records into another order; what is too much for memory waits in a private folder."""
+    """Bring records into another order; those beyond memory wait in a private folder."""
     at = 0
     for number, piece in enumerate(pieces):
         piece.index = pd.Index(places[at : at + len(piece)])

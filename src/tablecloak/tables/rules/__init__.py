@@ -1,11 +1,11 @@
 """Rules that say which cells are sensitive, and the protection levels that follow.
 
-One file holds one rule: a class with its name, its parameters, and what it finds unsafe. It is
-known everywhere as soon as its file lies in this folder; see `tablecloak.tables.rules.rule`.
+One file holds one rule: a class with its name, its parameters, and what it finds unsafe. Putting
+the file into this folder makes the rule known everywhere; see `tablecloak.tables.rules.rule`.
 
 X is the signed sum of contributions, x1 >= x2 >= ... their absolute values, v the published
 value, f the number of contributors. The formulas and the order of the rules are those of
-tau-ARGUS 4.2; what differs is said where it differs.
+tau-ARGUS 4.2; differences are stated in each rule.
 
 References
 ----------

@@ -14,12 +14,12 @@ from tablecloak.tables.table import Table
 __all__ = ["NOISE", "ConcentrationRule", "EstimationRule"]
 
 NOISE = 1e-12
-"""Sums are binary fractions: a cell exactly on a limit must not be decided by their noise.
+"""Share of a limit within which a cell counts as on it: rounding of binary sums must not decide.
 
 See "Noise of sums" in docs/decisions.md."""
 
 SAME = 1e-9
-"""Share of the largest contribution up to which a value is the sum of what is ranked."""
+"""Difference, as a share of the largest contribution, up to which the value is their sum."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ConcentrationRule(Rule):
     """A rule on the share of the largest contributors; not a rule itself.
 
     Its levels come from `safe_total`: d = max over all given rules of (safe total - X), and
-    LPL = UPL = |v| d / |X|, or d where contributions cancel: a share of almost nothing is nothing.
+    LPL = UPL = |v| d / |X|, or d where contributions cancel, since |v| / |X| is then meaningless.
     """
 
     looks_at_amounts: ClassVar[bool] = True
@@ -47,7 +47,7 @@ class ConcentrationRule(Rule):
         size, total = np.abs(table.values), np.abs(given.total)
         short = self.safe_total(given) - given.total
         distance: Floats = size * (short / np.where(total == 0, 1.0, total))
-        # Contributions that cancel leave 0, or dust, of a value whose parts are as large as ever.
+        # Large contributions of both signs can cancel to 0, or to a rounding error.
         dust = SAME * given.largest[:, 0]
         if table.decimals is not None:
             dust = np.maximum(dust, 0.5 * 10.0**-table.decimals)

@@ -1,4 +1,4 @@
-"""What a person says about single cells."""
+"""Statuses of single cells, declared by a person."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Manual(Rule):
     cells : sequence of int or of mappings of str to str
         Indices of cells, or their codes, such as ``{"region": "N1", "industry": "47"}``.
     status : {"unsafe", "safe", "frozen"}, default="unsafe"
-        `frozen` cells are never suppressed nor adjusted. What a person says overrules all
-        other rules.
+        `frozen` cells are never suppressed nor adjusted. These statuses overrule all other
+        rules.
     range : float or (float, float), default=20
         Protection level in per cent of the value, for both sides or (lower, upper).
     """
@@ -76,6 +76,6 @@ class Manual(Rule):
         return self.selected(table) & (self.status == "unsafe")
 
     def decided(self, table: Table) -> dict[str, Flags]:
-        """Return the cells, whatever other rules say of them."""
+        """Return the cells with their statuses, which overrule other rules."""
         letter = {"unsafe": CellStatus.SENSITIVE, "safe": CellStatus.SAFE}
         return {letter.get(self.status, CellStatus.FROZEN).value: self.selected(table)}

@@ -43,7 +43,11 @@ class PPercent(EstimationRule):
 
     p: Annotated[
         float,
-        percent("How well nobody may estimate the largest contribution.", gt=0, examples=[10]),
+        percent(
+            "Precision within which nobody may estimate the largest contribution.",
+            gt=0,
+            examples=[10],
+        ),
     ]
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
     level: Level = "contributor"

@@ -36,11 +36,21 @@ class PriorPosterior(EstimationRule):
 
     p: Annotated[
         float,
-        percent("How well nobody may estimate a contribution afterwards.", gt=0, examples=[20]),
+        percent(
+            "Precision within which nobody may estimate a contribution afterwards.",
+            gt=0,
+            examples=[20],
+        ),
     ]
-    # Whoever writes a job and leaves q out has forgotten it.
+    # A job without q is refused: a default for q would hide that it was forgotten.
     q: Annotated[
-        float, percent("How well everybody knows each beforehand.", gt=0, examples=[50]), ASKED
+        float,
+        percent(
+            "Precision with which everybody knows each contribution beforehand.",
+            gt=0,
+            examples=[50],
+        ),
+        ASKED,
     ] = 100.0
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
     level: Level = "contributor"

@@ -42,13 +42,13 @@ class Rule:
     precedence: ClassVar[int] = 100
     """Order in which rules are tested: the first that hits names the cell's reason."""
     looks_at_amounts: ClassVar[bool] = False
-    """Whether it makes no sense for a table of counts."""
+    """Whether it applies to amounts only, not to a table of counts."""
     applies_to_sums: ClassVar[bool] = False
     """Whether it also judges sums of suppressed cells, each published cell as one contributor."""
     has_floor: ClassVar[bool] = True
     """Whether the smallest protection level applies to its lower levels."""
     is_suggested: ClassVar[bool] = False
-    """Whether a form proposes it before anybody has chosen."""
+    """Whether forms propose it by default."""
     argus: ClassVar[str] = ""
     """Name of the same rule in batches of tau-ARGUS; empty if it has none."""
 
@@ -87,7 +87,7 @@ class Rule:
         return None
 
     def decided(self, table: Table) -> dict[str, Flags]:
-        """Return cells whose status (a letter) counts whatever other rules say."""
+        """Return cells whose status (a letter) overrules all other rules."""
         return {}
 
     def protect(self, table: Table, *others: Rule, **options: Any) -> ProtectionProblem:

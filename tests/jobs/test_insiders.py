@@ -75,7 +75,7 @@ def test_known_contributors_are_held_against_and_the_cost_is_told(folder, tmp_pa
     message = json.loads((tmp_path / "out/internal/result.json").read_text())["message"]
     assert f"successful {told.successful_before} -> 0" in message
     report = (tmp_path / "out/internal/report.html").read_text()
-    assert "What holding against insiders costs" in report
+    assert "What protection against insiders costs" in report
     assert "sensitive groups" in report
 
 

@@ -54,7 +54,7 @@ def _typed_file(typed: str) -> Path:
     except (OSError, RuntimeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{typed!r} cannot be looked at ({error}). Check the path.") from None
+        raise InputError(f"{typed!r} cannot be read ({error}). Check the path.") from None
 
 
 def _ending(name: str) -> str:

@@ -31,7 +31,7 @@ DECLARED_DUST = 1e-6
 """Distance from a declared decimal number, in units of its last digit, that counts as rounding."""
 
 
-NO_RULES = "`protect` was called without a rule. Give at least one, such as PPercent(10)."
+NO_RULES = "`protect` needs at least one rule, such as PPercent(10)."
 
 Problem_co = TypeVar("Problem_co", covariant=True)
 

@@ -64,7 +64,7 @@ def test_a_table_that_was_not_specified_is_not_there(batch, number):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ('<OPENMETADATA> "m.rda"\n', "line 1: Data must be opened first"),
+        ('<OPENMETADATA> "m.rda"\n', "line 1: Open data before their metadata"),
         ('<SPECIFYTABLE> "a"|"v"\n', "Open data and metadata first"),
         ("<SAFETYRULE> P(10)\n", "Put SPECIFYTABLE before it"),
         ("<READTABLE> 0\n", "Open a table and specify it first"),

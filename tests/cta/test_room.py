@@ -100,7 +100,7 @@ def test_a_cell_whose_only_way_out_is_closed_is_stuck():
     problem = one_row([10, 20], {"a": (0, 5)})
     upper = problem.upper_bound.copy()
     upper[0] = 12
-    with pytest.raises(tc.ModelError, match="a side with the level 0 is no way out"):
+    with pytest.raises(tc.ModelError, match="a side whose level is 0 does not count"):
         room_of(problem.with_changes(upper_bound=upper), limit=None)
 
 

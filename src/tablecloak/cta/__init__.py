@@ -1,1 +1,1 @@
-"""Controlled tabular adjustment: sensitive cells move to safe values, the rest hardly at all."""
+"""Controlled tabular adjustment: sensitive cells move to safe values, others little."""

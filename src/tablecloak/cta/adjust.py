@@ -1,4 +1,4 @@
-"""From a problem to an adjusted table that is checked before anybody sees it."""
+"""From a problem to an adjusted table, which is verified before it is returned."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["adjust"]
 Floats = npt.NDArray[np.float64]
 
 NAMED_CELLS = 5000
-"""Cells up to which an error names the fewest levels and capacities that stand in the way. Chosen
-by trial; not measured."""
+"""Most cells of a problem for which an error names the fewest levels and capacities to change.
+Chosen by trial; not measured."""
 
 
 @on_chosen_solver
@@ -50,7 +50,7 @@ def adjust(
 
     min sum w_i |x_i - a_i| (or another distance) over additive tables x within their bounds,
     with each sensitive cell at least LPL below or UPL above its true value. A side on which the
-    level is 0 does not count: there the true value itself would do.
+    level is 0 does not count: the true value itself would satisfy it.
 
     Parameters
     ----------
@@ -142,12 +142,12 @@ def adjust(
 
 
 def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) -> Adjustment:
-    """Adjust what an impossible problem becomes if as little as possible gives way.
+    """Adjust an infeasible problem after changing the fewest levels and capacities.
 
     Raises
     ------
     ModelError
-        If that is not asked for; with what would have to give way where that is found quickly.
+        If no repair is asked for; names the levels and capacities to change if found quickly.
     """
     small = asked.problem.table.n_cells <= NAMED_CELLS
     if not repair and not (small and asked.is_free):
@@ -160,8 +160,8 @@ def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) 
         raise (other if repair else error) from None
     if not repair:
         raise ModelError(
-            f"{error} What would have to give way: {way_out.summary()}. With repair=True that "
-            f"is done.",
+            f"{error} It becomes possible with these changes: {way_out.summary()}. "
+            f"Set repair=True to make them.",
             cells=error.cells,
         ) from None
     result = _adjusted_in_digits(eased, budget.at_least(1.0))

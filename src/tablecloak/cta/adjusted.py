@@ -1,4 +1,4 @@
-"""What the modules below it need of an adjusted table."""
+"""The part of an adjusted table that lower modules use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Adjusted(Protocol):
 
     @property
     def room(self) -> Room:
-        """How far each cell may move, and sensitive ones must."""
+        """How far each cell may move, and how far sensitive cells must."""
 
     @property
     def preserved(self) -> tuple[PreservedRow | Condition, ...]:
@@ -65,7 +65,7 @@ class Adjusted(Protocol):
 
     @property
     def question(self) -> Question:
-        """What was asked, built anew from the problem."""
+        """The question, built anew from the problem."""
 
     @property
     def bound_certificate(self) -> LossBound | None:
@@ -77,7 +77,7 @@ class Adjusted(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is worth knowing about the search."""
+        """Notes of the search."""
 
     @property
     def bound(self) -> float:

@@ -1,4 +1,4 @@
-"""An adjusted table with its certificate, and what of it may be published."""
+"""An adjusted table with its certificate and its release."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adjustment(Result):
-    """An adjusted table: additive, safe, and as near to the truth as was found.
+    """An adjusted table: additive, safe, and the nearest to the true one that was found.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Adjustment(Result):
         Whether all values had to be such multiples: for decimals = 0, whole numbers.
     notes : tuple of str
     distance : str, default="L1"
-        Name of the distance: what was made as small as possible, after the protection levels.
+        Name of the distance that was minimised.
     """
 
     problem: ProtectionProblem
@@ -96,7 +96,7 @@ class Adjustment(Result):
 
     @property
     def loss(self) -> float:
-        """Return what the distance makes of the changes, such as sum w_i |z_i|."""
+        """Return the distance of adjusted and true values, such as sum w_i |z_i|."""
         return self._loss_of(np.abs(self.changes))
 
     @property
@@ -118,7 +118,7 @@ class Adjustment(Result):
 
     @property
     def question(self) -> Question:
-        """What was asked, built anew from the problem."""
+        """The question, built anew from the problem."""
         return Question.of(
             self.problem,
             decimals=self.decimals,
@@ -130,7 +130,7 @@ class Adjustment(Result):
 
     @property
     def room(self) -> Room:
-        """How far each cell may move, and sensitive ones must, in the unit of the table."""
+        """How far each cell may move, and sensitive cells must, in the unit of the table."""
         room, unit = self.question.room, self.unit
         return Room(
             up=room.up * unit,
@@ -205,7 +205,7 @@ class Adjustment(Result):
         return published_rows(table, **{table.name: published_column(values[order], decimals)})
 
     def summary(self) -> str:
-        """Say in one line what was changed, and how good that is."""
+        """Say in one line what was changed, and how good the table is."""
         changed = int(np.sum(self.is_changed))
         found = self.moments() if self.problem.n_sensitive > 1 else None
         statistics = (

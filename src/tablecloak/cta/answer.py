@@ -20,7 +20,7 @@ INTERRUPTED = "interrupted: best adjustment so far"
 """Note of a search that was stopped."""
 
 LATE = "the first table with its proof took longer than the time limit"
-"""Note of a search whose limit could not be kept."""
+"""Note of a search that exceeded its time limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Collected:
     trees : tuple of Tree
         Each proves a bound for the cells of one part.
     part : numpy.ndarray of int, shape (n_cells,)
-        The tree that counts the cost of a cell, or -1.
+        Number of the tree that counts the cost of a cell, or -1.
     direction : numpy.ndarray of int, shape (n_cells,)
         1 or -1 where a direction was given, to which the bound refers.
     """
@@ -53,7 +53,7 @@ class Collected:
 
 
 class LossBound(Protocol):
-    """Multipliers that a search found; the claim made of them says what they prove."""
+    """Multipliers that a search found; the bound that they prove is computed by the claim."""
 
     def collected(self, question: Question, changes: npt.NDArray[np.float64]) -> Collected:
         """Return the multipliers as a certificate keeps them, rebuilt from a question.
@@ -61,7 +61,7 @@ class LossBound(Protocol):
         Parameters
         ----------
         question : Question
-            From which rows and rooms are built anew.
+            Source of rows and rooms.
         changes : numpy.ndarray of float, shape (n_cells,)
             Of the released table, in the unit of the question.
         """
@@ -91,7 +91,7 @@ class Answer:
     def joined(
         cls, answers: Mapping[int, Answer], part: npt.NDArray[np.int64], certificate: LossBound
     ) -> Answer:
-        """Put the answers for parts together.
+        """Combine the answers for parts.
 
         Parameters
         ----------

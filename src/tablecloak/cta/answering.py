@@ -1,4 +1,4 @@
-"""From a question to an answer: in parts where there are any, all at the same time."""
+"""From a question to an answer; parts that no relation connects are answered in parallel."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _answer_in_parts(question: Question, asked: Asked, counts: Integers, budget:
     Each gets a share of the time by its number of sensitive cells. The answers come in an order
     that does not depend on the number of threads; so does the error that is raised.
     """
-    # The parts that take longest come first, so that none is left over at the end.
+    # The longest parts start first, so that no thread is left with a long one at the end.
     numbers = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     workers = min(budget.threads, len(numbers))
     share = np.minimum(workers * counts[numbers] / counts.sum(), 1.0)

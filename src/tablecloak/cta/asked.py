@@ -1,4 +1,4 @@
-"""What a caller of `adjust` asks for: checked once, and prepared as questions."""
+"""The arguments of `adjust`, checked once and prepared as questions."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Asked:
         directions: Directions,
         integer: bool | None,
     ) -> Asked:
-        """Check what a caller gave.
+        """Check the arguments of a caller.
 
         Raises
         ------
         InputError
-            If something is unknown, out of range, or does not go together.
+            If an argument is unknown, out of range, or conflicts with another.
         ModelError
             If both levels of a sensitive cell are 0.
         """
@@ -140,7 +140,7 @@ class Asked:
         )
 
     def eased(self, budget: Budget) -> tuple[Asked, Repair]:
-        """Ask the same of a problem that has an answer, and say what gave way for it.
+        """Ask the same of a repaired problem, and note which levels and capacities were changed.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Asked:
 
     @property
     def is_in_last_digits(self) -> bool:
-        """Whether levels and rooms are multiples of the last digit as they are."""
+        """Whether levels and rooms are multiples of the last digit without rounding."""
         limit = self.sensitive_limit
         try:
             fine = room_of(self.problem, limit=limit, strict=False)
@@ -179,7 +179,7 @@ def _lengths(room: Room) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _check(asked: Asked) -> None:
-    """Refuse what does not go together."""
+    """Refuse arguments that conflict."""
     distance, limit, searched = asked.distance, asked.sensitive_limit, asked.searched
     if asked.integer and not distance.has_whole_numbers:
         raise InputError(

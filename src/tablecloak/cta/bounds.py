@@ -1,9 +1,9 @@
-"""What a search keeps of its proofs of bounds: multipliers, and trees over directions.
+"""Proofs of bounds as a search keeps them: multipliers, and trees over directions.
 
 The search proves its bounds by multipliers of a program, which is laid out in coupled cells and
 scaled. A certificate has none of that: multipliers of relations, statistics, discrepancy and
 balance rows are all that is kept, and the verifier prices every cell by itself. Nothing is checked
-here: what multipliers prove, the claim that is made of them says.
+here: the bound that multipliers prove is computed by their claim.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class DistanceBound:
         duals: Floats,
         directions: Floats | None = None,
     ) -> DistanceBound:
-        """Keep of a form what its program cannot be built anew without."""
+        """Keep the parts of a form from which its program can be rebuilt."""
         return cls(form.model.independent, form.balance, tree, duals, directions)
 
     def form(self, question: Question) -> TightForm:
@@ -181,7 +181,7 @@ def _representatives(model: AdjustmentModel) -> Integers:
 
 
 class _Rows:
-    """Knows which multiplier of a program belongs to which row of the table.
+    """Maps multipliers of a program to rows of the table.
 
     Parameters
     ----------
@@ -197,19 +197,19 @@ class _Rows:
         cells = np.flatnonzero(model.coupled.group >= 0)
         any_cell[model.coupled.group[cells[::-1]]] = cells[::-1]
         self._balance_cell = any_cell[group]
-        # Balance rows are divided by powers of two: by how much, their own entry tells.
+        # Balance rows are divided by powers of two; their own entry tells by which one.
         first = form.program.n_rows - len(form.balance)
         rows = csr_array(form.program.matrix[first:, :])
         entry = np.abs(np.asarray(rows[np.arange(len(group)), group]).reshape(-1))
         size = matrix.data[form.balance] * form.scaling.column[group]
         self._balance_scale = form.scaling.objective * entry / size if len(group) else np.zeros(0)
-        # Of a group the cell with the largest weight is the one that its maximum is about.
+        # The maximum over a group is attained by its cell with the largest weight.
         self._heaviest = np.zeros(model.n_groups, dtype=np.int64)
         order = cells[np.argsort(model.weights[cells], kind="stable")]
         self._heaviest[model.coupled.group[order]] = order
 
     def multipliers(self, duals: Floats) -> Multipliers:
-        """Return what a certificate keeps of the multipliers of a program."""
+        """Return the multipliers of a program as a certificate keeps them."""
         form, model = self._form, self._form.model
         base = len(form.scaling.row)
         duals = np.concatenate([duals, np.zeros(max(form.program.n_rows - len(duals), 0))])
@@ -226,7 +226,7 @@ class _Rows:
                 [*parts, (BALANCE, self._balance_row, self._balance_cell, balance)]
             )
         shares = np.maximum(-blocks[4], 0.0)
-        # Shares that rounding left above 1 in all: bounds hold for any multiple of multipliers.
+        # Rounding may leave a sum of shares above 1: they are scaled, and still prove a bound.
         total = float(shares.sum()) * (1 + 1e-15 * len(shares))
         least = 1.0 if total <= 1 else 1 / total
         scaled = [(kind, row, cell, least * data) for kind, row, cell, data in parts]

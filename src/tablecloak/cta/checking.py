@@ -1,4 +1,4 @@
-"""Whether an adjusted table keeps what it promises, checked by sparse products alone."""
+"""The check of an adjusted table against its guarantee, by sparse products alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATISTICS = 1e-9
 
 @dataclass(frozen=True)
 class Measured:
-    """What a check of an adjusted table measured, in the unit of the table.
+    """Measurements of a check of an adjusted table, in its unit.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _statistics_error(adjusted: Adjusted, found: Deviation) -> float:
 
 
 def _bound_error(adjusted: Adjusted, z: Floats) -> Floats:
-    """By how much each cell lies beyond its bounds, capacity or limit; 0 where near enough."""
+    """How far each cell lies beyond its bounds, capacity or limit; 0 within the tolerance."""
     problem, x = adjusted.problem, adjusted.values
     sensitive, limit = problem.sensitive, adjusted.sensitive_limit
     outside = np.zeros(len(x))

@@ -1,4 +1,4 @@
-"""The claims of an adjusted table as plain arrays, which a stranger checks."""
+"""The claims of an adjusted table as plain arrays, for the stand-alone verifier."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMED = ("mean", "slope", "covariance", "variance")
 
 
 def claims_of(adjustment: Adjusted) -> tuple[Claim, ...]:
-    """Return what an adjusted table claims, each with its proof.
+    """Return the claims of an adjusted table, each with its proof.
 
     Parameters
     ----------
@@ -86,10 +86,10 @@ def _statistics(adjustment: Adjusted) -> Arrays:
 
 
 def proved_bound(adjustment: Adjusted) -> float:
-    """Return the loss below which no adjustment is, as the claim of it proves; 0 if nothing is.
+    """Return the lower bound on the loss of any adjustment that the claim proves; 0 if none.
 
-    A distance that the verifier does not know is taken for the nearest of its base classes that it
-    does. The verifier compares losses, so that nothing is proved of one that is measured otherwise.
+    A distance that the verifier does not know is treated as its nearest base class that it does
+    know. The verifier compares losses, so that it proves nothing if the loss is measured otherwise.
     """
     measures = [getattr(kind, "name", "") for kind in DISTANCES[adjustment.distance].__mro__]
     known = [name for name in measures if name in MEASURES["adjustment"]]

@@ -1,10 +1,10 @@
 """Intervals that hold both the true and the adjusted value of every cell.
 
-Instead of adjusted values an office may publish where they lie: in steps of 1, 2, 5, 10 and so on,
+Instead of adjusted values an office may publish intervals: in steps of 1, 2, 5, 10 and so on,
 each cell in the narrowest step that holds the true value, the adjusted one and, for a sensitive
 cell, both levels, with room besides. Steps start at multiples of their width, so that their ends
-do not tell where in them the truth lies. What users get is true, if coarse; whether it protects
-is for the audit, and where it does not, the cells around are coarsened until it does.
+do not tell where in them the truth lies. The intervals are true, if coarse. The audit decides
+whether they protect; where they do not, the cells around are made coarser until they do.
 
 References
 ----------
@@ -31,8 +31,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 ROOM = 2.0
-"""Width of a step, as a multiple of what it must hold. Who knows that it holds both levels can cut
-them off at the ends; with twice the width at least as much as both levels is left."""
+"""Width of a step, as a multiple of what it must hold. An intruder who knows that it holds both
+levels can cut them off at the ends; with twice the width at least both levels are left."""
 
 STEPS = (1.0, 2.0, 5.0)
 """Widths, times powers of ten."""
@@ -77,7 +77,7 @@ class CoveringIntervals:
             )
 
     def widen(self, cells: Flags) -> CoveringIntervals:
-        """Return intervals of which some are one step wider, and hold the old ones."""
+        """Return intervals of which some are one step wider and contain the old ones."""
         low, high = self.lower.copy(), self.upper.copy()
         problem = self.adjustment.problem
         at = np.flatnonzero(cells & ~problem.frozen & ~problem.forced)
@@ -86,7 +86,7 @@ class CoveringIntervals:
         return CoveringIntervals(self.adjustment, low, high)
 
     def hold(self, lower: Floats, upper: Floats) -> CoveringIntervals:
-        """Return intervals that also hold others, given for all cells; frozen ones stay."""
+        """Return intervals that also contain given ones; frozen cells stay exact."""
         low, high = self.lower.copy(), self.upper.copy()
         wider = (lower < low) | (upper > high)
         at = np.flatnonzero(wider & ~self.adjustment.problem.frozen)
@@ -172,7 +172,7 @@ def _steps(low: Floats, high: Floats, least: Floats) -> tuple[Floats, Floats]:
             fits = wide & (first <= low[open_]) & (last >= high[open_])
             at = np.flatnonzero(open_)[fits]
             start[at], end[at] = first[fits], last[fits]
-    # Around 0 no step holds both signs: two do.
+    # No single step contains both signs, so that two steps meet at 0.
     open_ = np.flatnonzero(np.isnan(start))
     end[open_] = _steps(np.zeros(len(open_)), np.maximum(-low, high)[open_], least[open_] / 2)[1]
     start[open_] = -end[open_]
@@ -180,7 +180,7 @@ def _steps(low: Floats, high: Floats, least: Floats) -> tuple[Floats, Floats]:
 
 
 def _times(values: Floats, exponent: Floats) -> Floats:
-    """Multiply by powers of ten; a division by a whole power is exact where a product is not."""
+    """Multiply by powers of ten, by division where that is exact and a product is not."""
     power = 10.0 ** np.abs(exponent)
     product: Floats = np.where(exponent >= 0, values * power, values / power)
     return product

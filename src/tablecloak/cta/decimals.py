@@ -30,15 +30,15 @@ __all__ = ["decimals_of", "in_decimals", "marks_changes"]
 Floats = npt.NDArray[np.float64]
 
 STEPS = (0, 1, 3, 10)
-"""Multiples by which a value may move beyond its two neighbours, tried one after the other."""
+"""Numbers of steps by which a value may move beyond its two neighbours, tried in this order."""
 
 WHOLE = 1e-6
 """Largest distance from a whole number at which a point of the relaxation counts as whole."""
 
 
 LEAST_WEIGHT = 1e-4
-"""Smallest weight of a cell in the search for digits, as a share of the median; the largest is its
-inverse."""
+"""Smallest weight of a cell in the search for digits, as a share of the median; the inverse is the
+largest."""
 
 SEARCH_GAP = 1e-3
 """Relative gap at which the search for digits may stop."""
@@ -106,7 +106,7 @@ def in_decimals(adjusted: AdjustedT, *, time_limit: float = 60.0) -> AdjustedT:
 
 
 def _rounded(adjusted: AdjustedT, changes: Floats, decimals: int) -> AdjustedT | None:
-    """Return the table with changes in units of the last digit, if it holds."""
+    """Return the table with changes in units of the last digit, if it is valid."""
     last = 10.0**-decimals
     half = last / adjusted.unit / 2
     rounded = replace(
@@ -127,7 +127,7 @@ def _verified(adjusted: AdjustedT) -> AdjustedT | None:
 
 
 def _without_dust(adjusted: AdjustedT) -> AdjustedT:
-    """Round a table of measurements to the digits that binary sums leave, if it then holds."""
+    """Round a table of measurements to digits that binary sums keep, if it stays valid."""
     digits = published_decimals(adjusted.values)
     return _verified(replace(adjusted, values=np.round(adjusted.values, digits))) or adjusted
 

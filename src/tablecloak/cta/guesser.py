@@ -1,4 +1,4 @@
-"""Who runs an adjustment backwards: the kind, and how its members are found."""
+"""Intruders who run an adjustment backwards: base class and registry."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Guesser(ABC):
         ----------
         adjustment : Adjustment
         assumed_level : float
-            Level that one who does not know them assumes, as a share of the published value.
+            Level that an intruder without knowledge of the levels assumes, as a share of the value.
 
         Returns
         -------

@@ -22,10 +22,10 @@ Integers = npt.NDArray[np.int64]
 
 NAMING_SECONDS = 5.0
 """Time limit in seconds for finding what makes a problem infeasible, past the time limit of the
-search if need be: an error that names no cell helps nobody."""
+search if need be, since the user needs the names of the cells to change anything."""
 
 NAMED = 5
-"""Conflicting rows of which an error names the cells."""
+"""Most conflicting rows whose cells an error names."""
 
 SHORT = 1e-7
 """Scaled shortfall above which a row belongs to the conflict."""
@@ -34,7 +34,7 @@ SHORT = 1e-7
 def reason(
     question: Question, state: SearchState, fixed: Floats | None, budget: Budget
 ) -> TablecloakError:
-    """Return the error that fits: proved infeasible, or merely not found.
+    """Return the error for a search without an answer: proved infeasible, or merely not found.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def reason(
             state, program, conflict, "" if fixed is None else "with these directions "
         )
     if state.bound == np.inf:
-        # What is impossible for numbers loosened by their rounding is impossible.
+        # Infeasibility of the loosened program proves that of the exact one.
         proof = DistanceBound.of(state.proved, state.tree, np.empty(0))
         rebuilt = loosened(proof.form(question))
         if state.tree is not None and state.tree.verify(rebuilt) == np.inf:

@@ -1,4 +1,4 @@
-"""The tight form with every number loosened: what it proves impossible is impossible.
+"""The tight form with every number loosened by its rounding, for exact proofs of infeasibility.
 
 Every number of the program is loosened by what it may have been rounded: if the loosened program
 has no point there is no adjustment, of which no certificate could be made. Scaling
@@ -27,7 +27,7 @@ ROUNDING = float(np.finfo(np.float64).eps)
 """Relative error of one sum or product."""
 
 EPSILON = 8 * ROUNDING
-"""Relative error that sums and differences of a few numbers may have, with some to spare."""
+"""Largest relative error of sums and differences of a few numbers, with a margin."""
 
 
 def loosened(form: TightForm) -> Program:
@@ -56,7 +56,7 @@ def _members(model: AdjustmentModel) -> Integers:
 
 
 def _row_errors(form: TightForm) -> Floats:
-    """What rounding may have changed in each row, at the most that its columns can be."""
+    """Largest rounding error of each row, for the largest values of its columns."""
     model, program, at = form.model, form.program, form.model.sensitive
     is_direction = np.zeros(program.n_columns)
     is_direction[form.direction_columns] = 1.0

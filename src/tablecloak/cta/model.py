@@ -65,7 +65,7 @@ class AdjustmentModel:
     moves : Room
         Of groups.
     relations : scipy.sparse.csr_array, shape (n_relations, n_groups)
-        Between groups; those that say nothing are empty.
+        Relations between groups; redundant ones are empty.
     selected : numpy.ndarray of int or None
         Relations to use; None to find out which are independent. Any selection gives a valid bound.
     """
@@ -97,7 +97,7 @@ class AdjustmentModel:
         room : Room
         preserved : sequence of PreservedRow, default=()
         independent : numpy.ndarray of int, optional
-            Relations to use. By default found out.
+            Relations to use; by default an independent selection is computed.
 
         Raises
         ------
@@ -123,13 +123,13 @@ class AdjustmentModel:
         return cls(problem, weights, room, tuple(preserved), coupled, moves, relations, every)
 
     def preserving(self, rows: Sequence[PreservedRow]) -> AdjustmentModel:
-        """Return the model with further statistics; nothing else is found out again."""
+        """Return the model with further statistics; couplings and independent rows are reused."""
         return replace(self, preserved=(*self.preserved, *rows), selected=self.independent)
 
     def within(self, room: Room) -> AdjustmentModel:
         """Return the model of the same problem with other rooms."""
         model = AdjustmentModel.of(self.problem, self.weights, room, self.preserved)
-        # Among the same columns the same relations follow from the others.
+        # With the same columns the same relations are redundant.
         if np.array_equal(model.coupled.group, self.coupled.group):
             model = replace(model, selected=self.independent)
         return model

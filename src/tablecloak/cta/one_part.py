@@ -22,7 +22,7 @@ __all__ = ["answer_one_part"]
 
 
 def answer_one_part(question: Question, asked: Asked, budget: Budget) -> Answer:
-    """Answer a question, whether or not the table falls apart.
+    """Answer a question as one part, even if the table has several.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def answer_one_part(question: Question, asked: Asked, budget: Budget) -> Answer:
     watch = Stopwatch()
     model = question.model()
     choice = Stopwatch()
-    # The choice of independent relations is part of the proof: a check does not make it again.
+    # The independent relations are stored with the proof, so that a check need not find them.
     model = replace(model, selected=model.independent)
     choosing = choice.seconds
     form = TightForm.of(model, free=asked.is_free, maximum=asked.distance.is_maximum)

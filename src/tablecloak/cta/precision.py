@@ -1,4 +1,4 @@
-"""How exactly an adjusted table is held to what it promises.
+"""Tolerances of the check of an adjusted table.
 
 Tables of whole numbers, and tables with a few decimals, consist of multiples of their last digit.
 They are adjusted and checked in these multiples, which are whole numbers: no error is accepted
@@ -43,13 +43,13 @@ MOST_DECIMALS = 6
 """Digits behind the decimal point up to which values are taken for decimal numbers."""
 
 LARGEST_WHOLE = 2.0**53
-"""Below it every whole number is a double."""
+"""Every whole number below this is a double."""
 
 SAFE_SUM = 2.0**62
-"""Below it sums of whole numbers do not overflow."""
+"""Sums of whole numbers below this do not overflow."""
 
 DUST = 16
-"""Units in the last binary place by which a decimal number may be off, as sums of such are."""
+"""Accepted error of a decimal number that is a sum, in units in the last binary place."""
 
 SURE = 1e-2
 """Distance from a decimal number, in units of the last digit, above which a value is none, unless
@@ -102,7 +102,7 @@ def _multiples(values: Floats, decimals: int) -> Integers | None:
     if np.any(np.abs(whole) >= LARGEST_WHOLE):
         return None
     place = np.spacing(np.abs(values))
-    # Where the last binary place is coarse, other numbers would pass for decimal ones.
+    # Large doubles are so coarse that any number would count as a decimal one.
     surely = np.maximum(place, SURE * last_unit(decimals))
     dust = np.minimum(DUST * place, surely) if decimals else 0.0
     if np.any(np.abs(from_units(whole, decimals) - values) > dust):
@@ -126,7 +126,7 @@ def from_units(whole: Floats, decimals: int) -> Floats:
 
 
 def exact_products(relations: csr_array, whole: Integers) -> Floats:
-    """Return relations @ whole; exactly 0 where it is, and nowhere else."""
+    """Return relations @ whole, which is 0 exactly for relations that hold."""
     size = abs(relations) @ np.abs(whole).astype(np.float64)
     coefficients = np.rint(relations.data)
     if np.all(coefficients == relations.data) and float(size.max(initial=0.0)) < SAFE_SUM:
@@ -184,7 +184,7 @@ def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProbl
 
 
 def _floor(values: Floats) -> Floats:
-    """Round down, but what is whole up to the noise of its last places to that number."""
+    """Round down, except that numbers within rounding of a whole number become that number."""
     whole = np.rint(values)
     with np.errstate(invalid="ignore"):
         near = np.abs(whole - values) <= ULPS * np.spacing(np.abs(values))
@@ -201,9 +201,9 @@ class Deviation:
     changes : numpy.ndarray of longdouble, shape (n_cells,)
         Adjusted minus true values; exact in whole multiples of the last digit.
     relations : numpy.ndarray of float, shape (n_relations,)
-        By how much each relation is off, compared with the true table.
+        Error of each relation, compared with the true table.
     accepted : numpy.ndarray of float, shape (n_relations,)
-        What each relation may be off: 0 in multiples of the last digit.
+        Accepted error of each relation: 0 in multiples of the last digit.
     in_last_digits : bool
         Whether both tables consist of multiples of the last digit.
     """
@@ -230,7 +230,7 @@ def deviation(table: Table, values: Floats, decimals: int | None = None) -> Devi
     moved = moved_multiples(table.values, values, decimals)
     if decimals is not None and moved is not None:
         off = from_units(np.abs(exact_products(table.relations, moved)), decimals)
-    # Large numbers may look like decimal ones by chance: then they do not add up like these.
+    # Large numbers may look like decimal ones by chance; then their relations do not hold exactly.
     if decimals is not None and moved is not None and (is_given or not np.any(off)):
         unit = np.longdouble(10) ** abs(decimals)
         multiples = moved.astype(np.longdouble)
@@ -253,7 +253,7 @@ def shortfall(problem: ProtectionProblem, changes: Extended) -> Floats:
     """Return how much each cell lacks to its nearer level, shape (n_cells,); 0 if it is safe.
 
     A cell is safe at least UPL above its true value, if UPL is positive, or at least LPL below it,
-    if LPL is. A side with the level 0 is no way out; without any the shortfall is infinite.
+    if LPL is. A side whose level is 0 does not count; if both are 0 the shortfall is infinite.
     """
     up, down = problem.upper_protection, problem.lower_protection
     above = np.where(up > 0, up * (1 - LEVEL_SHARE) - changes, np.inf)

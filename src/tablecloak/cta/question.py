@@ -1,4 +1,4 @@
-"""What an adjustment was asked for: all from which its bound is proved anew."""
+"""The question of an adjustment: everything from which its bound is proved anew."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Question:
 
     @cached_property
     def parts(self) -> Integers:
-        """Number of the part of each cell; no relation connects parts. -1 for what cannot move."""
+        """Part of each cell; no relation connects parts. -1 for cells that cannot move."""
         return parts_of(self.problem, self.room)
 
     def part(self, own: Flags) -> Question:

@@ -1,6 +1,6 @@
 """From the point of a solver to a table that is additive exactly, or as exactly as doubles are.
 
-A solver keeps relations up to 1e-9 of what it takes for 1. Here the error that is left is measured
+A solver keeps relations up to 1e-9 of its unit. Here the error that is left is measured
 in extended precision and made the unit of a further program, for a correction, until nothing is
 left that doubles can tell (iterative refinement).
 
@@ -44,17 +44,17 @@ FAR = 1e7
 """Distance to a bound, in units of the correction, that counts as infinite."""
 
 SOLVER_NOISE = 1e-9
-"""What a solver may leave of 0, in the units of its program."""
+"""Error of a solver's values, in the units of its program."""
 
 NOISE_OF_LEVEL = 1e-6
-"""Share of the protection level of a cell above which nothing counts as noise of the solver."""
+"""Largest error of the solver, as a share of the protection level of a cell."""
 
 CHEAPEST = 1e-6
 """Cost of a correction of the cheapest cells, as a share of the median."""
 
 CORRECTION_SECONDS = 5.0
-"""Time limit in seconds for one correction, even where the time is over: without it there would be
-no table at all."""
+"""Time limit in seconds for one correction, also after the time limit: without it there is no
+table to return."""
 
 
 def additive_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -> Extended:
@@ -145,7 +145,7 @@ def refined(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
         off = np.maximum(np.maximum(least, -most), 0).astype(np.float64)
         terms = REFINED * np.abs(g).astype(np.float64)
         off = np.where(off > size @ (terms + binary), off, 0.0)
-        # What is accepted stays as it is.
+        # Rows within their tolerance are not corrected.
         least = np.where(off > 0, least, np.minimum(least, 0))
         most = np.where(off > 0, most, np.maximum(most, 0))
         worst = float(off.max(initial=0.0))
@@ -207,7 +207,7 @@ def _correction(
 
 
 def _settled(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
-    """Correct what rounding of large values leaves of relations between small ones.
+    """Correct relations between small values for the rounding of large ones.
 
     Each relation is measured on the rounded table, and may be off by what its own terms allow.
     """

@@ -1,4 +1,4 @@
-"""What must give way where no adjustment exists: the fewest levels and capacities.
+"""Repair of infeasible problems: lower the fewest levels and raise the fewest capacities.
 
 Each sensitive cell may be excused from its level, each other cell from its capacity, by a 0/1
 variable of its own; their number is minimised, then by how much they give way. External bounds,
@@ -32,10 +32,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 NOISE = 1e-7
-"""What a solver may leave of a relation, in median levels."""
+"""Error of a solver in a relation, in median levels."""
 
 NOISE_OF_LEVEL = 1e-3
-"""Share of the level of a cell above which nothing counts as noise of the solver."""
+"""Largest error of the solver, as a share of the level of a cell."""
 
 PROOF_SHARE = 0.4
 """Share of the time for the proof that no fewer levels and capacities suffice. Chosen by trial; not
@@ -51,7 +51,7 @@ room. Chosen by trial; not measured."""
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """What gives way, so that an adjustment exists.
+    """Levels and capacities whose change makes an adjustment possible.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Repair:
         """Return the problem with levels lowered and capacities raised as far as is needed."""
         problem, z = self.problem, self.changes
         upper, lower = problem.upper_protection.copy(), problem.lower_protection.copy()
-        # What the solver left of a relation must not make the repaired problem impossible again.
+        # Errors of the solver must not make the repaired problem infeasible again.
         slack = NOISE * problem.unit
         for cell in self.levels.tolist():
             own = min(slack, NOISE_OF_LEVEL * max(upper[cell], lower[cell]))
@@ -93,7 +93,7 @@ class Repair:
             lower[self.levels] = np.floor(lower[self.levels] + 2 * slack)
         status = problem.status.copy()
         for cell in self.levels.tolist():
-            # A level that is lowered to nothing: the true value may stay.
+            # A level that is lowered to 0: the cell may keep its true value.
             was = problem.upper_protection[cell] > 0, problem.lower_protection[cell] > 0
             if (was[0] and upper[cell] <= 0) or (was[1] and lower[cell] <= 0):
                 upper[cell] = lower[cell] = 0.0
@@ -132,7 +132,7 @@ def find_repair(model: AdjustmentModel, budget: Budget) -> Repair:
     Raises
     ------
     ModelError
-        If even that does not help: bounds, relations and statistics contradict each other.
+        If no repair exists: bounds, relations and statistics contradict each other.
     SolverError
         If nothing was found in time.
     """
@@ -163,9 +163,11 @@ def find_repair(model: AdjustmentModel, budget: Budget) -> Repair:
 def _impossible(form: _RepairForm, time_limit: float) -> ModelError | SolverError:
     everything = solve(form.least(np.ones(len(form.cells), dtype=bool)), time_limit=time_limit)
     if len(everything.x):
-        return SolverError("What must give way was not found in time. Raise `time_limit`.")
+        return SolverError(
+            "No levels and capacities to change were found in time. Raise `time_limit`."
+        )
     return ModelError(
-        "No levels or capacities that give way make an adjustment possible: external bounds, "
+        "No change of levels and capacities makes an adjustment possible: external bounds, "
         "frozen cells and preserved statistics contradict each other. Widen the bounds, or "
         "preserve fewer statistics."
     )
@@ -271,7 +273,7 @@ class _RepairForm:
         self._add(nowhere, other, nowhere, -below, self.down + no_limit)
 
     def least(self, excused: npt.NDArray[np.bool_]) -> Program:
-        """Return the program in which excused cells give way as little as possible.
+        """Return the program that minimises changes of levels and capacities of excused cells.
 
         Excuses are then shares: of the level that is missed, or of the capacity exceeded.
         """

@@ -1,7 +1,7 @@
-"""What an intruder who knows the method makes of an adjusted table.
+"""What an intruder who knows the method can guess from an adjusted table.
 
 An adjustment guarantees that no published value lies near the true one, not that the truth
-cannot be guessed: who knows the method, the levels and reasonable bounds can run it backwards.
+cannot be guessed: an intruder who knows method, levels and bounds can run it backwards.
 The truth lies at least a level away from the published value of each sensitive cell, and the
 rest was moved as little as possible, so that the nearest table with these properties is a
 guess. It is sometimes a good one.
@@ -44,7 +44,7 @@ RECOVERED = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """What an intruder takes for the sensitive cells of a release. Secret.
+    """An intruder's guesses of the sensitive cells of a release. Secret.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class AdjustmentRisk(Guesses):
         relative = np.abs(self.errors)[truth > 0] / truth[truth > 0]
         middle = f"{100 * float(np.median(relative)):.3g} %" if len(relative) else "-"
         return (
-            f"attack on the adjusted table by one who knows the {self.knows}: "
+            f"attack on the adjusted table, knowing the {self.knows}: "
             f"{int(self.recovered.sum())} of {n} sensitive cells guessed to within their level "
             f"({100 * self.share_recovered:.1f} %), median error of a guess {middle}; "
             f"{self.seconds:.1f} s"
@@ -181,8 +181,8 @@ def attack_adjustment(
     Notes
     -----
     This measures one attack; it proves nothing about others. Where all changes of the guess could
-    as well have the other sign, nothing tells the guess and its mirror image apart: the one nearer
-    to the truth is reported.
+    as well have the other sign, the intruder cannot choose between the guess and its mirror image:
+    the one nearer to the truth is reported.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _backwards(
         for own, given in zip((problem.lower_bound, problem.upper_bound), bounds, strict=True)
     )
     noise = NOISE * problem.unit
-    # Of a cell without a level the intruder knows no distance that it must have moved.
+    # A cell without a level need not have moved, so that the intruder assumes no distance.
     idle = sensitive & (below <= 0) & (above <= 0)
     return ProtectionProblem(
         table=problem.table.with_values(published),

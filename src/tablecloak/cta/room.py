@@ -109,7 +109,7 @@ def room_of(
     if strict and len(stuck):
         raise ModelError(
             f"{len(stuck)} sensitive cells can move neither up nor down as far as their protection "
-            f"levels ask (a side with the level 0 is no way out): "
+            f"levels ask (a side whose level is 0 does not count): "
             f"{listed(problem.table.labels(stuck[:5]))}. Widen their external bounds or lower "
             f"their levels.",
             cells=stuck,
@@ -118,7 +118,7 @@ def room_of(
 
 
 def _distance(bound: Floats, values: Floats, level: Floats) -> Floats:
-    """Distance to a bound; a level beyond it by no more than their rounding is within reach."""
+    """Distance to a bound, at least the level if the level exceeds it by rounding only."""
     distance = np.abs(bound - values)
     near = (distance < level) & (distance >= level - near_bound(bound, values))
     found: Floats = np.where(near, level, distance)
@@ -139,7 +139,7 @@ def coupled_room(problem: ProtectionProblem, room: Room) -> tuple[CoupledCells, 
     up, down = coupled.least(room.up, room.down)
     up_level, down_level = coupled.largest(room.up_level, room.down_level)
     may_rise, may_fall = coupled.everywhere(room.may_rise, room.may_fall)
-    # A side on which one of them is not safe is no way out for any.
+    # If one cell of a group is not safe on a side, the group cannot move there.
     up_level, down_level = np.where(may_rise, up_level, 0.0), np.where(may_fall, down_level, 0.0)
     together = Room(up, down, up_level, down_level, may_rise, may_fall)
     stuck = np.append(together.is_stuck, True)[coupled.group] & problem.sensitive

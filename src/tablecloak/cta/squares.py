@@ -7,8 +7,8 @@ with r = A^T gamma::
     sum_i min over z_i allowed of (w_i z_i^2 - r_i z_i)
 
 bounds the optimum from below; each minimum is that of a parabola over one interval, or over two
-for a sensitive cell whose direction is free. So multipliers alone prove the bound, and what
-turning one direction may bring can be read off them.
+for a sensitive cell whose direction is free. Multipliers alone therefore prove the bound, and
+estimate the change from turning one direction.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["SquaresForm", "SquaresPoint"]
 Floats = npt.NDArray[np.float64]
 
 REACH_SLACK = 1e-6
-"""Share that is added to how far a known table lets cells move, against rounding."""
+"""Share added to rooms that are cut by the loss of a known table, against rounding."""
 
 
 @dataclass(frozen=True, eq=False)

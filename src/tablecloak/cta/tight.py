@@ -10,12 +10,12 @@ program minimises sum w_i |z_i| over A z = 0. Two variable upper bounds for each
 cell replace the four rows of the published form with the same relaxation.
 
 Discrepancy rows: the levels alone of the sensitive cells in a relation seldom cancel, so that
-something else in it must move. With delta the smallest absolute sum of c_p (+UPL_p or -LPL_p)
+another cell in it must move. With delta the smallest absolute sum of c_p (+UPL_p or -LPL_p)
 over all choices of directions::
 
     sum over others |c_i| (s+_i + s-_i) + sum over sensitive |c_p| (s+_p + s-_p) >= delta
 
-What moves in one relation must move on in the others: see `search.balance`.
+A change in one relation must be balanced in the others of the cell: see `search.balance`.
 
 References
 ----------
@@ -119,7 +119,7 @@ class TightForm:
         return form if discrepancies is None else replace(form, discrepancy=discrepancies[0])
 
     def directed_only(self) -> TightForm:
-        """Return the form without rows that say nothing once directions are given."""
+        """Return the form without rows that are redundant once directions are given."""
         if not self.is_free:
             return self
         return TightForm.of(self.model, free=False, maximum=self.is_maximum)

@@ -89,5 +89,5 @@ def test_batches_on_tables_protect_single_contributors_as_asked(tmp_path, method
     assert result.exit_code == 0
     if n_hidden == 3:
         (tmp_path / "t.rda").write_text(RDA.replace("<FREQUENCY>", "<NUMERIC>"))
-        with pytest.raises(tc.InputError, match="line 5: Single contributors shall be protected"):
+        with pytest.raises(tc.InputError, match="line 5: Single contributors are to be protected"):
             run_batch(tmp_path / "t.arb", time_limit=5)

@@ -60,7 +60,7 @@ def test_contributions_are_ranked_by_their_size_without_sign():
         ([1.5], [3], [[3]], "1.5, but must be a whole number"),
         ([-1], [3], [[3]], "-1, but must be a whole number"),
         ([np.nan], [3], [[3]], "missing, but must be a whole number"),
-        ([0], [3], [[0]], "0, but its value is 3: somebody must contribute"),
+        ([0], [3], [[0]], "0, but its value is 3: such a cell must have a contributor"),
         ([2], [3], [[2, np.nan]], "missing, but the cell has 2 contributors"),
         ([1], [3], [[3, 1]], "1, but the cell has only 1 contributors"),
         ([2], [5], [[2, 3]], "3, more than the one before it, 2"),

@@ -118,6 +118,10 @@ class Separator:
             return None
         for bridge in self.bridges.in_relations(share):
             self._add(bridge, y, found)
+        if integral and self.is_spacious:
+            # Programs over all rows take long: several rows for each cell save some of them.
+            for row in self.following.rows(share):
+                self._add(row, y, found)
         if integral or (is_root and self.is_spacious):
             # What a witness moves is no bridge.
             doubtful = (share > 0) & ~(pool.moved() & integral)

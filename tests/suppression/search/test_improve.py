@@ -1,0 +1,76 @@
+"""Improvements of a proved pattern: it stays proved, costs no more, and hides what must be hidden."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from tablecloak.budget import Budget
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.search.improve import clean_up, exchange
+from tablecloak.suppression.search.sequential import protect_one_by_one
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.strategy import HASTY, PORTFOLIO
+
+
+@pytest.fixture
+def state():
+    return SearchState.of(tc.examples.cox_rounded(), Requirement.TWO_SIDED, "sequential")
+
+
+@pytest.fixture
+def hasty(state):
+    return protect_one_by_one(state.problem, state.system, HASTY, Budget.of())
+
+
+@pytest.mark.parametrize("improve", [clean_up, exchange])
+def test_improved_pattern_is_proved_and_costs_no_more(state, hasty, improve):
+    found = improve(hasty, state.must, Budget.of())
+    assert found.is_proved
+    assert found.loss <= hasty.loss
+    assert np.all(found.hidden[state.must])
+
+
+@pytest.mark.parametrize("improve", [clean_up, exchange])
+def test_pattern_without_time_stays_as_good_as_it_was(state, hasty, improve):
+    found = improve(hasty, state.must, Budget.of(0.0))
+    assert found.is_proved
+    assert found.loss <= hasty.loss
+
+
+def test_clean_up_publishes_only(state, hasty):
+    found = clean_up(hasty, state.must, Budget.of())
+    assert np.all(hasty.hidden[found.hidden])
+
+
+def test_cleaned_pattern_has_nothing_left_to_clean(state, hasty):
+    once = clean_up(hasty, state.must, Budget.of())
+    assert clean_up(once, state.must, Budget.of()).loss == once.loss
+
+
+def test_what_no_witness_moves_is_published(state, hasty):
+    everything = replace(hasty, hidden=np.ones_like(hasty.hidden))
+    found = clean_up(everything, state.must, Budget.of())
+    assert np.all(hasty.hidden[found.hidden] | state.must[found.hidden])
+
+
+def test_cell_that_must_stay_hidden_stays(state, hasty):
+    everything = np.ones_like(state.must)
+    found = clean_up(replace(hasty, hidden=everything), everything, Budget.of())
+    assert np.all(found.hidden)
+
+
+def test_pattern_within_another_hides_no_other_cell(state, hasty):
+    found = protect_one_by_one(
+        state.problem, state.system, PORTFOLIO[0], Budget.of(), within=hasty.hidden
+    )
+    assert np.all(hasty.hidden[found.hidden])
+
+
+def test_pattern_goes_on_from_what_was_begun(state, hasty):
+    found = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], Budget.of(), begun=hasty)
+    assert found.is_proved
+    assert np.array_equal(found.hidden, hasty.hidden)

@@ -1,4 +1,4 @@
-"""Improvements of a proved pattern: it stays proved, costs no more, and hides what must be hidden."""
+"""Improvements keep a pattern proved, cost no more, and hide what must be hidden."""
 
 from __future__ import annotations
 

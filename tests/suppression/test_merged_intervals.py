@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from equal_cells import coupled_problem
+from random_tables import random_problem
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.suppression.needs import needs_of
@@ -35,7 +35,7 @@ def apart(problem, requirement) -> MergedProblem:
 @settings(max_examples=8, deadline=None)
 @given(SEEDS, st.sampled_from(["two-sided", "width", "upper"]))
 def test_merging_changes_neither_the_loss_nor_the_bound(seed, require):
-    problem = coupled_problem(seed)
+    problem = random_problem(seed, kind="coupled")
     ours = published(problem, require=require)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tablecloak.suppression.intervals.merged_for", apart)
@@ -52,7 +52,7 @@ def test_merging_changes_neither_the_loss_nor_the_bound(seed, require):
 @settings(max_examples=10, deadline=None)
 @given(SEEDS)
 def test_every_claim_of_intervals_is_proved_for_the_given_cells(seed):
-    problem = coupled_problem(seed)
+    problem = random_problem(seed, kind="coupled")
     found = published(problem)
     if found is None:
         return
@@ -65,7 +65,7 @@ def test_every_claim_of_intervals_is_proved_for_the_given_cells(seed):
 @settings(max_examples=10, deadline=None)
 @given(SEEDS, SEEDS)
 def test_no_multipliers_prove_more_than_the_narrowest_intervals_lose(seed, draw):
-    problem = coupled_problem(seed)
+    problem = random_problem(seed, kind="coupled")
     found = published(problem)
     if found is None or not len(found.bound_certificate.rows):
         return
@@ -77,7 +77,9 @@ def test_no_multipliers_prove_more_than_the_narrowest_intervals_lose(seed, draw)
 
 
 def test_all_cells_that_move_together_have_intervals_of_the_same_width():
-    problem = coupled_problem(0).with_changes(upper_bound=1000.0, lower_bound=-1000.0, weights=1.0)
+    problem = random_problem(0, kind="coupled").with_changes(
+        upper_bound=1000.0, lower_bound=-1000.0, weights=1.0
+    )
     status = np.full(problem.table.n_cells, "s")
     status[problem.table.cell(r="A1", c="x")] = "u"
     problem = problem.with_changes(
@@ -93,7 +95,9 @@ def test_all_cells_that_move_together_have_intervals_of_the_same_width():
 
 
 def test_a_cell_that_must_be_hidden_shows_its_external_bounds_and_costs_nothing():
-    problem = coupled_problem(0).with_changes(upper_bound=1000.0, lower_bound=-1000.0, weights=1.0)
+    problem = random_problem(0, kind="coupled").with_changes(
+        upper_bound=1000.0, lower_bound=-1000.0, weights=1.0
+    )
     status = np.full(problem.table.n_cells, "s")
     sensitive, copy = (problem.table.cell(r=row, c="x") for row in ("A1", "A"))
     status[[sensitive, copy]] = "u", "m"

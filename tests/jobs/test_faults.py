@@ -85,4 +85,4 @@ def test_what_is_no_toml_is_named_with_its_line(tmp_path):
 
 def test_sections_that_contradict_each_other_are_said_in_our_words(tmp_path):
     said = fault(tmp_path, "time_limit = 5", 'protect_against = ["pairs"]\nhold = "off"')
-    assert 'hold = "off" regards nobody; leave out protect_against' in said
+    assert 'hold = "off" protects against no insider; leave out protect_against or hold' in said

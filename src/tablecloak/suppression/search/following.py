@@ -27,6 +27,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import SuperLU, splu
 
+from tablecloak.budget import Budget
 from tablecloak.suppression.basis import determined_cells
 from tablecloak.suppression.search.bridges import DENOMINATOR, BridgeRow
 from tablecloak.suppression.search.master import CapacityRow
@@ -101,9 +102,14 @@ class FollowingFinder:
         Cells that are suppressed in every pattern; they are made free last.
     seed : int
         For the random factors.
+    budget : Budget, optional
+        No further basis is tried once it is over.
     """
 
-    def __init__(self, system: System, fixed: Flags, seed: int) -> None:
+    def __init__(
+        self, system: System, fixed: Flags, seed: int, budget: Budget | None = None
+    ) -> None:
+        self.budget = budget or Budget.of()
         self.system = system
         self.fixed = fixed
         self.mobile = system.high > system.low
@@ -124,6 +130,8 @@ class FollowingFinder:
         if not self.system.matrix.nnz:
             return []
         for number in range(self._n_bases):
+            if number and self.budget.is_over:
+                break
             sums, depth = self._of_one_basis(share, SPREADS[number % len(SPREADS)])
             found.extend(self._proofs(sums))
             depths.append(depth)

@@ -73,7 +73,7 @@ class Separator:
         self.bridges = BridgeFinder(self.system, self.fixed)
         self.capacity = CapacityFinder(self.system, budget)
         self.is_spacious = is_spacious(self.system)
-        self.following = FollowingFinder(self.system, self.fixed, budget.seed)
+        self.following = FollowingFinder(self.system, self.fixed, budget.seed, budget)
         # Needs that are met whatever is published besides.
         self.always = start.pool.within(self.fixed)
         self.last: Candidate | None = None

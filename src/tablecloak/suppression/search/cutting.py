@@ -115,7 +115,7 @@ def cut_by_following(
             if not len(solution.x):
                 return tree, bound
             if solution.bound > bound:
-                tree, bound = BranchTree.of_root(solution.duals), solution.bound
+                tree, bound = _of_root(solution.duals), solution.bound
             progress(bound)
             reached.append(bound)
             if len(reached) % DROPPED_EVERY == 2:
@@ -125,6 +125,15 @@ def cut_by_following(
             if rows is not None:
                 solver.add_rows(*rows)
     return tree, bound
+
+
+def _of_root(duals: Floats) -> BranchTree:
+    """Return the proof of the root without what proves next to nothing, which takes time to check.
+
+    Multipliers of an interior point are never quite 0.
+    """
+    least = NEXT_TO_NOTHING * np.max(duals, initial=0.0)
+    return BranchTree.of_root(np.where(duals > least, duals, 0.0))
 
 
 def _is_stuck(reached: list[float]) -> bool:
@@ -141,8 +150,6 @@ def _without_slack(
     program, duals = solver.program, np.zeros(solver.program.n_rows)
     duals[: len(tree.multipliers[0])] = tree.multipliers[0]
     slack = program.matrix @ x - program.row_lower
-    # Multipliers of an interior point are never quite 0.
-    duals[duals <= NEXT_TO_NOTHING * np.max(duals, initial=0.0)] = 0.0
     kept = np.flatnonzero((slack <= SLACK) | (duals != 0))
     solver.keep_rows(kept)
     separator.keep_rows(kept)

@@ -37,7 +37,8 @@ TREES = {
 @cache
 def _pattern(problem):
     """A proved pattern to attack, made without a limit of its own."""
-    return tc.suppress(problem, method="sequential", time_limit=5, threads=1)
+    seconds = 5.0 if problem.table.n_cells > TINY else 0.1
+    return tc.suppress(problem, method="sequential", time_limit=seconds, threads=1)
 
 
 def audited(problem, **options):

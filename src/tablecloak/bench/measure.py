@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 CLOCKS = ("processor", "wall")
 
-SMOKE_SECONDS = 0.1
+SMOKE_SECONDS = 0.01
 """Limit of each run on the smallest instance."""
 
 

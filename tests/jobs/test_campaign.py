@@ -23,24 +23,20 @@ from tablecloak.executors import DaskExecutor, ProcessExecutor
 from tablecloak.jobs.campaign import run_campaign
 from tablecloak.storage import replacing_folder
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
 JOB = """\
 title = "{title}"
 [data]
 file = "{file}"
 value = "{value}"
 decimals = 0
-[dimensions.activity]
-levels = ["A10"]
+[dimensions.industry]
 [dimensions.region]
-levels = ["NUTS1", "NUTS2"]
+levels = ["part", "region"]
 [dimensions.size]
-column = "SIZE"
 [[tables]]
-dimensions = ["activity", "region"]
+dimensions = ["industry", "region"]
 [[tables]]
-dimensions = ["activity", "size"]
+dimensions = ["industry", "size"]
 [[rules]]
 rule = "p-percent"
 p = 10
@@ -52,9 +48,12 @@ time_limit = 60
 
 @pytest.fixture
 def jobs(tmp_path):
-    """Three jobs with two linked tables each, on the example's enterprises."""
-    data = pd.read_csv(EXAMPLES / "enterprises/enterprises.csv.gz")
-    data["COST"] = data["TURNOVER"] - data["PRODUCTION"].clip(upper=data["TURNOVER"])
+    """Three jobs with two linked tables each, on 120 firms: a third of the cells are sensitive."""
+    firms = tc.examples.firms(120, seed=2)
+    share = np.random.default_rng(1).uniform(0.2, 0.9, len(firms))
+    data = firms.rename(columns={"turnover": "TURNOVER"})
+    data["PRODUCTION"] = (data["TURNOVER"] * share).round()
+    data["COST"] = data["TURNOVER"] - data["PRODUCTION"]
     folder = tmp_path / "jobs"
     folder.mkdir()
     data.to_csv(tmp_path / "data.csv", index=False)
@@ -84,6 +83,14 @@ def campaign(jobs: Path, out: Path, *options: str) -> subprocess.Popen:
         text=True,
         start_new_session=True,
     )
+
+
+def test_every_job_of_the_campaigns_has_cells_to_protect(jobs, tmp_path):
+    """Without sensitive cells nothing would be searched, and any outcome would be the same."""
+    found = tc.run_job(jobs / "cost.toml", tmp_path / "cost")
+    pattern = found.pattern
+    assert pattern.problem.n_sensitive >= 10
+    assert pattern.secondary.sum() >= 5
 
 
 @pytest.mark.slow
@@ -160,7 +167,7 @@ def test_a_failed_job_keeps_no_other_from_being_done_and_changes_are_noticed(job
     assert done.exit_code == 0, done.output
     assert "turnover: safe (was there already)" in done.output
     with (tmp_path / "data.csv").open("a") as data:
-        data.write("FZ,F,43,1,tr1,LL,FR1,FR10,FR105,1.0,63.2,4.0,59.2\n")
+        data.write("f120,g0,N,N1,food,small,63,40,23\n")
     again = run_campaign(jobs, tmp_path / "out")
     assert all(outcome.is_new for outcome in again)
 
@@ -188,7 +195,7 @@ RUN = "import sys; from tablecloak.jobs.run import run_job; run_job(sys.argv[1],
 def test_a_kill_at_any_moment_leaves_the_old_results_or_the_new_ones(jobs, tmp_path):
     job, out = jobs / "turnover.toml", tmp_path / "out"
     tc.run_job(job, tmp_path / "old")
-    more = 'p = 10\n[[rules]]\nrule = "minimum-frequency"\nminimum = 30'
+    more = 'p = 10\n[[rules]]\nrule = "minimum-frequency"\nminimum = 5'
     job.write_text(job.read_text().replace("p = 10", more))
     subprocess.run([sys.executable, "-c", RUN, str(job), str(tmp_path / "new")], check=True)
     old, new = releases(tmp_path / "old"), releases(tmp_path / "new")

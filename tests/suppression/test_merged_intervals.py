@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import tablecloak as tc
 from random_tables import random_problem
@@ -14,7 +12,8 @@ from tablecloak.certificates.claim import arrays_of
 from tablecloak.suppression.needs import needs_of
 from tablecloak.tables.merged import MergedProblem
 
-SEEDS = st.integers(0, 10**6)
+SEEDS = (0, 10, 13, 18)
+"""Of problems whose cells can be protected."""
 
 
 def published(problem, **options) -> tc.IntervalPattern | None:
@@ -32,48 +31,54 @@ def apart(problem, requirement) -> MergedProblem:
     return MergedProblem.of(problem, tuple(levels), np.ones(problem.table.n_cells, dtype=bool))
 
 
-@settings(max_examples=8, deadline=None)
-@given(SEEDS, st.sampled_from(["two-sided", "width", "upper"]))
-def test_merging_changes_neither_the_loss_nor_the_bound(seed, require):
-    problem = random_problem(seed, kind="coupled")
-    ours = published(problem, require=require)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tablecloak.suppression.intervals.merged_for", apart)
-        theirs = published(problem, require=require)
-    assert (ours is None) == (theirs is None)
-    if ours is None or theirs is None:
-        return
-    # Both searches end at a gap of 1e-4.
-    assert ours.narrowest == pytest.approx(theirs.narrowest, rel=3e-4, abs=1e-6)
-    assert ours.bound == pytest.approx(theirs.bound, rel=3e-4, abs=1e-6)
-    ours.certificate.verify()
+@pytest.mark.parametrize("require", ["two-sided", "width", "upper"])
+def test_merging_changes_neither_the_loss_nor_the_bound(require, monkeypatch):
+    compared = 0
+    for seed in SEEDS:
+        problem = random_problem(seed, kind="coupled")
+        ours = published(problem, require=require)
+        with monkeypatch.context() as patch:
+            patch.setattr("tablecloak.suppression.intervals.merged_for", apart)
+            theirs = published(problem, require=require)
+        assert (ours is None) == (theirs is None)
+        if ours is None or theirs is None:
+            continue
+        # Both searches end at a gap of 1e-4.
+        assert ours.narrowest == pytest.approx(theirs.narrowest, rel=3e-4, abs=1e-6)
+        assert ours.bound == pytest.approx(theirs.bound, rel=3e-4, abs=1e-6)
+        ours.certificate.verify()
+        compared += 1
+    assert compared >= 1
 
 
-@settings(max_examples=10, deadline=None)
-@given(SEEDS)
-def test_every_claim_of_intervals_is_proved_for_the_given_cells(seed):
-    problem = random_problem(seed, kind="coupled")
-    found = published(problem)
-    if found is None:
-        return
-    assert found.problem.table is problem.table
-    assert found.proved_bound() == pytest.approx(found.bound)
-    for claim in found.certificates:
-        claim.verify(found.problem)
+def test_every_claim_of_intervals_is_proved_for_the_given_cells():
+    proved = 0
+    for seed in SEEDS:
+        problem = random_problem(seed, kind="coupled")
+        found = published(problem)
+        if found is None:
+            continue
+        assert found.problem.table is problem.table
+        assert found.proved_bound() == pytest.approx(found.bound)
+        for claim in found.certificates:
+            claim.verify(found.problem)
+        proved += 1
+    assert proved >= 1
 
 
-@settings(max_examples=10, deadline=None)
-@given(SEEDS, SEEDS)
-def test_no_multipliers_prove_more_than_the_narrowest_intervals_lose(seed, draw):
-    problem = random_problem(seed, kind="coupled")
-    found = published(problem)
-    if found is None or not len(found.bound_certificate.rows):
-        return
-    random = np.random.default_rng(draw)
-    arrays = dict(arrays_of(found.certificates, found.problem))
-    for name in ("proof_data", "up_data", "down_data"):
-        arrays[name] = arrays[name] * random.choice([0.5, 1.0, 2.0], len(arrays[name]))
-    assert verifier.proved(arrays) <= found.narrowest * (1 + 1e-9) + 1e-9
+def test_no_multipliers_prove_more_than_the_narrowest_intervals_lose():
+    forged = 0
+    for seed in SEEDS:
+        found = published(random_problem(seed, kind="coupled"))
+        if found is None or not len(found.bound_certificate.rows):
+            continue
+        random = np.random.default_rng(seed)
+        arrays = dict(arrays_of(found.certificates, found.problem))
+        for name in ("proof_data", "up_data", "down_data"):
+            arrays[name] = arrays[name] * random.choice([0.5, 1.0, 2.0], len(arrays[name]))
+        assert verifier.proved(arrays) <= found.narrowest * (1 + 1e-9) + 1e-9
+        forged += 1
+    assert forged >= 1
 
 
 def test_all_cells_that_move_together_have_intervals_of_the_same_width():

@@ -1,8 +1,8 @@
 """Bridges: suppressed cells that no other suppressed cell can compensate.
 
-Such a cell cannot move, so it protects nothing and could as well be published. Rows that rule
-out bridges hold for a protected pattern of least loss, and cut off much that capacity rows
-leave.
+A bridge cannot move, so it protects nothing and could as well be published. Rows that rule out
+bridges hold for a protected pattern of least loss, and cut off many fractional patterns that
+satisfy all capacity rows.
 
 References
 ----------
@@ -28,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 VIOLATION = 1e-4
-"""Violation, in shares of a cell, from which on a bridge row is worth adding. Chosen by trial; not
+"""Smallest violation, in shares of a cell, at which a bridge row is added. Chosen by trial; not
 measured."""
 
 DENOMINATOR = 12
@@ -37,12 +37,12 @@ DENOMINATOR = 12
 
 @dataclass(frozen=True, eq=False)
 class BridgeRow:
-    """One bridge row, by its proof.
+    """One bridge row, given by the multipliers that prove it.
 
     Parameters
     ----------
     cell : int
-        The cell that needs another one to move with, as a number of the table.
+        The cell that needs another one to move with it, by its number in the table.
     relations : numpy.ndarray of int
     multipliers : numpy.ndarray of float
         Multipliers gamma of the relations.
@@ -54,12 +54,12 @@ class BridgeRow:
 
 
 class BridgeFinder:
-    """Seeks bridges in patterns, and in the fractional ones of a relaxation.
+    """Seeks bridges in patterns, whole ones and the fractional ones of a relaxation.
 
     Parameters
     ----------
     system : System
-        Of all cells that may be suppressed.
+        The system of all cells that may be suppressed.
     fixed : numpy.ndarray of bool, shape (n_unknown,)
         Cells that are suppressed in every pattern; they count as compensation.
     """
@@ -83,7 +83,7 @@ class BridgeFinder:
         self._entry_row, self._entry_cell = entries[kept], of_rows.indices[kept].astype(np.int64)
 
     def in_relations(self, share: Floats) -> list[BridgeRow]:
-        """Return cells that single relations show to be bridges, at most one each."""
+        """Return a row for each bridge that a single relation shows, at most one per relation."""
         inside = share[self._entry_cell]
         total = np.bincount(self._entry_row, inside, minlength=len(self._rows))
         lone = np.flatnonzero(inside > total[self._entry_row] - inside + VIOLATION)
@@ -99,9 +99,9 @@ class BridgeFinder:
     def in_combinations(
         self, share: Floats, budget: Budget, among: Flags | None = None
     ) -> list[BridgeRow]:
-        """Return rows for cells that cannot move as far as their share, by linear programs.
+        """Return rows for cells that linear programs cannot move as far as their share.
 
-        Only some cells may be looked at; by default all.
+        A choice of cells may be given; by default all are looked at.
         """
         found: list[BridgeRow] = []
         self._attack.hide(share)

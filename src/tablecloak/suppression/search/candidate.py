@@ -1,4 +1,4 @@
-"""Patterns on the way: what is suppressed so far, with the witnesses found so far."""
+"""Unfinished patterns: the cells suppressed and the witnesses found so far."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A pattern with its proof, complete or on the way to it.
+    """A pattern with its proof, which may still be incomplete.
 
     Parameters
     ----------
     hidden : numpy.ndarray of bool, shape (n_unknown,)
-        Over the cells that may be suppressed, those of the pool's system.
+        Which cells of the pool's system (all that may be suppressed) are suppressed.
     pool : WitnessPool
     weights : numpy.ndarray of float, shape (n_unknown,)
-        Their weights.
+        Weights of these cells.
     """
 
     hidden: Flags

@@ -1,9 +1,9 @@
-"""Which needs a pattern, or a fractional one, leaves open: capacity rows, or witnesses.
+"""Capacity rows that a pattern, whole or fractional, violates; or witnesses that meet its needs.
 
 Each need of each sensitive cell is a question: how far can the cell move? Most answers are known
 beforehand. A witness of an earlier round often still fits; a deviation found for one cell often
-moves others far enough; and a need that was met in several rounds will be met in the next one. Only
-what is left is asked by linear programs.
+moves others far enough; and a need that was met in several rounds is mostly met in the next one.
+Linear programs answer only the questions that are left.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ MULTIPLIER_NOISE = 1e-11
 """Multipliers below this share of the largest are dropped; every gamma gives a valid row."""
 
 MOVE_NOISE = 1e-10
-"""Moves below this share of the largest are what a solver leaves of 0."""
+"""Moves below this share of the largest are rounding errors of the solver."""
 
 LONGEST_REST = 8
-"""Rounds for which a need that was met again and again is not asked about, as long as others give
-rows. docs/decisions.md, "Cuts, then a program over all of them"."""
+"""Most rounds for which a need that was met repeatedly is not asked about, as long as other needs
+give rows. docs/decisions.md, "Cuts, then a program over all of them"."""
 
 MET = 1 - 1e-9
-"""Share of a need at which it counts as met: figures are binary fractions."""
+"""Share of a need at which it counts as met; the difference to 1 allows for binary rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """One for each side of each sensitive cell on which something is asked.
+    """The questions: one for each side of each sensitive cell on which it has a need.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Questions:
 
     @classmethod
     def of(cls, system: System) -> Questions:
-        """Return the questions of a system; widths, made up by two sides, are not among them."""
+        """Return the questions of a system, without widths, which concern both sides at once."""
         needs = system.needs
         alone = needs.width <= 0
         up = np.flatnonzero(alone & (needs.upper > 0))
@@ -85,7 +85,7 @@ class Questions:
 
 @dataclass(eq=False)
 class _Round:
-    """One pattern, and what is known of it so far."""
+    """One pattern, and the answers known for it so far."""
 
     share: Floats
     judge: Judge
@@ -103,7 +103,7 @@ class CapacityFinder:
     ----------
     system : System
     budget : Budget
-        No question is asked beyond it.
+        No question is asked after it has ended.
     """
 
     def __init__(self, system: System, budget: Budget) -> None:
@@ -129,13 +129,13 @@ class CapacityFinder:
         share : numpy.ndarray of float, shape (n_unknown,)
             How much of each cell is suppressed.
         judge : callable
-            Keeps a row if the pattern violates it, and says so.
+            Keeps a row if the pattern violates it, and returns whether it does.
         skipped : numpy.ndarray of bool, shape (n_needs,)
-            Needs that are met anyway.
+            Needs that are known to be met, and are not asked about.
         integral : bool
             Whether shares are 0 or 1. Then every need gets an answer, unless time is up.
         seconds : float
-            After which a round ends once it has found rows.
+            Seconds after which a round ends if it has found a row.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class CapacityFinder:
         return self._witnesses(one_round, skipped) if integral else []
 
     def _in_turn(self, one_round: _Round) -> Iterator[int]:
-        """First the questions that are awake; the others, and doubts, if those give no rows."""
+        """Yield questions not at rest, then the resting and doubtful ones if no row is found."""
         waiting = ~one_round.answered
         asleep = waiting & (self._rest > 0) & (not one_round.integral)
         self._rest[asleep] -= 1
@@ -178,10 +178,10 @@ class CapacityFinder:
             self._ask_without_cap(question, one_round)
 
     def _ask_one(self, question: int, one_round: _Round) -> None:
-        """Attack one cell; let no cell move farther than what it needs.
+        """Attack one cell, with the moves of all cells capped at the need of the attacked one.
 
-        Multipliers found so give rows whose coefficients are cut at the need anyway, and rows are
-        rebuilt from them with the true rooms.
+        The cap costs nothing: a row cuts its coefficients at the need anyway, and is rebuilt from
+        the multipliers with the true rooms.
         """
         asked = self.questions
         need = float(asked.need[question])
@@ -217,7 +217,7 @@ class CapacityFinder:
         return is_violated
 
     def _ask_widths(self, one_round: _Round, skipped: Flags) -> None:
-        """Attack cells that need a width, which both sides make up together."""
+        """Attack cells that need a width, to which both sides contribute."""
         needs = self.system.needs
         self.attack.cap(np.inf)
         for index in self.widths[~skipped[self.widths]].tolist():
@@ -241,14 +241,14 @@ class CapacityFinder:
         return self.attack.extreme(cell, sign, time_limit=self.budget.left)
 
     def _learn(self, question: int, deviation: Floats, one_round: _Round, *, capped: bool) -> None:
-        """Keep a witness for its question, and for all others that it answers as well."""
+        """Keep a witness for its question, and for all other questions that it answers."""
         cells, moves = _moved(deviation)
         asked, system = self.questions, self.system
         place = np.searchsorted(cells, asked.cell).clip(max=max(len(cells) - 1, 0))
         own = np.where(cells[place] == asked.cell, moves[place], 0.0) if len(cells) else place * 0.0
         others = np.flatnonzero(~one_round.answered & (own != 0))
         others = np.append(others[others != question], question)
-        # Scaled to what each asks for, and turned round where it asks for the other direction.
+        # Scale the witness to the need of each question, mirrored where the direction is opposite.
         factor = asked.sign[others] * asked.need[others] / own[others]
         scaled = moves * factor[:, None]
         cap = asked.need[others][:, None] if capped else np.inf
@@ -266,7 +266,7 @@ class CapacityFinder:
         self._is_capped[others[fits]] = capped
 
     def _answered(self, share: Floats, integral: bool) -> Flags:
-        """Which questions witnesses of earlier rounds still answer."""
+        """Flag the questions that witnesses of earlier rounds still answer."""
         asked, system = self.questions, self.system
         size = np.array([len(cells) for cells, _ in self._known], dtype=np.int64)
         if not np.any(size):
@@ -280,7 +280,7 @@ class CapacityFinder:
         low = share[cells] * np.maximum(system.low[cells], -cap)
         beyond = (moves > high + 1e-9 * need) | (moves < low - 1e-9 * need)
         fits = np.bincount(question, beyond, minlength=len(size)) == 0
-        # In shares, a need that is met only by moves beyond the cap may still give a row.
+        # In a fractional pattern, a need that is met only by moves beyond the cap may give a row.
         answered: Flags = fits & (size > 0) & (self._is_capped | integral)
         return answered
 
@@ -290,7 +290,7 @@ class CapacityFinder:
         return [*found, *one_round.moves]
 
     def _sparse(self, multipliers: Floats) -> tuple[Integers, Floats]:
-        """Return relations of the table with their multipliers, without what is only noise."""
+        """Return relations of the table with their multipliers, without those that are noise."""
         largest = float(np.max(np.abs(multipliers), initial=0.0))
         rows = np.flatnonzero(np.abs(multipliers) > MULTIPLIER_NOISE * largest)
         return self.system.rows[rows], multipliers[rows]

@@ -1,4 +1,4 @@
-"""The last step: a candidate as a pattern of the whole table, with its verified proofs."""
+"""The last step of a search: a candidate becomes a pattern of the table, its proofs verified."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def closed(
     *,
     time_limit: float,
 ) -> SuppressionPattern:
-    """Return the result of a search, verified before anybody sees it.
+    """Return the result of a search after verifying its proofs.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def closed(
     state : SearchState
         Its best candidate is proved.
     budget : Budget
-        Of the whole search: tells how long it took.
+        The budget of the whole search; it tells how long the search took.
     time_limit : float
         Seconds that were allowed.
 
@@ -91,7 +91,7 @@ def proved_pattern(
     suppressed = np.zeros(problem.table.n_cells, dtype=bool)
     suppressed[candidate.pool.system.cells[candidate.hidden]] = True
     proof = certificate_of(problem, suppressed, requirement, [candidate.pool.whole_proof()])
-    # What no witness moves protects nothing, and may follow from the published cells anyway.
+    # A cell that no witness moves protects nothing, and may follow from published cells anyway.
     suppressed = suppressed & (problem.sensitive | problem.forced)
     suppressed[proof.deviations.indices[proof.deviations.data != 0]] = True
     proof = replace(proof, suppressed=suppressed)
@@ -100,7 +100,7 @@ def proved_pattern(
 
 
 def with_first(state: SearchState, candidate: Candidate, budget: Budget) -> SearchState:
-    """Return the state with its first pattern, and the time that its certificate takes.
+    """Return the state with its first pattern, and the seconds that its certificate takes.
 
     Raises
     ------

@@ -23,8 +23,8 @@ Integers = npt.NDArray[np.int64]
 HIDDEN_COST = 1e-4
 """Cost of moving a suppressed cell, as a share of the median cost.
 
-Not 0: otherwise a witness wanders through suppressed cells that it does not need, and the
-clean-up must then doubt it for no reason.
+It is above 0 because a witness would otherwise move suppressed cells that it does not need, and
+the clean-up would have to replace it when one of them is published.
 """
 
 
@@ -38,7 +38,7 @@ class Builder:
     within : numpy.ndarray of bool, shape (n_unknown,), optional
         Cells that may move; by default all.
     budget : Budget
-        Programs give up when it ends.
+        Programs are given up when it ends.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Builder:
     def program(
         self, cell: int, area: Area, hidden: Flags, symmetric: bool
     ) -> tuple[Integers, CoverProgram]:
-        """Return the cells of a program, and the program; the one of the whole table is kept."""
+        """Return the cells of a program, and the program. That of the whole table is built once."""
         if area is None:
             return self.whole(symmetric)
         cells = self.near.around(cell, area[0], hidden, *area[1:])
@@ -102,7 +102,7 @@ class Builder:
 
 
 def scaled(cost: Floats, hidden: Flags) -> Floats:
-    """Costs within a range that a solver can tell apart."""
+    """Return costs as multiples of the median, cut to a range that a solver can resolve."""
     free = cost[~hidden & np.isfinite(cost)]
     middle = float(np.median(free)) if len(free) else 1.0
     scaled: Floats = np.where(hidden, HIDDEN_COST, np.clip(cost / middle, HIDDEN_COST, 1e4))

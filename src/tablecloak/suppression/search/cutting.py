@@ -1,11 +1,12 @@
 """Cuts, then a program over all of them: optimal patterns of tables with few free cells.
 
 Attacks on fractional patterns raise the bound of the root in few rounds. Then a mixed-integer
-program over all rows found so far is solved again and again. Its solution either is a protected
-pattern, and then an optimal one as far as the solver can be believed, or attacks on it give further
-rows. Each solution that is not protected lacks little; mended, it often is the best pattern so far.
+program over all rows found so far is solved again and again. If its solution is a protected
+pattern, the solver claims that it is optimal; if not, attacks on it give further rows. A solution
+that is not protected lacks little: after repair it often is the best pattern so far.
 
-The proof does not rest on any of that: it is a tree of its own over the same rows (module `exact`).
+The proof does not rest on the solver's claim: branch and bound over the same rows (module `exact`)
+proves the bound.
 
 References
 ----------
@@ -39,42 +40,43 @@ __all__ = ["cut_by_following", "cut_root", "round_every_row", "search_master"]
 Floats = npt.NDArray[np.float64]
 
 WINDOW, LEAST_GAIN = 4, 5e-3
-"""Rounds of rows to look back on, and the relative gain below which the root is left: what is still
-missing comes faster from patterns of the program over all rows. docs/decisions.md, "Cuts, then a
-program over all of them"."""
+"""Rounds of rows to look back on, and the relative gain of the bound over these rounds below which
+no more rows are added at the root: the program over all rows then raises the bound faster.
+docs/decisions.md, "Cuts, then a program over all of them"."""
 
 LONG_WINDOW, LONG_GAIN = 4, 5e-3
-"""The same for rows of cells that follow, which are cheap and many. docs/decisions.md, "Cells that
-follow"."""
+"""Rounds to look back on, and least relative gain of the bound over them, for rows of cells that
+follow from others. docs/decisions.md, "Cells that follow"."""
 
 BARREN = 5
-"""Choices of bases without a broken row after which there is taken to be none."""
+"""Rounds of random bases without a violated row after which no violated row is taken to exist."""
 
 DROPPED_EVERY, SLACK = 10, 0.3
-"""Rounds after which rows are dropped that have more than this to spare. Chosen by trial; not
-measured."""
+"""Number of rounds after which slack rows are dropped, and the slack above which a row is dropped.
+Chosen by trial; not measured."""
 
 NEXT_TO_NOTHING = 1e-6
-"""Share of the largest multiplier up to which one proves too little to keep its row for it."""
+"""Multipliers up to this share of the largest are left out of the proof: they prove too little."""
 
 INTEGRALITY = 1e-6
 """Distance to a whole number within which a cell counts as hidden or published."""
 
 WIDEST_GAP, NARROWEST_GAP = 1e-2, 1e-7
-"""Relative gaps at which the program over all rows may stop: at first, and at last."""
+"""Relative gaps at which the first and the last program over all rows may stop."""
 
 GAP_SHARE = 0.2
-"""Share of the gap between the best pattern and what the last program claims at which the next one
-may stop: a pattern that is not protected need not be the best of its kind."""
+"""Relative gap at which the next program may stop, as a share of the gap between the best pattern
+and the bound that the last program claims. A pattern that is not protected only serves to find
+rows, so that it need not be optimal."""
 
 LEAST_SECONDS = 0.05
-"""Seconds that a program gets at least, so that a search whose time is up ends in order."""
+"""Least time limit of a program, in seconds, so that a search whose time is up ends normally."""
 
 
 def cut_root(
     master: Master, separator: Separator, budget: Budget, progress: Callable[[float], None]
 ) -> tuple[BranchTree, float]:
-    """Add rows to the root until they stop to help; return its proof, over all rows in order.
+    """Add rows at the root until they raise the bound too little; return the proof of the bound.
 
     Parameters
     ----------
@@ -88,8 +90,9 @@ def cut_root(
     Returns
     -------
     tree : BranchTree
+        The proof: multipliers of all rows, in the order of the separator.
     bound : float
-        What it proves, on the scaled objective.
+        The bound that it proves, on the scaled objective.
     """
     separator.forget_rows()
     return _cut(LinearSolver(master.program), separator, (False, True) * 2, budget, progress)
@@ -98,11 +101,11 @@ def cut_root(
 def cut_by_following(
     master: Master, separator: Separator, budget: Budget, progress: Callable[[float], None]
 ) -> tuple[BranchTree, float]:
-    """Add rows of cells that follow from others until none is broken, or they stop to help.
+    """Add rows of cells that follow from others until none is violated, or the bound stops rising.
 
     Parameters and result as for `cut_root`, but slack rows are dropped on the way. Interior points
-    break more rows than vertices do, and take less time where thousands of rows are tight. At last
-    every cell that is partly hidden is attacked by a program.
+    violate more rows than vertices do, and take less time where thousands of rows are tight. In the
+    end every cell that is partly hidden is attacked by a program.
     """
     separator.forget_rows()
     solver = LinearSolver(master.program, interior="always", crossover=False)
@@ -128,16 +131,16 @@ def cut_by_following(
 
 
 def _of_root(duals: Floats) -> BranchTree:
-    """Return the proof of the root without what proves next to nothing, which takes time to check.
+    """Return the proof of the root without negligible multipliers, which take time to check.
 
-    Multipliers of an interior point are never quite 0.
+    Multipliers of an interior point are never exactly 0, so that all rows would stay in the proof.
     """
     least = NEXT_TO_NOTHING * np.max(duals, initial=0.0)
     return BranchTree.of_root(np.where(duals > least, duals, 0.0))
 
 
 def _is_stuck(reached: list[float]) -> bool:
-    """Whether many rounds together gained next to nothing."""
+    """Whether the last rounds together raised the bound by less than the least gain."""
     if len(reached) <= LONG_WINDOW:
         return False
     return reached[-1] - reached[-1 - LONG_WINDOW] < LONG_GAIN * abs(reached[-1])
@@ -146,7 +149,7 @@ def _is_stuck(reached: list[float]) -> bool:
 def _without_slack(
     solver: LinearSolver, separator: Separator, x: Floats, tree: BranchTree
 ) -> BranchTree:
-    """Drop rows that have much to spare and prove nothing; return the proof over the others."""
+    """Drop slack rows without multipliers; return the proof over the rows that are kept."""
     program, duals = solver.program, np.zeros(solver.program.n_rows)
     duals[: len(tree.multipliers[0])] = tree.multipliers[0]
     slack = program.matrix @ x - program.row_lower
@@ -157,7 +160,7 @@ def _without_slack(
 
 
 def round_every_row(master: Master, separator: Separator, budget: Budget) -> None:
-    """Add rounded sums to all rows found so far, until they stop to help."""
+    """Add rounded sums of all rows found so far, until they raise the bound too little."""
     program = master.program.with_rows(*separator.use_every_row())
     _cut(LinearSolver(program), separator, (True,), budget, lambda _: None)
 
@@ -169,7 +172,7 @@ def _cut(
     budget: Budget,
     progress: Callable[[float], None],
 ) -> tuple[BranchTree, float]:
-    """Add rows of one kind after the other, each until it stops to help.
+    """Add rows of one kind after the other, each until it raises the bound too little.
 
     Kinds are rows from attacks (False) and rounded sums (True).
     """
@@ -195,7 +198,7 @@ def _cut(
 
 
 def _is_slow(reached: list[float]) -> bool:
-    """Whether the last rounds of rows raised the bound too little to go on with them."""
+    """Whether the last rounds of rows raised the bound too little to continue."""
     if len(reached) <= WINDOW:
         return False
     return reached[-1] - reached[-1 - WINDOW] < LEAST_GAIN * abs(reached[-1])
@@ -218,7 +221,7 @@ def search_master(
     step: float,
     progress: Callable[[], None],
 ) -> bool:
-    """Solve the program over all rows, and attack its solutions, until none is better.
+    """Solve the program over all rows and attack its solutions, until no pattern is better.
 
     Parameters
     ----------
@@ -234,7 +237,7 @@ def search_master(
     Returns
     -------
     bool
-        Whether the solver finds no better pattern than the best; nothing is proved by that.
+        Whether the solver claims that no pattern is better. The claim proves nothing.
     """
     gap = WIDEST_GAP
     while not budget.is_over:
@@ -246,7 +249,7 @@ def search_master(
         if not len(solution.x) or solution.bound > best - least:
             return True
         if solution.value > best - least:
-            # Nothing better within the gap that was asked for.
+            # The solver finds nothing better within the gap that it was asked for.
             if gap <= NARROWEST_GAP:
                 return True
             gap = NARROWEST_GAP
@@ -266,7 +269,7 @@ def search_master(
 
 
 def _solved(master: Master, separator: Separator, gap: float, budget: Budget) -> Solution | None:
-    """Solve the program over all rows once; None if time or the solver does not suffice."""
+    """Solve the program over all rows once; None if time ended or the solver failed."""
     program = master.program.with_rows(*separator.every_row())
     start = separator.best.hidden[np.searchsorted(separator.system.cells, master.free)]
     try:
@@ -282,9 +285,9 @@ def _solved(master: Master, separator: Separator, gap: float, budget: Budget) ->
 def mended(
     broken: Candidate | None, must: npt.NDArray[np.bool_], budget: Budget
 ) -> Candidate | None:
-    """Protect what a pattern leaves open, and publish what is then no longer needed.
+    """Protect the needs that a pattern leaves open, then publish cells that are not needed.
 
-    None if that does not end.
+    Return None if a need stays open.
     """
     if broken is None:
         return None

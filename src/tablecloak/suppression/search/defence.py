@@ -1,4 +1,4 @@
-"""A pattern on the way to hold against insiders: what each can attack is protected anew."""
+"""Extends a pattern against insiders: each cell that an insider can attack is protected again."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ class Defence:
         Proved against the external intruder.
     budget : Budget
     gives_up : bool, default=False
-        Whether to go on where a cell cannot be hidden from somebody; else that is an error.
+        Whether to go on if a cell cannot be protected against some insider. Otherwise this is an
+        error.
 
     Attributes
     ----------
     hidden : numpy.ndarray of bool, shape (n_unknown,)
-        What is suppressed now, over the cells of the candidate's system.
+        Which cells of the candidate's system are suppressed now.
     hopeless : set of (str, int)
-        Insiders by their names, and cells that no pattern hides from them.
+        Pairs of an insider's name and a cell that no pattern protects against this insider.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Defence:
         self._in_vain: set[tuple[str, int]] = set()
         self.system = candidate.pool.system
         self.hidden = candidate.hidden.copy()
-        # What was proved of one pattern mostly holds for the next one.
+        # A witness of one pattern mostly is one of the next pattern, too, and saves a program.
         self._witnesses: dict[int, tuple[Integers, Floats]] = {}
         self._learn(candidate.pool)
 
@@ -78,7 +79,7 @@ class Defence:
 
     @cached_property
     def builder(self) -> Builder:
-        """What makes the programs that protect a cell."""
+        """The builder of the programs that protect a cell."""
         return Builder(self.system, self.candidate.weights, None, self.budget)
 
     @cached_property
@@ -88,7 +89,7 @@ class Defence:
 
     @property
     def has_changed(self) -> bool:
-        """Whether more or less than the candidate is suppressed."""
+        """Whether other cells are suppressed than in the candidate."""
         return not np.array_equal(self.hidden, self.candidate.hidden)
 
     @property
@@ -98,7 +99,7 @@ class Defence:
 
     @property
     def outsiders(self) -> Flags:
-        """The pattern that protects against everybody only, shape (n_cells,)."""
+        """The pattern that protects against the external intruder only, shape (n_cells,)."""
         must = (self.problem.sensitive | self.problem.forced)[self.system.cells]
         return self._in_table(self.candidate.hidden & (self.candidate.pool.moved() | must))
 
@@ -107,10 +108,10 @@ class Defence:
         return int(self.system.cells[cell])
 
     def is_given_up(self, finding: Finding) -> bool:
-        """Whether there is no use in protecting what was found once more.
+        """Whether a finding is left as it is, because protecting the cell again would not help.
 
-        Where nobody is named, some did not come to attack; or a search in whole numbers ended
-        without a verdict.
+        A finding without a named insider says that some insiders had no time to attack, or that a
+        search in whole numbers ended without a verdict.
         """
         if finding.knowledge is None:
             return finding.verdict is Verdict.UNDECIDED
@@ -122,7 +123,7 @@ class Defence:
         return suppressed
 
     def costliest_first(self) -> Integers:
-        """Return the cells that were suppressed for others, the dearest first."""
+        """Return the secondary suppressions, the costliest first."""
         must = (self.problem.sensitive | self.problem.forced)[self.system.cells]
         return costliest_first(self.hidden & ~must, self.candidate.weights)
 
@@ -137,14 +138,14 @@ class Defence:
         self.hidden[cell] = False
 
     def audited(self, question: Question, suppressed: Flags, budget: Budget | None = None) -> Audit:
-        """Attack a pattern, with the witnesses of those that were attacked before.
+        """Attack a pattern, starting from the witnesses of patterns attacked before.
 
         Parameters
         ----------
         question : Question
         suppressed : numpy.ndarray of bool, shape (n_cells,)
         budget : Budget, optional
-            By default that of all.
+            By default the budget of the whole defence.
         """
         witnesses, budget = list(self._witnesses.values()), budget or self.budget
         audit = attacked(question, suppressed, budget.quiet(), witnesses=witnesses)
@@ -162,12 +163,12 @@ class Defence:
         self.budget.report("protecting against insiders", loss, open_=left)
 
     def answer(self, findings: Sequence[Finding]) -> bool:
-        """Protect what insiders can attack; say whether more is suppressed for it.
+        """Protect the cells that insiders can attack; return whether further cells are suppressed.
 
         Raises
         ------
         ModelError
-            If a cell cannot be protected against somebody even with everything suppressed.
+            If a cell cannot be protected against an insider even with every cell suppressed.
         """
         before = self.hidden.copy()
         attackers = _attackers(findings)
@@ -189,7 +190,7 @@ class Defence:
         pool.use_all()
         attack.know(own)
         attack.hide(hidden)
-        # Cells suppressed because of others may have settled it.
+        # Cells suppressed against other insiders may already protect against this one.
         prove(attack, pool, self.budget)
         builder = self.builder.seen_by(own)
         for index in np.flatnonzero(pool.open).tolist():
@@ -214,7 +215,7 @@ class Defence:
         knowledge: Knowledge,
         failures: Mapping[tuple[int, int], Extreme],
     ) -> None:
-        """Take note of a cell that is not hidden from an insider even with everything hidden."""
+        """Record a cell that cannot be protected against an insider even with every cell hidden."""
         cell = int(own.cells[own.needs.cells[index]])
         if not self.gives_up:
             raise self._cannot_hold(cell, knowledge)
@@ -226,7 +227,7 @@ class Defence:
     def _cannot_hold(self, cell: int, knowledge: Knowledge) -> ModelError:
         return ModelError(
             f"Cell {listed(self.problem.table.labels([cell]))} cannot be protected against "
-            f"{knowledge.name} even if every cell that may be suppressed is. Lower its "
+            f"{knowledge.name}, even if every cell that may be suppressed is. Lower its "
             f"level, unfreeze cells in its relations, or leave out this kind of intruder.",
             cells=[cell],
         )
@@ -240,8 +241,8 @@ class Defence:
             if not possible:
                 raise ModelError(
                     f"Cell {listed(self.problem.table.labels([cell]))} cannot be protected against "
-                    f"who knows that values are whole even if every cell that may be suppressed "
-                    f"is. Lower its level, or unfreeze cells in its relations.",
+                    f"an intruder who knows that values are whole, even if every cell that may be "
+                    f"suppressed is. Lower its level, or unfreeze cells in its relations.",
                     cells=[cell],
                 )
             self.hidden |= moved
@@ -257,7 +258,7 @@ class Defence:
 
 
 def _attackers(findings: Sequence[Finding]) -> list[tuple[Knowledge | None, list[int]]]:
-    """Group successes by who has them; None knows that values are whole."""
+    """Group successful attacks by insider; None stands for whoever knows that values are whole."""
     by_name: dict[str, tuple[Knowledge | None, list[int]]] = {}
     for finding in findings:
         by_name.setdefault(finding.intruder, (finding.knowledge, []))[1].append(finding.cell)

@@ -1,10 +1,10 @@
 """Optimal patterns with a proof, by branch and bound over rows found where they are needed.
 
-The master problem (module `master`) starts without rows. The root is solved and attacked until
-rows stop to help; then searches near the best pattern, in ever larger parts of the table, find
-better patterns and more rows; then branch and bound, in which the rows of a pool are looked
-through before anything is attacked, proves how good the best pattern is. Whatever ends first, a
-last program over all rows found on the way says what they prove together.
+The master problem (module `master`) starts without rows. The root is solved and attacked until new
+rows raise its bound too little. Then searches near the best pattern, in ever larger parts of the
+table, find better patterns and more rows. Then branch and bound proves how good the best pattern
+is; each node looks through the pool of known rows before it attacks. However the search ends, a
+last program over all rows found on the way computes the bound that they prove together.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ __all__ = [
 ]
 
 FIRST_NODES = 1000
-"""Nodes of the first search; small tables are done with it. Chosen by trial; not measured."""
+"""Most nodes of the first search, which suffice for small tables. Chosen by trial; not measured."""
 
 MOST_NODES = 1_000_000
-"""Nodes of the search that ends the exact method: more than any time allows."""
+"""Most nodes of the last search of the exact method: more than any time limit allows."""
 
 
 def follow_at_root(state: SearchState, budget: Budget) -> SearchState:
@@ -58,18 +58,19 @@ def follow_at_root(state: SearchState, budget: Budget) -> SearchState:
 
 
 def look_at_root(state: SearchState, budget: Budget) -> SearchState:
-    """Search the root, and as many nodes as small tables have; that may be all."""
+    """Search the root and the first nodes, which may settle a small table."""
     exploration = _begun(state, budget)
     result, exploration = _searched(state, exploration, budget, FIRST_NODES)
     best = exploration.master.objective(exploration.separator.best.loss)
     least = max(exploration.step / exploration.master.scale, 1e-6 * max(1.0, abs(best)))
-    # Where a solver fails a node is closed with what its parent proved: not every end is a proof.
+    # A node at which the solver fails is closed with its parent's bound, so a search that ended
+    # need not have proved the best pattern optimal.
     is_proved = result.is_complete and result.bound >= best - least
     return _with(state, exploration, is_settled=is_proved)
 
 
 def cut_at_root(state: SearchState, budget: Budget) -> SearchState:
-    """Raise the bound of the root by rows, as long as that goes fast."""
+    """Raise the bound of the root by rows, as long as it rises fast."""
     exploration = _begun(state, budget)
     master, separator = exploration.master, exploration.separator
     tree, bound = cut_root(
@@ -79,7 +80,7 @@ def cut_at_root(state: SearchState, budget: Budget) -> SearchState:
 
 
 def search_every_row(state: SearchState, budget: Budget) -> SearchState:
-    """Search the best pattern that satisfies all rows, until it is a protected one."""
+    """Search for the best pattern that satisfies all rows, until it is a protected one."""
     exploration = _of(state)
     is_agreed = search_master(
         exploration.master,
@@ -109,9 +110,9 @@ def prove_by_every_row(state: SearchState, budget: Budget) -> SearchState:
 
 
 def search_near_best(state: SearchState, budget: Budget) -> SearchState:
-    """Search better patterns, and more rows, near the best pattern."""
+    """Search for better patterns and more rows near the best pattern."""
     exploration = _of(state)
-    # The separator may stop in the midst of a pattern, of which nothing is then known.
+    # The separator may run out of time within a pattern; nothing is then known of this pattern.
     with contextlib.suppress(TimeoutError):
         search_nearby(
             exploration.master,
@@ -132,7 +133,7 @@ def search_whole_tree(state: SearchState, budget: Budget) -> SearchState:
 
 
 def bound_by_every_row(state: SearchState, budget: Budget) -> SearchState:
-    """Solve a last program over all rows, whichever search found them."""
+    """Solve a last program over the rows that all searches have found."""
     exploration = _of(state)
     separator = exploration.separator
     tree, bound = separator.over_every_row(budget.left)
@@ -153,13 +154,13 @@ def _searched(
     program: Program | None = None,
     separate: Separate | None = None,
 ) -> tuple[BranchResult, Exploration]:
-    """Search the tree once; return also the exploration with what that proves.
+    """Search the tree once; return its result, and the exploration with the bound it proves.
 
-    By default without any row to begin with, and with fractional patterns attacked as well.
+    By default the search begins without any row, and attacks fractional patterns as well.
     """
     master, separator = exploration.master, exploration.separator
     if program is None:
-        # Multipliers refer to rows by their order in this search alone.
+        # Multipliers refer to rows by their order within one search.
         separator.forget_rows()
     result = branch_and_bound(
         program or master.program,
@@ -184,7 +185,7 @@ def _proved(
 
 
 def _begun(state: SearchState, budget: Budget) -> Exploration:
-    """Return what other phases of the group know, or the exploration before the first one."""
+    """Return the exploration that earlier phases of the group left, or a new one."""
     assert state.best is not None
     return state.exploration or Exploration.of(
         state.problem, state.requirement, state.best, state.horizon or budget

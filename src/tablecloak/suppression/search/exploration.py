@@ -40,11 +40,11 @@ class Exploration:
     separator : Separator
         Keeps the best pattern and all rows; shared by all phases.
     step : float
-        Loss of every pattern is a multiple of it, or 0.
+        A number of which the loss of every pattern is a multiple; 0 if none is known.
     proofs : tuple of Proof
         One for each search of the tree.
     is_agreed : bool
-        Whether a solver claims that no pattern is better; that proves nothing.
+        Whether a solver claims that no pattern is better. The claim proves nothing.
     """
 
     master: Master
@@ -83,7 +83,7 @@ class Exploration:
         return max((proof.bound for proof in self.proofs), default=-np.inf)
 
     def report(self, budget: Budget, bound: float, open_nodes: int) -> None:
-        """Report the best pattern, and the best bound of all phases."""
+        """Report the loss of the best pattern, and the best bound of all phases."""
         best = self.separator.best.loss
         bound = self.master.total_loss(max(self.proved, bound), self.step)
         budget.report("branch and bound", best, min(bound, best), open_nodes)

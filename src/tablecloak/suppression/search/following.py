@@ -1,16 +1,15 @@
 """Cells that follow from others: rows that rule out patterns in which a hidden cell follows.
 
-Take any cells as free ones until the relations determine all others (module `basis`). Then every
-other cell follows from the free ones that it is a sum of. If it is hidden, one of those must be
-hidden too: a row of the master problem. One basis gives a row for each cell that is not free, in
-hundredths of a second. Rows are broken where the free cells are those that a fractional pattern
-hides least; and as no single choice finds them all, shares are multiplied by random factors, as in
-the search for small cuts of a graph by random contractions. Further relations are then added to a
-row where that makes it lighter: the less hidden the cells that it is left with, the more it is
-broken.
+Choose free cells until the relations determine all others (module `basis`). Then every other cell
+is a sum of free cells, and follows from them. If it is hidden, one of them must be hidden too: a
+row of the master problem. One basis gives a row for each cell that is not free, in hundredths of a
+second. The free cells are those that a fractional pattern hides least, because their rows are
+violated most. No single choice finds all violated rows, so the shares are multiplied by random
+factors, as in the search for small cuts of a graph by random contractions. Further relations are
+then added to a row where that lowers the sum of the shares on it, which raises its violation.
 
-Rows of sensitive cells are capacity rows: where rooms are far above the levels, every coefficient
-of theirs is cut to 1. Rows of other cells are bridge rows.
+Rows of sensitive cells are capacity rows: where rooms are far above the levels, each of their
+coefficients is cut to 1. Rows of other cells are bridge rows.
 
 References
 ----------
@@ -40,51 +39,53 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 BASES, MOST_BASES = 4, 32
-"""Fewest and most bases that are tried at once: more where they give few rows. docs/decisions.md,
-"Cells that follow"."""
+"""Fewest and most bases tried in one round; the number grows while they give few rows.
+docs/decisions.md, "Cells that follow"."""
 
 FEW_ROWS = 100
-"""Rows below which more bases are tried the next time. Chosen by trial; not measured."""
+"""Number of rows of a round below which the next one tries more bases. Chosen by trial; not
+measured."""
 
 FORBIDDEN = 10.0
-"""Share as which a cell counts that is hidden in every pattern: with it, a row says nothing."""
+"""Share given to cells that are hidden in every pattern, since a row with one always holds."""
 
 LENGTH_COST = 0.005
-"""Share that each cell of a row counts beside its own, so that rows have few cells."""
+"""Amount added to the share of each cell of a row, so that rows with few cells are preferred."""
 
 NEARLY = 3.0
-"""How far a row may be from broken to be made lighter. Chosen by trial; not measured."""
+"""Largest slack of a row to which relations are added to make it lighter. Chosen by trial; not
+measured."""
 
 STEPS = 15
-"""Relations that are added to a row at most to make it lighter. Chosen by trial; not measured."""
+"""Most relations added to a row to make it lighter. Chosen by trial; not measured."""
 
 SPREADS = 0.3, 0.8
-"""Powers of the random factors of shares, by turns. docs/decisions.md, "Cells that follow"."""
+"""Powers to which the random factors of shares are raised, alternately. docs/decisions.md, "Cells
+that follow"."""
 
 VIOLATION = 0.01
-"""Violation, in shares of a cell, from which on a row is worth adding. Chosen by trial; not
+"""Smallest violation, in shares of a cell, at which a row is added. Chosen by trial; not
 measured."""
 
 MOST_ROWS = 400
-"""Rows that are kept of one round, those first that are broken most for their length."""
+"""Most rows kept of one round, those with the largest violation for their length first."""
 
 ROWS_OF_CELL = 2
-"""Rows of one cell that are kept of one round."""
+"""Most rows of one cell that are kept of one round."""
 
 NOTHING = 1e-9
-"""Coefficients below it are rounding errors: those of relations between cells are 1, or of its
-order."""
+"""Coefficients below this are rounding errors: coefficients of relations are 1 or of its order."""
 
 BLOCK = 500
-"""Free cells whose columns are dense at once."""
+"""Number of free cells whose columns are held as a dense array at one time."""
 
 SPACIOUS_SHARE = 0.9
-"""Share of the cells whose room must reach the largest need for capacity rows to be next to rows
-that count cells. docs/decisions.md, "Cells that follow"."""
+"""Share of the cells whose room must reach the largest need, for capacity rows to say little more
+than that one cell of a set must be hidden. docs/decisions.md, "Cells that follow"."""
 
 
 def is_spacious(system: System) -> bool:
-    """Whether rooms are so far above the needs that hardly anything but relations matters."""
+    """Whether rooms are so far above the needs that relations alone give nearly the best rows."""
     needs = system.needs
     most = float(np.max(np.concatenate([needs.upper, needs.lower, needs.width / 2]), initial=0.0))
     room = np.minimum(system.high, -system.low)
@@ -92,16 +93,16 @@ def is_spacious(system: System) -> bool:
 
 
 class FollowingFinder:
-    """Seeks cells that follow from others within a fractional pattern.
+    """Finds cells that follow from others within a fractional pattern.
 
     Parameters
     ----------
     system : System
-        Of all cells that may be suppressed.
+        The system of all cells that may be suppressed.
     fixed : numpy.ndarray of bool, shape (n_unknown,)
         Cells that are suppressed in every pattern; they are made free last.
     seed : int
-        For the random factors.
+        Seed of the random factors.
     budget : Budget, optional
         No further basis is tried once it is over.
     """
@@ -118,7 +119,7 @@ class FollowingFinder:
         self._random = np.random.default_rng(seed)
 
     def rows(self, share: Floats) -> list[CapacityRow | BridgeRow]:
-        """Return rows that a fractional pattern breaks, of several bases.
+        """Return rows of several bases that a fractional pattern violates.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class FollowingFinder:
         return kept
 
     def _of_one_basis(self, share: Floats, spread: float) -> tuple[_Sums, Floats]:
-        """Return broken rows of one basis, and how far each is broken for its length."""
+        """Return violated rows of one basis, and the violation of each for its length."""
         basis = _Followed.of(self.system.matrix, self._order(share, spread))
         cost = np.where(self.fixed, FORBIDDEN, share) * self.mobile
         near = share - basis.sums(np.minimum(cost, 1.0))
@@ -171,15 +172,15 @@ class FollowingFinder:
         ]
 
     def _order(self, share: Floats, spread: float) -> Integers:
-        """In which cells become free: at random, those first that are hidden least."""
+        """Return the order in which cells become free: least hidden first, by randomised shares."""
         size = share * self._random.exponential(1.0, len(share)) ** spread
         size += 1e-9 * self._random.random(len(share))
         size[self.fixed] += 1 + size.max(initial=0.0)
         return np.argsort(size, kind="stable")
 
     def _proofs(self, sums: _Sums) -> list[CapacityRow | BridgeRow]:
-        """Return rows by the multipliers of the relations."""
-        # Whole numbers, so that sums are exact; any multipliers give a valid row.
+        """Return rows, each given by multipliers of the relations."""
+        # Multipliers are whole numbers, so that sums are exact; any multipliers give a valid row.
         gamma = sums.multipliers
         multipliers = np.rint(gamma.data * DENOMINATOR)
         proofs = []
@@ -207,20 +208,20 @@ class FollowingFinder:
 
 @dataclass(frozen=True, eq=False)
 class _Followed:
-    """Free cells, and all others, which follow from them one after the other.
+    """Free cells, and the order in which all other cells follow from them.
 
     Parameters
     ----------
     free : numpy.ndarray of int, shape (n_free,)
     followed : numpy.ndarray of int, shape (n_followed,)
     relations : numpy.ndarray of int, shape (n_followed,)
-        The relation that each of these follows from, once those before it are known.
+        The relation that determines each of these cells once those before it are known.
     outer : scipy.sparse.csc_array, shape (n_followed, n_free)
         Coefficients of the free cells in these relations.
     factors : scipy.sparse.linalg.SuperLU
-        Of the coefficients of the others, a triangle.
+        Factors of the coefficients of the cells that follow, a triangular matrix.
     place : numpy.ndarray of int, shape (n_unknown,)
-        Of each cell among those that follow; -1 for free ones.
+        Position of each cell in `followed`; -1 for free cells.
     """
 
     free: Integers
@@ -232,7 +233,7 @@ class _Followed:
 
     @classmethod
     def of(cls, matrix: csr_array, order: Integers) -> _Followed:
-        """Choose free cells in an order; those that follow from the ones before are not free."""
+        """Choose free cells in the given order, but none that follows from those before it."""
         free, pairs = determined_cells(matrix, order)
         followed, relations = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         used = csc_array(matrix[relations, :])
@@ -251,7 +252,7 @@ class _Followed:
         return np.where(self.place >= 0, total[self.place], 0.0)
 
     def multipliers(self, cells: Integers, n_relations: int) -> csr_array:
-        """Return multipliers of the relations that sum up to cells and free cells alone."""
+        """Return multipliers whose sum of relations leaves only a given cell and free cells."""
         wanted = np.zeros((len(self.followed), len(cells)))
         wanted[self.place[cells], np.arange(len(cells))] = 1.0
         solved = self.factors.solve(wanted, trans="T").T
@@ -262,15 +263,15 @@ class _Followed:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Sums of relations, each of which says what one cell follows from.
+    """Sums of relations, each of which gives the cells from which one cell follows.
 
     Parameters
     ----------
     cells : numpy.ndarray of int, shape (n_sums,)
     multipliers : scipy.sparse.csr_array, shape (n_sums, n_relations)
-        With which the cell itself has the coefficient 1.
+        Multipliers of the relations, scaled so that the cell itself has the coefficient 1.
     coefficients : scipy.sparse.csr_array, shape (n_sums, n_unknown)
-        Of all other cells.
+        Coefficients of all other cells in the sum.
     """
 
     cells: Integers
@@ -279,7 +280,7 @@ class _Sums:
 
     @classmethod
     def of(cls, basis: _Followed, cells: Integers, matrix: csr_array) -> _Sums:
-        """Return the sums by which cells follow from the free ones."""
+        """Return the sums of relations by which cells follow from the free ones."""
         return cls._added(cells, basis.multipliers(cells, matrix.shape[0]), matrix)
 
     @classmethod
@@ -292,7 +293,7 @@ class _Sums:
 
     @property
     def others(self) -> csr_array:
-        """1 for each cell that a cell follows from."""
+        """Matrix with a 1 for each cell from which the cell of a sum follows."""
         return csr_array(self.coefficients.astype(bool), dtype=np.float64)
 
     def only(self, kept: Integers) -> _Sums:
@@ -300,11 +301,11 @@ class _Sums:
         return _Sums(self.cells[kept], self.multipliers[kept, :], self.coefficients[kept, :])
 
     def lightened(self, matrix: csr_array, cost: Floats) -> _Sums:
-        """Add or subtract one relation after the other where that leaves cells of less cost.
+        """Add or subtract single relations as long as the cells that are left cost less.
 
         Where all coefficients are 0, 1 or -1, adding t times a relation, t = 1 or -1, brings in
-        its cells that the sum lacks and takes out those of opposite coefficient; both are counted
-        by two products.
+        those of its cells that the sum lacks, and removes those with the opposite coefficient; two
+        sparse products compute the costs of both.
         """
         weighed = csr_array(matrix.multiply(cost[None, :]).T)
         sizes, whole = abs(weighed), abs(matrix) @ cost
@@ -329,7 +330,7 @@ class _Sums:
 
 
 def _few_of_each(rows: list[CapacityRow | BridgeRow]) -> list[CapacityRow | BridgeRow]:
-    """Return the first rows, few of each cell and none twice."""
+    """Return the first rows, at most `ROWS_OF_CELL` for each cell, and none twice."""
     kept: list[CapacityRow | BridgeRow] = []
     known: set[tuple[int, bytes]] = set()
     count: dict[int, int] = {}
@@ -346,7 +347,7 @@ def _few_of_each(rows: list[CapacityRow | BridgeRow]) -> list[CapacityRow | Brid
 
 
 def _told(row: CapacityRow | BridgeRow) -> tuple[int, bytes]:
-    """What tells a row from others: its cell, and its relations."""
+    """Return the key by which equal rows are recognised: the cell and its relations."""
     if isinstance(row, BridgeRow):
         return row.cell, row.relations.tobytes()
     side = row.up or row.down

@@ -1,4 +1,4 @@
-"""What a pattern is proved to hold against, and what is left out of that."""
+"""A pattern with the intruders against whom it is proved, and the pairs left out of the claim."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Held:
     certificate : ProtectionCertificate
         Verified.
     left_out : list of (str, int)
-        Insiders by their names, and the sensitive cells of which nothing is claimed against them.
+        Pairs of an insider's name and a sensitive cell for which no protection is claimed.
     insiders : AgainstInsiders, optional
-        What it costs; None if nobody was named.
+        The cost of protection against insiders; None if no insider was named.
     """
 
     suppressed: Flags
@@ -39,7 +39,7 @@ class Held:
 
 
 def held(standing: Standing, question: Question) -> Held:
-    """Return the pattern that stands, verified; what no witness moves is published.
+    """Return the standing pattern, verified, with cells published that no witness moves.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def held(standing: Standing, question: Question) -> Held:
     """
     problem, audited = question.problem, standing.audit.suppressed
     must = problem.sensitive | problem.forced
-    # What no witness moves protects nothing, and may follow from the published cells anyway.
+    # A cell that no witness moves protects nothing, and may follow from published cells anyway.
     for fewer in (standing.suppressed & (must | standing.moved()), standing.suppressed):
         if not _know_more(question, audited, fewer):
             standing.suppressed = fewer
@@ -67,7 +67,7 @@ def held(standing: Standing, question: Question) -> Held:
 
 
 def _know_more(question: Question, audited: Flags, published: Flags) -> bool:
-    """Whether anybody may know more of a pattern than of the one that was audited.
+    """Whether an insider may know more of the published pattern than of the audited one.
 
     What an insider knows may depend on what is suppressed, such as which cell is the largest.
     """

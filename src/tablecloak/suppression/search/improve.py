@@ -1,4 +1,4 @@
-"""Improvements of a proved pattern: publish single cells again, for nothing or for others."""
+"""Improvements of a proved pattern: publish single cells again, or exchange them for cheaper."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Flags = npt.NDArray[np.bool_]
 def clean_up(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
     """Publish secondaries again where the pattern stays proved, the costliest first.
 
-    Only witnesses that move the cell in question are doubted; the sensitive cells they prove
-    are protected again without it, within what is suppressed.
+    Only witnesses that move the cell in question are lost. The sensitive cells that they proved
+    are protected again by moves of the other suppressed cells.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ def clean_up(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
 
 
 def exchange(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
-    """Publish secondaries again at the price of others, the costliest first.
+    """Exchange secondaries for cheaper cells, the costliest first.
 
-    A cell is forbidden, what its witnesses proved is protected anew with any other cells, and
-    what is then no longer needed is published; the change is kept if the loss falls. Parameters as
-    for `clean_up`.
+    The cell is forbidden, the needs that its witnesses proved are protected again by any other
+    cells, and cells that are then not needed are published. The change is kept if the loss falls.
+    Parameters as for `clean_up`.
     """
     weights = candidate.weights
     builder = Builder(candidate.pool.system, weights, None, budget)
@@ -80,7 +80,7 @@ def exchange(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
 
 
 def _without(builder: Builder, candidate: Candidate, must: Flags, cell: int) -> Candidate | None:
-    """Return the pattern after one cell is forbidden; None if that cannot be better."""
+    """Return the pattern after one cell is forbidden; None if it cannot lose less."""
     builder.forbidden = cell
     pool, hidden = candidate.pool.without(cell), candidate.hidden.copy()
     hidden[cell] = False

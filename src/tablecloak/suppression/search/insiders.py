@@ -1,12 +1,13 @@
 """Patterns that also hold against insiders: repair what the audit finds, then publish again.
 
-The pattern against everybody is the start. Whatever an insider can attack is protected anew
-by programs within this insider's bounds, which suppresses further cells; these may give other
-insiders something to know, so the audit has the last word. Then single cells are published again
-where all that was proved can be proved without them.
+The search starts from the pattern that protects against the external intruder. A cell that an
+insider can attack is protected again by programs within this insider's bounds, which suppresses
+further cells. These may be cells of which another insider knows more, so the audit decides in the
+end. Then single cells are published again if every proof can do without them.
 
-A pattern is asked to hold strictly, or as far as possible. Then what no pattern hides from some
-insider, and what was not settled in time, is left out of what the certificate claims.
+A pattern is asked to hold strictly, or as far as possible. As far as possible, the certificate
+claims nothing for pairs of an insider and a cell that no pattern protects, or that were not settled
+in time.
 
 References
 ----------
@@ -39,41 +40,43 @@ __all__ = ["hold_against_insiders"]
 Flags = npt.NDArray[np.bool_]
 
 JUDGING_SHARE = 0.4
-"""Share of the time for the first attack of all insiders, where a pattern is to hold as far as
-possible. What they do not come to attack cannot be repaired."""
-
+"""Share of the time for the first attack by all insiders, where a pattern is to hold as far as
+possible. Cells that they have no time to attack cannot be repaired. docs/decisions.md, "Holding
+against insiders"."""
 EXTENDING_SHARE = 0.6
-"""Share of the time then left for hiding more; the rest is for publishing again."""
+"""Share of the time left after that attack for hiding further cells; the rest is for publishing
+cells again. docs/decisions.md, "Holding against insiders"."""
 
 CLOSINGS = 3
-"""Times that it is kept back, while more is hidden, to lay out the proof against all insiders."""
+"""Multiple of the seconds that laying out the proof against all insiders took once, kept back for
+doing it at the end: the pattern has grown by then, and the proof is verified as well."""
 
-COUNTS = "not proved against who knows that counts are whole"
-"""What is noted where a search in whole numbers ended without a verdict."""
+COUNTS = "not proved against an intruder who knows that counts are whole"
+"""Note of the result if a search in whole numbers ended without a verdict."""
 
 
 def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
-    """Extend the best pattern until no insider can attack it, then publish what is not needed.
+    """Extend the best pattern until no insider can attack it, then publish cells not needed.
 
     Parameters
     ----------
     state : SearchState
-        With its question. Its best candidate is proved against the external intruder.
+        Holds the question. Its best candidate is proved against the external intruder.
     budget : Budget
 
     Returns
     -------
     SearchState
-        With what the pattern found is proved to hold against. If it is asked to hold as far as
-        possible, the pattern against everybody is the least that is returned.
+        Holds the pattern and the insiders against whom it is proved. If it is asked to hold as far
+        as possible, at least the pattern against the external intruder is returned.
 
     Raises
     ------
     ModelError
-        If a cell cannot be protected against somebody even with everything suppressed, and the
-        pattern must hold; or if it cannot against who knows that counts are whole.
+        If the pattern must hold, and a cell cannot be protected against an insider even with every
+        cell suppressed; or if it cannot against an intruder who knows that counts are whole.
     SolverError
-        If time ended before that.
+        If time ended before a pattern was proved.
     """
     question = state.question
     assert question is not None
@@ -81,7 +84,7 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     defence = Defence(question.problem, state.best, budget, gives_up=question.is_best_effort)
     first = defence.audited(question, defence.suppressed, _judging(question, budget))
     watch, standing = Stopwatch(), _standing(first, question)
-    # What is found is laid out like this once more at the end, and verified, which takes as long.
+    # The final pattern is laid out in the same way, and verified, which takes about as long again.
     closing = CLOSINGS * watch.seconds if question.is_best_effort else watch.seconds
     found = _extended(first, defence, question, _keeping(budget, closing))
     if _fails(found, defence, question):
@@ -110,12 +113,12 @@ def _judging(question: Question, budget: Budget) -> Budget:
 
 
 def _extended(found: Audit, defence: Defence, question: Question, budget: Budget) -> Audit:
-    """Hide more until nothing is left to answer; return the audit of the last pattern."""
+    """Hide further cells until no finding is left to answer; return the audit of the result."""
     if question.is_best_effort:
         budget = budget.share(EXTENDING_SHARE)
     while not budget.is_over and (question.is_best_effort or not found.interrupted):
         open_ = _to_answer(found, defence, question)
-        # The other half is for attacking the answer.
+        # The other half of the time is for the audit of the extended pattern.
         defence.budget = budget.share(0.5) if question.is_best_effort else budget
         if not open_ or not defence.answer(open_):
             break
@@ -124,7 +127,7 @@ def _extended(found: Audit, defence: Defence, question: Question, budget: Budget
 
 
 def _to_answer(found: Audit, defence: Defence, question: Question) -> list[Finding]:
-    """What the pattern must still be extended for."""
+    """Return the findings for which the pattern must still be extended."""
     if question.must_hold:
         return found.findings
     if question.is_best_effort:
@@ -135,30 +138,30 @@ def _to_answer(found: Audit, defence: Defence, question: Question) -> list[Findi
 def _fails(found: Audit, defence: Defence, question: Question) -> bool:
     """Whether no pattern can be returned."""
     if question.is_best_effort:
-        # Everybody may know that counts are whole: nobody is left out who is known to attack so.
+        # Everybody may know that counts are whole, so such an attack is never left out.
         return any(finding.knowledge is None for finding in found.attacks)
     left = found.interrupted or bool(_to_answer(found, defence, question))
     return left and (question.must_hold or bool(found.attacks) or defence.has_changed)
 
 
 def _standing(found: Audit, question: Question) -> Standing | None:
-    """Return how an audited pattern stands; None if time did not even suffice for everybody."""
+    """Return the standing of an audited pattern; None if it is not proved against everybody."""
     standing = Standing(found, Members(question, found.suppressed))
     return standing if standing.is_proved else None
 
 
 def _better(before: Standing | None, after: Standing | None) -> Standing | None:
-    """Return how the extended pattern stands, unless time ended before that was proved of more."""
+    """Return the standing of the extended pattern, unless it leaves as many pairs out as before."""
     if before is None or after is None:
         return after or before
-    # Whoever knows that counts are whole is in no pair that could be left out.
+    # Pairs do not list the intruder who knows that counts are whole, so check its attacks as well.
     must_change = any(finding.knowledge is None for finding in before.audit.attacks)
     is_enough = len(before.left_out()) <= len(after.left_out())
     return before if is_enough and not must_change else after
 
 
 def _for_outsiders(state: SearchState, first: Audit, question: Question) -> SearchState:
-    """Return the pattern against everybody; of insiders nothing is known, and nothing claimed."""
+    """Return the pattern against the external intruder, with no claim about insiders."""
     assert state.best is not None
     suppressed, proof = proved_pattern(question.problem, question.requirement, state.best)
     told = AgainstInsiders(
@@ -175,7 +178,7 @@ def _for_outsiders(state: SearchState, first: Audit, question: Question) -> Sear
 
 
 def _published_again(standing: Standing, defence: Defence, question: Question) -> Standing:
-    """Publish what is not needed, as long as time is left."""
+    """Publish cells that are not needed, as long as time is left."""
     found = standing.audit
     if not np.array_equal(found.suppressed, defence.suppressed):
         return standing
@@ -194,7 +197,7 @@ def _published_again(standing: Standing, defence: Defence, question: Question) -
 
 
 def _published_by_audits(found: Audit, defence: Defence, question: Question) -> Audit:
-    """Publish cells again where who attacks may know more of a pattern that hides less."""
+    """Publish cells again after an audit of each trial: insiders may know more of fewer cells."""
     for cell in defence.costliest_first():
         if defence.budget.is_over or not found.is_safe:
             break
@@ -213,7 +216,7 @@ def _cost(
     suppressed: Flags,
     intruders: dict[str, int],
 ) -> AgainstInsiders:
-    """Return what a pattern costs beside that for outsiders."""
+    """Return the cost of a pattern compared with that against the external intruder."""
     return AgainstInsiders(
         problem=question.problem,
         intruders={name: intruders[name] for name in question.named},
@@ -225,7 +228,7 @@ def _cost(
 
 
 def _unsettled(first: Audit) -> int:
-    """How many insiders have not attacked everything, or did not come to a verdict."""
+    """Return the number of insiders with a cell that they did not attack, or without a verdict."""
     attacked = {each.intruder for each in first.attacks}
     undecided = {each.intruder for each in first.findings if each.knowledge is not None} - attacked
     waiting = {number for part in first.parts for number in part.not_judged}
@@ -244,7 +247,7 @@ def _open_pairs(result: Held, found: Audit, defence: Defence) -> tuple[OpenPair,
 
 
 def _told(state: SearchState, found: Audit, defence: Defence, question: Question) -> SearchState:
-    """Note against whom the pattern holds, what is left open, and what it costs."""
+    """Note the insiders against whom the pattern holds, the pairs left open, and the cost."""
     assert state.held is not None
     result = state.held
     tried = ", ".join(f"{number} {name}" for name, number in found.intruders.items())

@@ -8,8 +8,8 @@ with alpha - beta = e_p - A^T gamma and alpha, beta >= 0::
 (and likewise downwards with -e_p; for a width, with the sum of both). Such a capacity row
 holds for *any* gamma, so gamma alone is its proof.
 
-A suppressed cell that no other suppressed cell can compensate protects nothing: it could be
-published. For every cell k that is free to be, and every gamma with (A^T gamma)_k != 0::
+A suppressed cell that no other suppressed cell can compensate protects nothing, and could be
+published. For every cell k that may be published, and every gamma with (A^T gamma)_k != 0::
 
     sum of y_i over all other cells i with (A^T gamma)_i != 0  >=  y_k
 
@@ -46,7 +46,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class CapacityRow:
-    """One capacity row, by its proof.
+    """One capacity row, given by the multipliers that prove it.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class RoundedRow:
     parents : tuple of Row
         Rows that are added up.
     multipliers : numpy.ndarray of float, shape (n_parents,)
-        Of any sign.
+        Multipliers of these rows, of any sign.
     turned : numpy.ndarray of int
         Cells of the table that are counted as published (1) or not (0).
     coefficients : scipy.sparse.csr_array, shape (1, n_free)
@@ -91,7 +91,7 @@ Row = CapacityRow | BridgeRow | RoundedRow
 
 @dataclass(frozen=True, eq=False)
 class BoundCertificate:
-    """What a search keeps of its proof that no protected pattern loses less than a bound.
+    """The proof of a search that no protected pattern loses less than a bound.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ class Master:
         )
 
     def row(self, needs: Needs, proof: Row) -> csr_array:
-        """Coefficients over the free cells; `side` gives the right-hand side.
+        """Return coefficients over the free cells; `side` gives the right-hand side.
 
-        A row without entries says nothing.
+        A row without entries always holds.
         """
         if isinstance(proof, RoundedRow):
             return proof.coefficients
@@ -151,7 +151,7 @@ class Master:
         return self._capacity_row(needs, proof)
 
     def bridge_rows(self, proofs: Sequence[BridgeRow]) -> csr_array:
-        """Coefficients of many bridge rows at once; a row without entries says nothing."""
+        """Return coefficients of many bridge rows at once; a row without entries always holds."""
         relations, n = self.problem.table.relations, len(proofs)
         cells = np.array([proof.cell for proof in proofs], dtype=np.int64)
         length = [len(proof.relations) for proof in proofs]
@@ -161,7 +161,7 @@ class Master:
         multipliers = csr_array((gamma, (places, used)), shape=(n, relations.shape[0]))
         reduced = csr_array(multipliers @ relations)
         row, cell = np.repeat(np.arange(n), np.diff(reduced.indptr)), reduced.indices
-        # Every entry that is not exactly zero counts, also one that is only rounding.
+        # Every entry that is not exactly zero counts, even if it is only a rounding error.
         is_counted = reduced.data != 0
         is_own = cell == cells[row]
         is_other = is_counted & self.mobile[cell] & ~is_own
@@ -175,10 +175,10 @@ class Master:
         )
 
     def _capacity_row(self, needs: Needs, proof: CapacityRow) -> csr_array:
-        """Strengthened and scaled to a right-hand side of 1.
+        """Return a capacity row, strengthened and scaled to a right-hand side of 1.
 
-        Cells that are suppressed anyway are counted; a coefficient larger than what is then
-        still needed is cut to it, which no 0/1 point notices.
+        The capacity of cells that every pattern suppresses is subtracted from the right-hand side.
+        A coefficient above the rest is cut to it, which excludes no 0/1 point.
         """
         p = int(needs.cells[proof.index])
         capacity = np.zeros(self.problem.table.n_cells)
@@ -193,7 +193,7 @@ class Master:
             (False, False): 0.0,
         }[proof.up is not None, proof.down is not None]
         left = float(need - capacity[self.fixed].sum())
-        # Rounding must not turn a row that always holds into one that cuts something off.
+        # A rounding error must not turn a row that always holds into one that excludes a pattern.
         left -= 1e-9 * float(need)
         if left <= 0:
             return csr_array((1, len(self.free)))
@@ -229,7 +229,7 @@ class Master:
 
 
 def side(count: int, proof: Row) -> float:
-    """Return the right-hand side of a row of so many entries: 1 for a capacity, 0 for a bridge."""
+    """Return the right-hand side of a row: 1 for a capacity, 0 for a bridge or without entries."""
     if isinstance(proof, RoundedRow):
         return proof.side
     return float(count > 0 and isinstance(proof, CapacityRow))

@@ -1,4 +1,4 @@
-"""How a pattern is searched for: the kind, and how its members are found."""
+"""Base class and registry of the methods that search for a pattern."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SearchMethod(ABC):
             With finite external bounds.
         requirement : Requirement
         budget : Budget
-            A first pattern is always completed unless somebody stops the search.
+            A first pattern is completed even beyond it, unless the search is stopped.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class SearchMethod(ABC):
         Raises
         ------
         InputError
-            For an unknown name, with the likely one.
+            If the name is unknown; suggests the likely one.
         """
         return SEARCH_METHODS.parse(given, SearchMethod, "`method` is")
 

@@ -1,9 +1,9 @@
 """Searches near the best pattern: only a part of the table may change.
 
-The master problem with most of its cells fixed as in the best pattern is small. It is solved,
-its solution attacked, the rows found are added, and so on, until it has no better solution or
-one that is protected. The parts grow while that goes fast. Besides better patterns this finds
-rows where they matter, next to what is good.
+The master problem with most of its cells fixed as in the best pattern is small. It is solved, its
+solution is attacked, and the rows found are added, until the problem has no better solution or a
+protected one. The parts grow while searches end quickly. Besides better patterns this finds rows
+that good patterns violate.
 
 References
 ----------
@@ -35,25 +35,25 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 FIRST_SIZE = 60
-"""Cells that may change in the first part that is searched. Chosen by trial; not measured."""
+"""Number of cells that may change in the first part. Chosen by trial; not measured."""
 
 GROWTH, SHRINKAGE = 1.2, 0.8
-"""Factors on the size of the part after a search that ended, and after one that did not. Chosen by
-trial; not measured."""
+"""Factors on the size of the next part after a search that ended, and after one that did not.
+Chosen by trial; not measured."""
 
 TURNS = 20
 """Solutions of the master problem that are attacked in one part before it is given up. Chosen by
 trial; not measured."""
 
 SHARE_OF_ONE = 0.1
-"""Share of the time that is left for one program. Chosen by trial; not measured."""
+"""Share of the remaining time that one program may take. Chosen by trial; not measured."""
 
 LEAST_SECONDS = 0.5
-"""Seconds that one program over a part gets at least, past the deadline if need be."""
+"""Least time limit of a program over a part, in seconds, even if it ends after the deadline."""
 
 INDUCED_EVERY = 4
-"""Every how many parts one is taken where the relaxation and the best pattern differ, instead of a
-region around a sensitive cell. Chosen by trial; not measured."""
+"""Of so many parts, one consists of cells in which the relaxation and the best pattern differ; the
+others are regions around a sensitive cell. Chosen by trial; not measured."""
 
 
 class Separator(Protocol):
@@ -77,7 +77,7 @@ def search_nearby(
 ) -> None:
     """Improve the best pattern of a separator, and its pool of rows, until the budget ends.
 
-    Ends early if nothing better was found with all cells free; nothing is claimed from that.
+    Ends early if a search with all cells free found nothing better. That proves no bound.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def search_nearby(
     separator : Separator
         Attacks solutions, keeps the best pattern and all rows.
     budget : Budget
-        Its seed is for the choice of parts.
+        Its seed determines the choice of parts.
     step : float
         Loss of every pattern is a multiple of it, or 0.
     progress : callable
@@ -119,7 +119,7 @@ def search_nearby(
 def _search(
     master: Master, separator: Separator, best: Floats, part: Flags, step: float, budget: Budget
 ) -> bool:
-    """Whether the part was searched to its end, or a better pattern found."""
+    """Search one part; return whether the search ended, or found a better pattern."""
     known = separator.best.loss
     most = master.objective(known - step) if step else master.objective(known * (1 - 1e-6))
     lower, upper = np.where(part, 0.0, best), np.where(part, 1.0, best)
@@ -143,7 +143,7 @@ def _search(
 
 
 def _pattern(master: Master, candidate: Candidate) -> Floats:
-    """0/1 over the free cells."""
+    """Return the pattern of a candidate over the free cells, as 0 and 1."""
     hidden = np.zeros(master.problem.table.n_cells)
     hidden[candidate.pool.system.cells[candidate.hidden]] = 1.0
     pattern: Floats = hidden[master.free]

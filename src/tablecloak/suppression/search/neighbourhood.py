@@ -1,10 +1,10 @@
 """A small part of a large table in which one cell can probably be protected.
 
 To move a cell, something else in each of its relations must move as well, and so on until
-every relation is balanced again: in a cross-classified table the corners of a box. A
-neighbourhood grows from the relations of the cell: first a few cheap cells in each of them,
-then all cells that lie in more and more of the relations that are touched. It needs no
-dimension codes, only the relations.
+every relation is balanced again; in a cross-classified table these cells are the corners of a box.
+A neighbourhood grows from the relations of the cell: first a few cheap cells in each of them, then
+in round r all cells that lie in r touched relations, or in all of theirs but `slack`. It uses the
+relations only, not the codes of dimensions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 ROUNDS = 11
-"""Most rounds in which a neighbourhood grows: a box in d dimensions is complete after d rounds."""
+"""Most rounds in which a neighbourhood grows. A box in d dimensions is complete after d rounds."""
 
 LARGEST = 2500
 """Cells beyond which a neighbourhood does not grow by default. Chosen by trial; not measured."""
@@ -57,8 +57,8 @@ class Neighbourhoods:
         hidden : numpy.ndarray of bool, shape (n_unknown,)
             Cells that are suppressed already; they cost nothing and come first.
         slack : int, default=0
-            Number of relations that a cell may have outside. 0 suits cross-classified tables;
-            where hierarchies are deep a box does not close by itself.
+            Number of relations of a cell that may lie outside the neighbourhood. 0 suits
+            cross-classified tables; with deep hierarchies a box needs more to be closed.
         largest : int, default=2500
             Cells beyond which it does not grow.
         """
@@ -85,7 +85,7 @@ class Neighbourhoods:
 def _counted(numbers: Integers) -> tuple[Integers, Integers]:
     """Return distinct numbers in increasing order, and how often each occurs.
 
-    As `numpy.unique` does, which looks them up in a hash table: that takes four times as long here.
+    `numpy.unique` returns the same, but takes four times as long here because it uses a hash table.
     """
     ordered = np.sort(numbers)
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

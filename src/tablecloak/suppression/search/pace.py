@@ -1,7 +1,8 @@
-"""How much is tried for each need, so that all are protected within the time there is.
+"""Chooses how much is tried for each need, so that all needs are met within the time limit.
 
-A first pattern built with all care and finished in a hurry loses more than one built with less care
-throughout: what a hurry hides is never looked at again. So seconds are watched from early on.
+A first pattern that is begun with all care and finished in a hurry loses more than one built with
+less care throughout, since cells hidden in a hurry are not looked at again. So the seconds of each
+need are measured from early on.
 """
 
 from __future__ import annotations
@@ -15,32 +16,35 @@ from tablecloak.suppression.search.strategy import EASIER, HASTY, Strategy
 __all__ = ["Pace"]
 
 TRUSTED_SHARE = 0.1
-"""Share of the time that passes before the pace is judged: tables that take less never change it,
-so that their pattern depends on no clock."""
+"""Share of the time that passes before the pace is judged. Tables that take less keep all care, so
+that their pattern depends on no clock."""
 
 TOLERANCE = 1.5
-"""Multiple of the time left up to which what is open may be expected to take: later needs find more
-hidden cells on their way, and take less. docs/decisions.md, "Pace of a first pattern"."""
+"""Multiple of the time left up to which the open needs may be expected to take: the expectation is
+too high, since later needs find more hidden cells to move. docs/decisions.md, "Pace of a first
+pattern"."""
 
 HOPELESS = 3.0
-"""The same from which on a pattern is given up where another one is at hand."""
+"""Multiple of the time left above which the expected seconds of the open needs, with the least
+care, end the attempt if there is another pattern."""
 
 GIVEN_UP_SHARE = 0.5
-"""Share of the time after which a pattern is not given up any more."""
+"""Share of the time after which a pattern is completed rather than given up."""
 
 RESERVED = 1.0
-"""Share of the time left that what is open may take with the least care, before it has to."""
+"""Share of the time left above which the expected seconds of the open needs, with the least care,
+make the least care obligatory."""
 
 LEAST_CARE = 1 / 3
-"""Seconds of a need with the least care, as a share of those with the next one, before any was
-measured. Chosen by trial."""
+"""Assumed seconds of a need with the least care, as a share of those with the next level of care,
+until they are measured. Chosen by trial; not measured."""
 
 MEMORY = 0.9
-"""Weight of what is known of the seconds of a need beside those of the last one."""
+"""Weight of the previous average of the seconds of a need; the last need has the rest."""
 
 FORGETTING = 0.99
-"""What the expected seconds of the other levels are multiplied by with each need, so that a more
-careful one is tried again."""
+"""Factor on the expected seconds of all other levels of care after each need, so that a more
+careful level is tried again."""
 
 
 class Pace:
@@ -49,9 +53,9 @@ class Pace:
     Parameters
     ----------
     strategy : Strategy
-        What is tried as long as there is time.
+        The strategy with all care, used as long as there is time.
     budget : Budget
-        When all needs should be protected; beyond, all is done in a hurry.
+        Its end is the time by which all needs should be protected; then the least care is taken.
     n_open : int
         Needs that are open at the start.
     """
@@ -69,7 +73,7 @@ class Pace:
         self.handled = 0
 
     def strategy(self, n_open: int) -> Strategy:
-        """Return what to try for the next need.
+        """Return the strategy for the next need.
 
         Parameters
         ----------
@@ -81,7 +85,7 @@ class Pace:
         return self.levels[self._level(n_open)]
 
     def record(self, strategy: Strategy, seconds: float) -> None:
-        """Learn how long one need took."""
+        """Update the expected seconds by those of one need."""
         self.handled += 1
         if strategy not in self.levels:
             return
@@ -120,14 +124,15 @@ class Pace:
         for level, seconds in enumerate(self.seconds[:-1]):
             if seconds is None or seconds * expected <= TOLERANCE * time:
                 return level
-        # What is chosen for large needs decides, so that the least care comes last.
+        # The cells chosen for large needs decide the loss, and large needs come first, so care is
+        # kept as long as possible (docs/decisions.md, "Pace of a first pattern").
         least, last = self.seconds[-1], len(self.levels) - 1
         if least is None:
             least = LEAST_CARE * (self.seconds[last - 1] or 0.0)
         return last if least * expected > RESERVED * time else max(last - 1, 0)
 
     def _expected(self, n_open: int) -> float:
-        """Needs that are still to be handled: each meets a share of what is open besides."""
+        """Return the expected number of needs to handle: each one handled also meets others."""
         met = math.log((self.n_open + 1) / (n_open + 1))
         if met <= 0:
             return n_open

@@ -1,10 +1,10 @@
 """Protection along shortest paths, where the table is a network.
 
 In a two-dimensional table, also with one hierarchy, every cell lies in two relations with
-opposite signs, once redundant relations are left out and some are multiplied by -1: relations
-are nodes, cells are arcs, and a deviation that keeps all relations is a circulation. A cell
-moves if a path leads back from one end of its arc to the other. Of all single cycles the
-shortest path is the cheapest, with every cell at its full weight, which no linear program sees.
+opposite signs, once redundant relations are left out and some are multiplied by -1. Relations are
+then nodes, cells are arcs, and a deviation that keeps all relations is a circulation. A cell moves
+if a path leads back from one end of its arc to the other. The shortest such path gives the cheapest
+single cycle, with every cell at its full weight; a linear program counts weights per unit moved.
 
 References
 ----------
@@ -33,15 +33,15 @@ Integers = npt.NDArray[np.int64]
 
 
 class Paths:
-    """Cheapest cycles of a network.
+    """Finds cheapest cycles of a network.
 
     Parameters
     ----------
     system : System
     tail, head : numpy.ndarray of int, shape (n_unknown,)
-        Node that a cell takes from, and node that it gives to, when it grows. Both are -1 for
-        a cell without relations. The last node balances nothing: cells with one relation end
-        there.
+        Node at which the arc of a cell begins, and node at which it ends, in the direction in which
+        the cell grows. Both are -1 for a cell without relations. The last node stands for no
+        relation: arcs of cells with a single relation begin or end there.
     n_nodes : int
     """
 
@@ -79,7 +79,7 @@ class Paths:
             return None
         length = np.diff(by_cell.indptr)
         if np.max(length, initial=0) > 2:
-            # Sums over a parent of a hierarchy follow from those over its children.
+            # Relations over a parent of a hierarchy follow from those over its children.
             fewest = np.full(by_cell.shape[1], np.iinfo(np.int64).max)
             np.minimum.at(fewest, by_cell.indices, np.repeat(length, length))
             by_cell = csr_array(by_cell[:, np.flatnonzero(fewest <= 2)])
@@ -91,7 +91,7 @@ class Paths:
         twice = np.flatnonzero(length == 2)
         one, other = by_cell.indices[first[twice]], by_cell.indices[first[twice] + 1]
         same = by_cell.data[first[twice]] == by_cell.data[first[twice] + 1]
-        # Each relation stands twice, as it is and times -1; cells link the fitting versions.
+        # Each relation has two nodes, for signs 1 and -1; each cell links the pairs that fit.
         links = (
             np.concatenate([one, one + n_rows]),
             np.concatenate(
@@ -123,14 +123,14 @@ class Paths:
         cell : int
         target : float
         cost : numpy.ndarray of float, shape (n_unknown,)
-            Positive; infinite where a cell may not move.
+            Positive cost of each cell; infinite if the cell may not move.
         symmetric : bool
-            Whether the mirror image must keep to the bounds as well.
+            Whether the mirror image must keep within the bounds as well.
 
         Returns
         -------
         cells, moves : numpy.ndarray, or None
-            None if no single cycle does.
+            None if no single cycle moves the cell that far.
         """
         if self.tail[cell] < 0:
             return None
@@ -164,7 +164,7 @@ class Paths:
         return (cells, moves) if self._adds_up(cells, moves) else None
 
     def _adds_up(self, cells: Integers, moves: Floats) -> bool:
-        """Whether relations that were left out hold as well."""
+        """Whether the relations that were left out of the network hold as well."""
         by_cell = self.system.by_cell
         taken = entries_of(by_cell, cells)
         each = np.repeat(moves, np.diff(by_cell.indptr)[cells])

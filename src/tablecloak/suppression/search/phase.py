@@ -12,7 +12,7 @@ from tablecloak.suppression.search.state import SearchState
 __all__ = ["Condition", "Phase", "Run", "either", "group", "run_phases", "tell_time_left"]
 
 Run = Callable[[SearchState, Budget], SearchState]
-"""What a phase does: from state to state, within a budget."""
+"""The work of a phase: takes a state and a budget, and returns the next state."""
 
 Condition = Callable[[SearchState, Budget], bool]
 
@@ -30,15 +30,15 @@ class Phase:
     ----------
     run : callable
     share : float, default=1
-        Of the time that is then left.
+        Share of the time left when the phase begins.
     least : float, default=0
-        Share of the whole time limit that it gets in any case, past the limit if need be.
+        Share of the whole time limit that the phase gets in any case, past the limit if need be.
     most : float, default=inf
-        Seconds that it gets at most.
+        Most seconds of the phase.
     most_share : float, default=0
-        Share of the whole time limit up to which it may get more than that.
+        Share of the whole time limit that the phase may take even if that is above `most`.
     when : callable, optional
-        Whether it is done at all.
+        Condition on which the phase is run; by default it always is.
     """
 
     run: Run
@@ -50,14 +50,14 @@ class Phase:
 
 
 def run_phases(phases: Sequence[Phase], state: SearchState, budget: Budget) -> SearchState:
-    """Do one phase after the other; what certificates take at the end is kept back.
+    """Run one phase after the other, keeping back time for the certificates at the end.
 
     Parameters
     ----------
     phases : sequence of Phase
     state : SearchState
     budget : Budget
-        Of all phases together, and of the last steps.
+        The budget of all phases together, including the last steps.
     """
     for phase in phases:
         usable = budget.within(max(budget.left - state.closing_seconds, 0.0))
@@ -74,7 +74,7 @@ def _part(phase: Phase, budget: Budget) -> Budget:
 
 
 def group(*phases: Phase) -> Run:
-    """Return one step that does several phases, each a share of the time of the step."""
+    """Return a step that runs several phases, each with a share of the time of the step."""
 
     def run(state: SearchState, budget: Budget) -> SearchState:
         state = replace(state, horizon=budget)
@@ -87,7 +87,7 @@ def group(*phases: Phase) -> Run:
 
 
 def either(condition: Condition, then: Run, otherwise: Run) -> Run:
-    """Return the step that does one of two."""
+    """Return a step that runs `then` if the condition holds, and `otherwise` if not."""
 
     def run(state: SearchState, budget: Budget) -> SearchState:
         return (then if condition(state, budget) else otherwise)(state, budget)
@@ -96,7 +96,7 @@ def either(condition: Condition, then: Run, otherwise: Run) -> Run:
 
 
 def tell_time_left(aim: str, method: str) -> Run:
-    """Return the step that notes what the time left is used for."""
+    """Return a step that notes for which aim the remaining time is used."""
 
     def run(state: SearchState, budget: Budget) -> SearchState:
         state = replace(state, method=method)

@@ -23,23 +23,24 @@ __all__ = ["exchange_by_programs", "try_strategies"]
 Flags = npt.NDArray[np.bool_]
 
 PORTFOLIO_CELLS = 4000
-"""Free cells up to which all strategies are tried; beyond, only the first. Chosen by trial; not
-measured."""
+"""Most free cells for which all strategies are tried; on larger tables only the first is. Chosen by
+trial; not measured."""
 
 CLEANED_CELLS = 5000
-"""Suppressed cells up to which they are published again one by one. Chosen by trial; not
-measured."""
+"""Most suppressed cells of a pattern whose cells are published again one by one. Chosen by trial;
+not measured."""
 
 BUILD_SHARE = 0.75
-"""Share of the time after which the rest of a pattern is built in a hurry. Where time is short
-building with care gains more than improving does. docs/decisions.md, "Pace of a first pattern"."""
+"""Share of the time after which the rest of a pattern is built in a hurry. It is large because,
+where time is short, building with care gains more than improving does. docs/decisions.md, "Pace of
+a first pattern"."""
 
 TURNS = 2
-"""Times that all cells are protected again within the first pattern, in the opposite order first.
-docs/decisions.md, "Turns within the first pattern"."""
+"""Number of turns: all cells are protected again within the first pattern, in the opposite order
+first. docs/decisions.md, "Turns within the first pattern"."""
 
 TURN_SHARE = 0.8
-"""Least time for a turn, as a multiple of what the pattern took."""
+"""Least time left for which a turn is begun, as a multiple of the seconds that the pattern took."""
 
 LEAST_GAIN = 1e-9
 """Improvements end when a round of them lowers the loss by less than this share."""
@@ -47,18 +48,18 @@ LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What became of one strategy.
+    """The result of one strategy.
 
     Parameters
     ----------
     rank : int
-        Its place in the portfolio.
+        Place of the strategy in the portfolio.
     best : Candidate
-        Proved.
+        The best pattern, proved.
     first_seconds : float
-        When its first pattern was proved.
+        Seconds from the start of the search until the first pattern was proved.
     closing_seconds : float
-        How long it took to build and verify a certificate.
+        Seconds that building and verifying a certificate took.
     """
 
     rank: int
@@ -68,7 +69,7 @@ class Trial:
 
 
 def try_strategies(state: SearchState, budget: Budget) -> SearchState:
-    """Build and improve patterns; the first strategy always ends with one.
+    """Build and improve patterns; the first strategy always completes one.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
     trials = [trial for trial in _each(attempt, range(len(strategies)), budget) if trial]
     if not trials and state.best is None:
         raise SolverError("Interrupted before any pattern was proved.")
-    # Of equals, that of the first strategy: the answer is the same for any number of threads.
+    # Of equal losses the first strategy's counts, so the answer depends on no number of threads.
     best = min(trials, key=lambda trial: (trial.best.loss, trial.rank), default=None)
     if best is not None:
         is_better = state.best is None or best.best.loss < state.best.loss
@@ -98,7 +99,7 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
             closing_seconds=max(state.closing_seconds, *(each.closing_seconds for each in trials)),
         )
     else:
-        # No time to begin anew: what there is can still be improved.
+        # No strategy had the time to build a pattern, but the present one can be improved.
         state = exchange_by_programs(state, budget)
     return state.noted("interrupted: best proved pattern so far") if budget.is_stopped else state
 
@@ -117,7 +118,7 @@ def _each(
         try:
             return attempt(rank)
         except Exception:
-            # Its fault is the fault of all: the others need not go on.
+            # The error ends the whole search, so the other strategies need not go on.
             budget.stop()
             raise
 
@@ -127,7 +128,7 @@ def _each(
 
 
 def _tried(state: SearchState, strategy: Strategy, rank: int, budget: Budget) -> Trial | None:
-    # A pattern for certain from the first one, unless another phase has found one.
+    # The first strategy has no deadline if no phase has found a pattern: there must be one.
     latest = budget if rank or state.best else budget.at_least(np.inf)
     build, watch = budget.share(BUILD_SHARE), Stopwatch()
     built = protect_one_by_one(
@@ -154,9 +155,9 @@ def _tried(state: SearchState, strategy: Strategy, rank: int, budget: Budget) ->
 def _improved(
     state: SearchState, best: Candidate, strategy: Strategy, budget: Budget, turn_seconds: float
 ) -> Candidate:
-    """Protect again within the pattern, publish single cells again, exchange others.
+    """Protect cells again within the pattern, publish single cells again, exchange others.
 
-    A turn that time ends is of no use, and takes about as long as building did.
+    A turn takes about as long as building the pattern did, and is of no use if time ends it.
     """
 
     def better(other: Candidate) -> Candidate:
@@ -172,7 +173,7 @@ def _improved(
 
 
 def _exchanged(state: SearchState, best: Candidate, budget: Budget) -> Candidate:
-    """Publish single cells again, exchange others, as long as that brings something."""
+    """Publish single cells again and exchange others, as long as the loss falls."""
 
     def better(other: Candidate) -> Candidate:
         return other if other.is_proved and other.loss < best.loss else best

@@ -1,4 +1,4 @@
-"""One need at a time: the cheapest of several programs, until the cell can move far enough."""
+"""Protects one need by the cheapest result of several programs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 ALL_AT_ONCE = 2000
-"""Cells that may be suppressed up to which programs are over the whole table, without
-neighbourhoods. Chosen by trial; not measured."""
+"""Most cells that may be suppressed for which programs are over the whole table instead of
+neighbourhoods. docs/decisions.md, "Pace of a first pattern"."""
 
 
 def in_order(pool: WitnessPool, largest_first: bool) -> list[int]:
-    """Return the open needs by their size."""
+    """Return the open needs, ordered by size."""
     needs = pool.needs
     size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
     open_ = np.flatnonzero(pool.open)
@@ -34,7 +34,7 @@ def in_order(pool: WitnessPool, largest_first: bool) -> list[int]:
 def protect_need(
     builder: Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
 ) -> bool:
-    """Protect one need, extending `hidden` in place; say whether that succeeded."""
+    """Protect one need, extending `hidden` in place; return whether that succeeded."""
     attempts: list[tuple[tuple[Area, ...], bool]] = [(strategy.areas, strategy.symmetric)]
     attempts += [((area,), symmetric) for area in WIDER for symmetric in (True, False)]
     if pool.system.n_unknown <= ALL_AT_ONCE:
@@ -61,7 +61,7 @@ def protect_need(
 
 
 def protect_in_region(builder: Builder, pool: WitnessPool, hidden: Flags, index: int) -> None:
-    """Protect one need that no neighbourhood can, in regions of a very large table."""
+    """Protect one need of a very large table in regions, where neighbourhoods do not suffice."""
     for area, symmetric in itertools.product(REGIONS, (True, False)):
         if not pool.is_open(index) or builder.budget.is_over:
             break
@@ -73,7 +73,7 @@ def protect_in_region(builder: Builder, pool: WitnessPool, hidden: Flags, index:
 
 
 def signed_target(pool: WitnessPool, index: int, symmetric: bool) -> float:
-    """Signed distance that one program should reach; 0 if the need is met."""
+    """Return the signed distance that one program should reach; 0 if the need is met."""
     if not pool.is_open(index):
         return 0.0
     needs = pool.needs
@@ -85,7 +85,7 @@ def signed_target(pool: WitnessPool, index: int, symmetric: bool) -> float:
         return float(upper)
     if below < lower * (1 - 1e-9):
         return -float(lower)
-    # What the width still lacks goes to the side with more room.
+    # The side with more room takes the part of the width that is still missing.
     cell = needs.cells[index]
     up = min(pool.system.high[cell], width - below)
     down = min(-pool.system.low[cell], width - above)
@@ -102,7 +102,7 @@ def cheapest(
     areas: tuple[Area, ...],
     symmetric: bool,
 ) -> tuple[Integers, Floats] | None:
-    """Best of several programs, by the weight of the cells that it would suppress."""
+    """Return the result of several programs that suppresses the least additional weight."""
     cell = int(pool.needs.cells[index])
     best: tuple[float, Integers, Floats] | None = None
     path = builder.path(cell, target, hidden, symmetric)
@@ -134,7 +134,8 @@ def cheapest(
                 best = (loss, cells[moved], found[moved])
             if loss == 0:
                 break
-            # A cell is suppressed whole: what moves a little is as dear as what moves far.
+            # A cell is suppressed as a whole, so a small move costs as much as a large one. Costs
+            # per share moved make the next program prefer the cells that move already.
             share = np.minimum(np.abs(found) / abs(target), 1.0)
             cost = scaled(part_cost / np.maximum(share, 0.02), part_hidden)
         if best is not None and best[0] == 0:

@@ -17,7 +17,7 @@ Integers = npt.NDArray[np.int64]
 Block = tuple[csr_array, Floats, Floats]
 """Matrix on the columns s+, s-, y; lower and upper sides."""
 Discrepancies = tuple[Integers, Floats]
-"""Relations, and how much their levels leave over at least."""
+"""Row numbers of relations, and the least amount by which the levels in each fail to cancel."""
 
 MISSED = 1000.0
 """Price of missing a statistic by one unit, in median weights. Chosen by trial; not measured."""
@@ -27,10 +27,10 @@ SMALL, LARGE = 1e-3, 1e4
 docs/decisions.md, "Units of cells"."""
 
 LARGEST_REACH = 1e10
-"""Largest change of a cell in the unit in which it is measured, unless that is the common one."""
+"""Largest change of a cell in a unit of its own; its unit is enlarged until this holds."""
 
 SHARE_OF_VALUE = 0.1
-"""Change of a cell that is not sensitive, as a share of its value, that counts as its size."""
+"""Size of a cell that is not sensitive, as a share of its value. It decides the cell's unit."""
 
 ENUMERATED_SIGNS = 14
 """Sensitive cells in a relation up to which all directions are enumerated (2^14 sums)."""
@@ -54,16 +54,16 @@ def plain_program(
     model : AdjustmentModel
     cost : numpy.ndarray of float, shape (n_groups,)
     cap : float
-        A known objective value: no cell needs to move farther than cap / cost.
+        Objective of a known table: in a better one no cell moves farther than cap / cost.
     discrepancies : tuple of arrays or None
-        As `discrepancies_of` returns them. None if directions are given: rows that then say
-        nothing are left out.
+        As `discrepancies_of` returns them. None if directions are given: the rows of
+        discrepancies and directions are then redundant, and left out.
     """
     n, at = model.n_groups, model.sensitive
     limit = np.full(n, np.inf)
     limit[cost > 0] = cap / cost[cost > 0]
     up, down = np.minimum(model.moves.up, limit), np.minimum(model.moves.down, limit)
-    # What is left above the level; a cap below the level only says "not this way".
+    # Room beyond the level. A cap below the level rules out this direction, which 0 leaves open.
     up[at] = np.maximum(up[at] - model.up_level, 0)
     down[at] = np.maximum(down[at] - model.down_level, 0)
     y_low, y_high = model.allowed()
@@ -111,7 +111,7 @@ def with_largest(raw: Program, model: AdjustmentModel, cost: Floats) -> Program:
 
 
 def with_misses(raw: Program, model: AdjustmentModel, cost: Floats) -> Program:
-    """Add columns that make up for what a statistic is off, at a high price."""
+    """Add two columns per statistic for how far it is missed above or below, at a high price."""
     first, count = len(model.independent), len(model.preserved)
     rows, columns = first + np.arange(count), np.arange(count)
     miss = csr_array((np.ones(count), (rows, columns)), shape=(raw.n_rows, count))
@@ -130,10 +130,10 @@ def with_misses(raw: Program, model: AdjustmentModel, cost: Floats) -> Program:
 
 
 def units_of(model: AdjustmentModel) -> Floats:
-    """Lengths in which the groups are measured: about the median level, less for small ones.
+    """Return the unit of each group: about the median level, smaller for groups of small size.
 
-    A solver keeps rows and bounds up to 1e-9 of what counts as 1, so that cells with levels
-    below that of the others would not count at all.
+    A solver accepts violations of rows and bounds up to 1e-9 of a unit. In one common unit, a
+    cell whose level is smaller than that would not be protected at all.
     """
     levels = np.maximum(model.up_level, model.down_level)
     unit = max(model.problem.unit, float(levels.max(initial=0.0)) / LARGE)
@@ -147,7 +147,7 @@ def units_of(model: AdjustmentModel) -> Floats:
 
 
 def _on_changes(model: AdjustmentModel, coefficients: csr_array) -> tuple[csr_array, Floats]:
-    """Rows on groups as rows on columns, and the constant that -LPL leaves on the left."""
+    """Turn rows on groups into rows on columns, and the constant that the terms -LPL add up to."""
     swing = csr_array(coefficients[:, model.sensitive])
     levels = model.up_level + model.down_level
     matrix = hstack([coefficients, -coefficients, swing @ diags_array(levels)], format="csr")
@@ -169,7 +169,7 @@ def _statistic_rows(model: AdjustmentModel) -> Block:
 
 
 def _direction_rows(model: AdjustmentModel, up: Floats, down: Floats) -> Block:
-    """s+ <= room * y, s- <= room * (1 - y); rooms must be finite for that."""
+    """Return the rows s+ <= room * y and s- <= room * (1 - y), which need finite rooms."""
     at = model.sensitive
     n, k = model.n_groups, len(at)
     select = csr_array((np.ones(k), (np.arange(k), at)), shape=(k, n))
@@ -191,7 +191,7 @@ def _finite(room: Floats) -> Floats:
 
 
 def discrepancies_of(model: AdjustmentModel) -> Discrepancies:
-    """Return the relations whose levels cannot cancel, and how much they leave over at least."""
+    """Return the relations whose levels cannot cancel, and the least amount that remains."""
     relations = model.relations
     position = np.full(model.n_groups, -1, dtype=np.int64)
     position[model.sensitive] = np.arange(len(model.sensitive))
@@ -220,7 +220,7 @@ def _discrepancy_rows(model: AdjustmentModel, rows: Integers, deltas: Floats) ->
 
 
 def _discrepancy(signs: Floats, up: Floats, down: Floats, low: Floats, high: Floats) -> float:
-    """Smallest |sum of signs * (up or -down)| over all allowed directions."""
+    """Return the smallest |sum of signs * (up or -down)| over all allowed directions."""
     sums = np.zeros(1)
     for sign, u, d, can_down, can_up in zip(signs, up, down, low == 0, high == 1, strict=True):
         options = [sign * u] * bool(can_up) + [-sign * d] * bool(can_down)

@@ -1,9 +1,9 @@
 """Several variables over the same cells, adjusted so that their covariances stay.
 
-One variable is adjusted after the other. For the next one the adjusted values of those before
-it are known, so that each covariance is a linear row: Cov(x, v) = Cov(a, b) for adjusted values
-x, v of true values a, b. Nothing is left out, as the products of changes would be if all were
-adjusted at once.
+The variables are adjusted one after the other. The adjusted values v of an earlier variable b are
+known, so that the covariance with the next one, a, is a linear row: Cov(x, v) = Cov(a, b) for its
+adjusted values x. The row is exact; if all variables were adjusted at once, covariances would
+contain products of changes, which no linear row can express.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["adjust_together"]
 
 LEAST_SECONDS = 1.0
-"""Seconds that the tables left share at least, past the time limit if need be."""
+"""Least time in seconds for all remaining tables together, past the time limit if need be."""
 
 
 def adjust_together(
@@ -40,12 +40,12 @@ def adjust_together(
     Parameters
     ----------
     problems : sequence of ProtectionProblem
-        With the same cells in the same order, such as turnover and wages by region x industry.
+        Tables with the same cells in the same order, such as turnover and wages by region.
     covariance : str, mapping, or array, default="all"
-        Cells over which the covariance of each pair stays.
+        Cells over which the covariance of each pair of variables is preserved.
     preserve : sequence of Statistic or str, default=()
-        Statistics to keep in each table. With "variance" or "slope" besides, the regression of
-        one variable on another keeps its slope too.
+        Further statistics to preserve in each table. With "variance" or "slope" among them, the
+        regression of one variable on another keeps its slope too.
     tolerance : float, default=0
         Accepted change of a covariance, as a share of the product of standard deviations.
     time_limit : float, default=60
@@ -56,15 +56,15 @@ def adjust_together(
     Returns
     -------
     list of Adjustment
-        In the order of the problems, each verified. The bound of each table refers to the rows
-        that the tables before it left.
+        In the order of the problems, each verified. The bound of each table holds for given
+        adjusted values of the tables before it.
 
     Raises
     ------
     InputError
-        If cells differ.
+        If the problems do not have the same cells.
     ModelError
-        If some table cannot be adjusted so; its name is in the message of `adjust`.
+        If no adjustment of a table preserves what is asked; the message names the table.
     """
     budget = Budget.begun(time_limit)
     adjusted: list[Adjustment] = []

@@ -1,8 +1,8 @@
 """Adjustments in whole numbers, next to a fractional one.
 
-They are rounded to, or searched by a mixed-integer program in steps that count from the fractional
-point. Relations of two-dimensional tables give whole numbers by themselves; in more dimensions they
-have to be asked for.
+The fractional changes are rounded; where that does not give an adjustment, a mixed-integer program
+searches whole numbers near them. In two dimensions, best changes are whole by themselves; in more
+dimensions whole numbers have to be asked for.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Extended = npt.NDArray[np.longdouble]
 Integers = npt.NDArray[np.int64]
 
 REACH = (1.0, 4.0, 100.0)
-"""How far from the fractional point whole numbers are sought, one after the other. Chosen by trial;
-not measured."""
+"""Largest distances from the fractional changes at which whole numbers are searched, one after the
+other. Chosen by trial; not measured."""
 
 MOST_WHOLE = 2.0**52
 """Largest change in whole numbers."""
@@ -65,12 +65,12 @@ def whole_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -> I
 
 
 def is_near_whole(model: AdjustmentModel, z: npt.ArrayLike) -> bool:
-    """Whether changes only need to be rounded to be an adjustment in whole numbers."""
+    """Whether rounding the changes is enough for an adjustment in whole numbers."""
     return _whole(model, group_changes(model, z)) is not None
 
 
 def _whole(model: AdjustmentModel, g: npt.NDArray[np.floating]) -> Integers | None:
-    """Return changes of all cells for groups rounded to whole numbers, if these will do."""
+    """Return the rounded changes of all cells; None if these are not an adjustment."""
     rounded = np.rint(g)
     if np.any(np.abs(rounded) > MOST_WHOLE):
         return None
@@ -90,7 +90,7 @@ def _whole(model: AdjustmentModel, g: npt.NDArray[np.floating]) -> Integers | No
 def _search(
     model: AdjustmentModel, g: Extended, reach: float, time_limit: float
 ) -> Integers | None:
-    """Whole numbers within some steps of the fractional point."""
+    """Search whole changes that differ from the fractional ones by at most `reach`."""
     low, high = model.box(g)
     first = np.maximum(np.ceil(low), np.floor(g) - reach)
     last = np.minimum(np.floor(high), np.ceil(g) + reach)

@@ -1,7 +1,7 @@
 """What a distance is: a loss, what it can be combined with, and how its best table is found.
 
-A search of directions comes first; it minimises the sum or the maximum of weighted changes. What a
-distance makes of its best point, and the proof that goes with it, is written in `settle`.
+A search of directions comes first; it minimises the sum or the maximum of weighted changes. From
+its best point, the method `settle` of the distance computes the table and its proof.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Searched:
     Parameters
     ----------
     state : SearchState
-        With a best point.
+        State of the search, with a best point.
     fixed : numpy.ndarray of float or None
         Directions, if they were given.
     budget : Budget
-        For the rest.
+        Time for settling.
     wants_whole : bool
         Whether whole numbers are sought.
     must_be_whole : bool
-        Whether there is no answer without.
+        Whether an answer that is not in whole numbers is refused.
     conditions : tuple of SearchedStatistic
-        Statistics that rows do not express; only for a distance that `keeps_conditions`.
+        Statistics that linear rows cannot express; only for a distance that `keeps_conditions`.
     """
 
     state: SearchState
@@ -65,7 +65,7 @@ class Distance(ABC):
     name: ClassVar[str]
 
     power: ClassVar[int] = 1
-    """A change of unit by a factor u changes the loss by u to this power."""
+    """Power of the loss: changes that are u times as large lose u to this power times as much."""
 
     is_maximum: ClassVar[bool] = False
     """Whether the search of directions minimises the largest weighted change instead of the sum."""
@@ -80,10 +80,10 @@ class Distance(ABC):
     """Whether the losses of parts that no relation connects add up to that of the table."""
 
     has_whole_numbers: ClassVar[bool] = False
-    """Whether adjusted values in multiples of the last digit are offered."""
+    """Whether the distance can give adjusted values in whole multiples of the last digit."""
 
     keeps_conditions: ClassVar[bool] = False
-    """Whether statistics that are no rows of a program, such as variances, can be preserved: then
+    """Whether statistics that linear rows cannot express, such as variances, can be preserved: then
     `settle` meets the conditions of the search."""
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Distance(ABC):
         Raises
         ------
         SolverError
-            If there is none in time.
+            If no table was found in time.
         """
 
 

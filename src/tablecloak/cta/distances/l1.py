@@ -24,13 +24,13 @@ LEAST_SECONDS = 1.0
 """Time limit in seconds for whole numbers, past the time limit of the search if need be."""
 
 REQUIRED_SECONDS = 10.0
-"""Time limit in seconds for whole numbers where there is no answer without, past the time limit of
+"""Time limit in seconds for whole numbers if no other answer is accepted, past the time limit of
 the search if need be. Chosen by trial; not measured."""
 
 
 @DISTANCES.register
 class L1(Distance):
-    """sum w_i |z_i|; of equally good tables one in which sensitive cells move least."""
+    """sum w_i |z_i|; among tables with the same loss, one in which sensitive cells move least."""
 
     name: ClassVar[str] = "L1"
     has_whole_numbers: ClassVar[bool] = True
@@ -41,9 +41,9 @@ class L1(Distance):
         return float(np.dot(weights, np.abs(changes)))
 
     def settle(self, searched: Searched) -> Answer:
-        """Return the point of the search in whole numbers, or made additive."""
+        """Return the best table of the search in whole numbers, or else made exactly additive."""
         state, model = searched.state, searched.state.form.model
-        # What a statistic makes of the point counts, not which of several points it starts from.
+        # Conditions change the table afterwards, so that breaking ties before has no effect.
         if not searched.conditions:
             _break_ties(searched)
         whole = _whole(searched) if searched.wants_whole else None
@@ -64,7 +64,7 @@ class L1(Distance):
 
 
 def _break_ties(searched: Searched) -> None:
-    """Of equally good tables prefer one in which sensitive cells move least, but a whole one."""
+    """Prefer an equally good table in which sensitive cells move less, unless wholeness is lost."""
     state, model = searched.state, searched.state.form.model
     seconds = max(searched.budget.left, SPARE_SECONDS)
     if state.reserve.program > seconds:
@@ -78,7 +78,7 @@ def _break_ties(searched: Searched) -> None:
 
 
 def _whole(searched: Searched) -> npt.NDArray[np.int64] | None:
-    """Changes in whole numbers for the best directions; None if none were found."""
+    """Return changes in whole numbers for the best directions; None if none were found."""
     model, notes = searched.state.form.model, searched.state.notes
     if not is_near_whole(model, searched.changes):
         notes.append("whole numbers needed a program of their own")

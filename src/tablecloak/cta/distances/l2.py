@@ -34,7 +34,7 @@ class L2(Distance):
         return float(np.dot(weights, np.abs(changes) ** 2))
 
     def settle(self, searched: Searched) -> Answer:
-        """Return the least squares, from directions that are best for sums, or all alike."""
+        """Return the least sum of squares, from the directions of the search or all alike."""
         model, fixed = searched.state.form.model, searched.fixed
         known_loss = self.loss(model.weights, searched.changes)
         least = _least_squares(SquaresForm(model, known_loss), searched)
@@ -53,7 +53,7 @@ def _least_squares(form: SquaresForm, searched: Searched) -> LeastSquares:
     least = minimise_squares(form, starts, searched.budget, free=fixed is None)
     if least is not None:
         return least
-    # A table with a small sum is an answer too; without multipliers each cell proves its own.
+    # A table with a small sum is an answer too. Multipliers of zero prove a bound cell by cell.
     none = np.zeros(len(form.row_lower))
     note = "no quadratic program was solved: the table has a small sum instead"
     return LeastSquares(searched.changes, none, note)

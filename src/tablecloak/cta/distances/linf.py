@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 @DISTANCES.register
 class Linf(Distance):
-    """max w_i |z_i|, and of all such tables one with a small sum; gives fractional values."""
+    """max w_i |z_i|; among tables that attain it, one with a small sum; gives fractional values."""
 
     name: ClassVar[str] = "Linf"
     is_maximum: ClassVar[bool] = True
@@ -40,11 +40,11 @@ class Linf(Distance):
         return float(np.max(weights * np.abs(changes), initial=0.0))
 
     def settle(self, searched: Searched) -> Answer:
-        """Return, of all adjustments with the maximum found, one with a small sum."""
+        """Return an adjustment with the maximum found and a small sum."""
         model, fixed = searched.state.form.model, searched.fixed
         largest = self.loss(model.weights, searched.changes)
         changes = None
-        # A small sum needs a program of its own: laid out, and solved once at least.
+        # A small sum needs another program, which has to be built, and solved at least once.
         reserve = searched.state.reserve
         if reserve.layout + reserve.program <= max(searched.budget.left, SPARE_SECONDS):
             # At the maximum itself there may be no room for rounding.
@@ -57,7 +57,7 @@ class Linf(Distance):
 
 
 def _within(model: AdjustmentModel, largest: float) -> AdjustmentModel:
-    """Return the model in which no weighted change is larger."""
+    """Return the model in which no weighted change is above the given limit."""
     weights, room = model.weights, model.room
     reach = np.full(len(weights), np.inf)
     reach[weights > 0] = largest / weights[weights > 0]

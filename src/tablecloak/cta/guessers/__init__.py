@@ -1,1 +1,1 @@
-"""Intruders who run an adjustment backwards, one file for each."""
+"""Intruders who guess true values from adjusted ones, one file for each."""

@@ -1,4 +1,4 @@
-"""Besides the levels the directions are known."""
+"""An intruder who knows the levels and the direction of each change."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Floats = npt.NDArray[np.float64]
 
 @GUESSERS.register
 class KnowsDirections(KnowsLevels):
-    """Knows levels, and which way each sensitive cell was moved, as after directions="up"."""
+    """Knows the levels, and which way each sensitive cell moved, as after directions="up"."""
 
     name: ClassVar[str] = "directions"
 
     def directions(self, adjustment: Adjustment) -> Floats | None:
-        """Return the opposite of each change."""
+        """Return for each sensitive cell the direction opposite to its change."""
         changes = adjustment.changes[adjustment.problem.sensitive]
         return np.where(changes > 0, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""The true protection levels are known."""
+"""An intruder who knows the true protection levels."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ class KnowsLevels(Guesser):
     name: ClassVar[str] = "levels"
 
     def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
-        """Return the levels: what was moved up by its upper one lies that far above the truth."""
+        """Return the levels: a cell moved up is published its upper level above the truth."""
         del assumed_level
         return adjustment.problem.upper_protection, adjustment.problem.lower_protection

@@ -1,4 +1,4 @@
-"""Nothing but the method is known."""
+"""An intruder who knows nothing but the method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 @GUESSERS.register
 class KnowsMethod(Guesser):
-    """Knows the method alone, and assumes levels that are a share of the published values."""
+    """Knows only the method, and assumes that levels are a share of the published values."""
 
     name: ClassVar[str] = "method"
 

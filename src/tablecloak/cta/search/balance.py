@@ -6,10 +6,10 @@ An additive table keeps its relations, sum c_i z_i = 0, so that for each cell j 
 
 The tight form (see `tight`) has columns for |z_i|: s+_i + s-_i of an ordinary cell, and
 UPL_p y_p + LPL_p (1 - y_p) + s+_p + s-_p of a sensitive one, since one of s+, s- is 0 in a best
-table. In the relaxation both may be positive: y_p = 1/2 makes up for the levels without a net
-change, and what must move in one relation need not move on in the next. Balance rows make it move
-on: what a discrepancy row asks for in one relation then reaches as far as cells are shared. There
-is one for each cell of each relation, of which few are violated: they are added as needed.
+table. In the relaxation both may be positive: y_p = 1/2 makes the levels cancel without a net
+change, so that a change that a discrepancy row forces in one relation has no effect on the next
+one. Balance rows carry it from relation to relation through the cells that these share. There is
+one balance row for each cell of each relation; few are violated, so they are added as needed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 VIOLATED = 1e-3
-"""Violation, in median protection levels, from which on a balance row is added to the program.
+"""Smallest violation, in median protection levels, at which a balance row is added to the program.
 Chosen by trial; not measured."""
 
 ROUNDING = 1e-9
-"""Amount by which balance rows are loosened, so that rounding cannot make a valid one cut anything
-off."""
+"""Amount by which balance rows are loosened, so that rounding cannot make one cut off a feasible
+point."""
 
 
 class BalanceRows:
-    """All balance rows of one form, counted by the entries of its relations.
+    """All balance rows of one form, numbered like the entries of its relations.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class BalanceRows:
         rest = csr_array((count, columns - 2 * part.shape[1] - levels.shape[1]))
         matrix = hstack([signed, signed, swing, rest], format="csr") @ diags_array(self._raw)
         largest = np.asarray(abs(matrix).max(axis=1).todense()).reshape(-1)
-        # Divided by a power of two, coefficients are not rounded.
+        # Division by a power of two does not round the coefficients.
         size = np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1])
         matrix = csr_array(diags_array(1 / size) @ matrix)
         matrix.eliminate_zeros()
@@ -94,7 +94,7 @@ class BalanceRows:
         return matrix, low - ROUNDING * np.maximum(1.0, both), np.full(count, np.inf)
 
     def _moved(self, x: Floats) -> Floats:
-        """Return |z| of all groups of cells, as the columns have it."""
+        """Return |z| of all groups of cells, computed from the columns."""
         model = self._model
         raw = self._form.scaling.point(x)
         n = model.n_groups
@@ -105,7 +105,7 @@ class BalanceRows:
 
 
 def with_balance(form: TightForm, numbers: Integers) -> TightForm:
-    """Return a form with some of its balance rows after all others.
+    """Return a form with some of its balance rows added after all other rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Statistics that are no rows of a program, so that they are met by a search."""
+"""Statistics that linear rows cannot express, so that a search has to preserve them."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class SearchedStatistic(Statistic):
         Raises
         ------
         SolverError
-            If none were found.
+            If no such changes were found.
         """

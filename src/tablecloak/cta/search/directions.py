@@ -1,10 +1,10 @@
 """Which sensitive cells go up and which go down: a start, and the phases of the search.
 
 With directions fixed the program is linear and fast. A random choice is usually infeasible
-in hierarchies, because directions must cohere; all up is feasible in most tables, since
-totals simply grow. The search then leaves it to branch and bound, ours (with a proof) for
-few sensitive cells, HiGHS (whose claim we do not take over) for many. The proof has the balance
-rows that are violated (see `balance`); the search for better points is quicker without.
+in hierarchies, because directions in one relation depend on each other; all up is feasible in most
+tables, since totals simply grow. From there branch and bound takes over: our own, with a proof, for
+few sensitive cells, and HiGHS, whose claimed bound is not used, for many. Our own adds violated
+balance rows (see `balance`); searches that only look for better points are quicker without them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PHASES: Mapping[str, PhaseFunction] = {
     "relax": relax,
     "prove": prove,
 }
-"""What the names in `schedule` stand for."""
+"""The function for each name of a phase in `schedule`."""
 
 
 def search(
@@ -55,11 +55,11 @@ def search(
     Parameters
     ----------
     state : SearchState
-        At its beginning.
+        Before any phase.
     fixed : numpy.ndarray of float or None
         Directions, if they were given.
     budget : Budget
-        Of all that is to be done, the search among it.
+        Time for the whole adjustment, of which the search gets a share.
     for_proof : bool, default=True
         Whether a good bound is wanted, or only a good point.
     """
@@ -74,7 +74,7 @@ def search(
 
 
 def search_directions(form: TightForm, budget: Budget, *, for_proof: bool = True) -> SearchState:
-    """Search directions from a start until the best point is proved, or time is up.
+    """Search directions from a start until the best point is proved optimal, or time is up.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def search_directions(form: TightForm, budget: Budget, *, for_proof: bool = True
 
 
 def start(state: SearchState) -> SearchState:
-    """Try all up, all down, and the rounded relaxation, as far as bounds allow."""
+    """Try all cells up, all down, and the rounded relaxation, as far as bounds allow each."""
     low, high = state.form.model.allowed()
     if state.is_from_scratch and not (state.best is not None and state.budget.is_over):
         with_directions(state, high)
@@ -105,7 +105,7 @@ def start(state: SearchState) -> SearchState:
 
 
 def _start_elastic(state: SearchState) -> None:
-    """Let statistics be missed at first, and search directions that do not need it."""
+    """Allow statistics to be missed at a price, and search directions that meet them anyway."""
     budget = state.budget.share(ELASTIC_SHARE).quiet()
     elastic = start(SearchState(state.form.elastic(), budget))
     missed = slice(-2 * len(state.form.model.preserved), None)

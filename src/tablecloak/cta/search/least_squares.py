@@ -1,4 +1,4 @@
-"""Directions with the least squares, and multipliers that prove how good they are."""
+"""Directions with the least sum of squares, and multipliers that prove how good they are."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """What a search of least squares came to.
+    """The outcome of a search for the least sum of squares.
 
     Parameters
     ----------
     changes : numpy.ndarray of float, shape (n_cells,)
     duals : numpy.ndarray of float
-        Multipliers that prove most.
+        Multipliers that prove the highest bound found.
     note : str
     """
 
@@ -38,7 +38,7 @@ class LeastSquares:
 def minimise_squares(
     form: SquaresForm, starts: list[Floats], budget: Budget, *, free: bool
 ) -> LeastSquares | None:
-    """Return the least squares; None if no directions that were tried are feasible.
+    """Return the least sum of squares found; None if no directions that were tried are feasible.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class _Search:
         self.longest = 0.0
 
     def priced(self, directions: Floats, time_limit: float) -> tuple[float, Floats]:
-        """Value of given directions, and what turning each changes at least."""
+        """Return the value of given directions, and the least change from turning each of them."""
         watch = Stopwatch()
         point = self.form.solve(directions, time_limit)
         self.longest = max(self.longest, watch.seconds)
@@ -89,11 +89,11 @@ class _Search:
 
 
 def _proof(search: _Search, budget: Budget) -> Floats:
-    """Return multipliers that prove most: of a point, of the relaxation, or better ones."""
+    """Return the multipliers that prove most: a point's, the relaxation's, or improved ones."""
     assert search.best is not None
     form, multipliers = search.form, [search.best.duals]
     seconds = TURNED_SHARE * budget.left
-    # The relaxation is larger than the programs before it, and proves nothing when it is cut short.
+    # The relaxation is larger than the programs before it; interrupted, it would prove nothing.
     if seconds > search.longest:
         multipliers.append(form.relaxed(seconds))
     best = max(multipliers, key=form.bound)
@@ -101,7 +101,7 @@ def _proof(search: _Search, budget: Budget) -> Floats:
 
 
 def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:
-    """Return all directions where they are few, else none."""
+    """Return all choices of directions if there are few of them; otherwise an empty list."""
     low, high = allowed
     turnable = np.flatnonzero(low < high)
     if len(turnable) > ENUMERATED:

@@ -1,9 +1,9 @@
-"""Local search over directions: turn one, and stop its program as soon as it gets worse.
+"""Local search over directions: turn one, and stop its program as soon as it proves worse.
 
 With directions given the program is linear, and its best basis stays dual feasible when a
 direction is turned. The dual simplex method then climbs towards the new optimum and can be stopped
-where it passes the best known value: most trials end after a few dozen steps. Where turning any
-single direction fails, a few that lie near each other are turned at once and the search goes on
+when it passes the best known value: most trials end after a few dozen steps. Once no single turn
+brings a gain, a few directions that lie near each other are turned at once, and the search goes on
 around them (iterated local search).
 
 References
@@ -53,14 +53,14 @@ class _State:
 
 
 class LocalSearch:
-    """Turns directions while that makes the best table better.
+    """Turns directions as long as that improves the best table.
 
     Parameters
     ----------
     form : TightForm
-        Made for given directions.
+        A form without the rows that are redundant once directions are given.
     allowed : tuple of numpy.ndarray
-        Smallest and largest direction.
+        Smallest and largest direction of each sensitive group.
     budget : Budget
     offer : callable
         Called with each better solution.
@@ -117,7 +117,7 @@ class LocalSearch:
         return state
 
     def _promising(self, state: _State, candidates: Integers) -> Integers:
-        """Return directions that promise a gain, roughly in the order of what they promise."""
+        """Return the directions that promise a gain, in roughly decreasing order of that gain."""
         promise = state.promise[candidates]
         noise = np.exp(self._random.normal(0, DISORDER, len(candidates)))
         order = np.argsort(promise * noise, kind="stable")
@@ -125,7 +125,7 @@ class LocalSearch:
         return candidates[order]
 
     def _descend(self, state: _State, candidates: Integers) -> _State:
-        """Turn single directions, the most promising first, until none makes it better."""
+        """Turn single directions, the most promising first, until none improves the table."""
         untried = np.zeros(len(state.directions), dtype=bool)
         untried[candidates] = True
         is_better = False
@@ -143,7 +143,7 @@ class LocalSearch:
         return state
 
     def _kick(self, state: _State) -> _State | None:
-        """Turn some directions that lie near each other at once, and go on around them."""
+        """Turn several neighbouring directions at once, then single directions around these."""
         near = self._near(AROUND)
         size = min(int(self._random.choice(KICKED)), len(near))
         others = self._random.choice(near[1:KICKED_FROM], size - 1, replace=False)
@@ -151,7 +151,7 @@ class LocalSearch:
         return None if turned is None else self._descend(turned, near)
 
     def _turned(self, state: _State, which: Integers, cutoff: float) -> _State | None:
-        """Return what turning some directions leads to, None if it is not below a cutoff."""
+        """Turn some directions; return the new state, or None if it is not below a cutoff."""
         directions = state.directions.copy()
         directions[which] = 1 - directions[which]
         self._solver.change_bounds(*self.form.direction_bounds(directions))
@@ -167,7 +167,7 @@ class LocalSearch:
         return _State(directions, solution.value, promise, self._solver.basis)
 
     def _promise(self, directions: Floats, duals: Floats) -> Floats:
-        """Lower bound on what turning each direction changes: the value is convex in all bounds."""
+        """Bound the change from turning each direction below: the value is convex in all bounds."""
         model, program = self.form.model, self.form.program
         reduced = program.cost - program.matrix.T @ duals
         up, down = model.sensitive, model.n_groups + model.sensitive
@@ -177,7 +177,7 @@ class LocalSearch:
         return change
 
     def _worse(self, state: _State, share: float) -> float:
-        """Objective at which the loss, levels included, is higher by a share."""
+        """Return the objective at which the loss, levels included, is higher by the given share."""
         scaling = self.form.scaling.objective
         return state.value + share * abs(self.form.loss(state.value)) / scaling
 

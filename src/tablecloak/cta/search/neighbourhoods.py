@@ -34,7 +34,7 @@ class Neighbourhoods:
         self._back = csr_array(self._relations.T)
 
     def draw(self, count: int) -> Integers:
-        """Return a random direction and those next to it, in the order of their distance."""
+        """Return a random direction and those next to it, the nearest first."""
         start = int(self._random.integers(len(self._turnable)))
         reached = np.zeros(self._relations.shape[1])
         reached[self._group[start]] = 1

@@ -1,4 +1,4 @@
-"""Phases of a search of directions: functions from state to state, within a share of the time."""
+"""Phases of a search: functions from a search state to a better one, within a share of the time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _binding(solver: LinearSolver, solution: Solution, first: int) -> Integers:
 
 
 def turn(state: SearchState, share: float) -> SearchState:
-    """Turn directions around, one at a time where programs are quick, else many at once."""
+    """Turn directions, one at a time where programs are quick, otherwise many at once."""
     if state.best is None:
         return state
     directions, allowed = state.best_directions, state.form.model.allowed()
@@ -97,7 +97,7 @@ def turn(state: SearchState, share: float) -> SearchState:
 
 
 def ask(state: SearchState, share: float) -> SearchState:
-    """Let a mixed-integer solver search the directions; its claims are not taken over."""
+    """Let a mixed-integer solver search the directions; the bound that it claims is not used."""
     seconds = state.left(share)
     if seconds <= 0 and state.best is not None:
         return state
@@ -106,21 +106,21 @@ def ask(state: SearchState, share: float) -> SearchState:
         seconds = max(seconds, 1.0)
     solution = solve(state.form.program, start=start, time_limit=seconds)
     if len(solution.x):
-        # The directions are kept, the point is solved again with them exactly 0 or 1.
+        # A solver's directions may be off by its tolerance: solve again with exactly 0 or 1.
         with_directions(state, state.form.directions(solution.x))
     return state
 
 
 def prove(state: SearchState, share: float) -> SearchState:
-    """Branch and bound, from where it stopped before."""
+    """Run branch and bound, or continue it from where it stopped before."""
     if state.branching is None:
         state.branching = branching_of(state)
     state.branching.run(budget=state.budget.share(share))
     result = state.branching.result()
     if len(result.x):
         with_directions(state, state.form.directions(result.x))
-    # The tree goes on growing with the search: its rows must keep in step also where the bound has
-    # not risen.
+    # A tree known before may have grown since: `proved` must have its rows even where the bound
+    # has not risen.
     if result.nodes and (result.bound > state.bound or state.tree is result.tree):
         state.bound, state.tree = max(state.bound, result.bound), result.tree
         state.proved = with_balance(state.tight, np.concatenate([_NO_ROWS, *state.added]))
@@ -129,7 +129,7 @@ def prove(state: SearchState, share: float) -> SearchState:
 
 
 def branching_of(state: SearchState) -> BranchSearch:
-    """Return a branch and bound that adds balance rows as they are violated."""
+    """Return a branch and bound search that adds balance rows when nodes violate them."""
     balance = BalanceRows(state.form)
 
     def separate(x: Floats, is_integral: bool) -> Rows | None:

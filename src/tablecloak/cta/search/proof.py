@@ -14,11 +14,11 @@ __all__ = ["search_bound"]
 Floats = npt.NDArray[np.float64]
 
 ROOT_SECONDS = 5.0
-"""Time limit in seconds for multipliers of the relaxation, where the search has none."""
+"""Time limit in seconds for the relaxation's multipliers, if the search has not computed any."""
 
 
 def search_bound(state: SearchState, fixed: Floats | None) -> DistanceBound:
-    """Return the proof by the tree of branch and bound, or else by multipliers.
+    """Return the bound with its proof: the tree of branch and bound, or else multipliers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fix and relax: some directions are free at a time, all others stay as they are.
+"""Fix and relax: in each program some directions are free, and all others are fixed.
 
 References
 ----------
@@ -36,12 +36,12 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 BETTER = 1e-9
-"""Relative gain below which a point of a program is not taken over."""
+"""Relative gain below which the point of a program does not count as better."""
 
 
 @dataclass(eq=False)
 class _FreeDirections:
-    """Draws directions to leave free: at random, every other time next to each other."""
+    """Draws directions to leave free: in turn spread at random, and next to each other."""
 
     state: SearchState
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
@@ -59,7 +59,7 @@ class _FreeDirections:
         return self.near.draw(self.size)
 
     def adapt(self, solution: Solution, share_used: float) -> bool:
-        """Choose the next number by how long a program took; False if all were free already."""
+        """Adapt the number of free directions to a program's time; False if all were free."""
         if solution.status is not SolveStatus.OPTIMAL:
             self.size = max(int(SHRINKAGE * self.size), 1)
         elif share_used < QUICK:
@@ -72,13 +72,13 @@ class _FreeDirections:
 def relax(
     state: SearchState, share: float, enough: Callable[[Floats], bool] = lambda _: False
 ) -> SearchState:
-    """Leave some directions free at a time; how many depends on how long such programs take."""
+    """Solve programs with some directions free; how many depends on how long they take."""
     if state.best is None:
         return state
     budget, free = state.budget.share(share), _FreeDirections(state)
     limit = max(RELAXED_SHARE * state.left(share), 1.0)
     while not budget.is_over and not state.is_closed and not enough(state.best.x):
-        # Directions are drawn before the program counts, as every other one is drawn at random.
+        # Draw before counting the program: the count decides how directions are drawn.
         program = _partly_directed(state, free.draw())
         free.programs += 1
         watch = Stopwatch()
@@ -86,7 +86,7 @@ def relax(
         if solution is None:
             break
         if len(solution.x) and solution.value < _better(state.best.value):
-            # The directions are kept, the point is solved again with them exactly 0 or 1.
+            # A solver's directions may be off by its tolerance: solve again with exactly 0 or 1.
             with_directions(state, state.form.directions(solution.x))
         if not free.adapt(solution, watch.seconds / limit):
             break
@@ -107,7 +107,7 @@ def _solved(program: Program, start: Floats, limit: float, budget: Budget) -> So
 
 
 def _partly_directed(state: SearchState, free: Integers) -> Program:
-    """Return the program with the best directions, but for some that are free."""
+    """Return the program in which all but some directions are fixed at the best point's."""
     program, columns = state.form.program, state.form.direction_columns
     low, high = state.form.model.allowed()
     lower, upper = program.lower.copy(), program.upper.copy()

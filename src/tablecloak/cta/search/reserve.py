@@ -1,7 +1,7 @@
-"""Seconds that a search keeps back for what follows it: a table made exact, and its proof.
+"""Seconds that a search keeps back for what follows it: making the table exact, and its proof.
 
-All figures are measured in the same search, on the same machine: what laying out the program took,
-what one check of multipliers takes, and what a program with given directions takes.
+All times are measured in the same search, on the same machine: the time for building the program,
+for one check of multipliers, and for a program with given directions.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from dataclasses import dataclass
 __all__ = ["Reserve"]
 
 LAYOUTS = 2.0
-"""Seconds that a check needs besides its multipliers, as a multiple of those for laying out the
-program: the question is asked anew and the table is compared. See docs/decisions.md, "Time kept
-back"."""
+"""Time of the final check without its multipliers, as a multiple of the time for building the
+program: the check builds the problem again and compares the table. See docs/decisions.md, "Time
+kept back"."""
 
 CLOSING_PROGRAMS = 2.0
-"""Programs that follow the search, in units of the longest with given directions: for ties, and for
-a table that is additive exactly. See docs/decisions.md, "Time kept back"."""
+"""Time of the programs after the search, as a multiple of the longest with given directions: one
+breaks ties, one makes the table exactly additive. See docs/decisions.md, "Time kept back"."""
 
 MOST_SHARE = 0.1
-"""Share of the time limit that programs after the search are given at most: the longest program so
-far may have been a slow exception."""
+"""Largest share of the time limit that is kept for programs after the search: the longest program
+so far may have been an exception."""
 
 
 @dataclass(eq=False)
 class Reserve:
-    """What has been measured so far.
+    """Times measured so far in a search, and the time to keep back that follows from them.
 
     Parameters
     ----------
     layout : float, default=0
-        Seconds for laying out model and program, without the choice of independent relations.
+        Seconds for building model and program, without the choice of independent relations.
     kept : float, default=0
-        Seconds that are kept back after the end of the search anyway.
+        Seconds that the caller keeps back already.
     program : float, default=0
         Seconds of the longest program with given directions.
     product : float, default=0
-        Seconds for the bound that multipliers prove.
+        Seconds for computing the bound that one set of multipliers proves.
     leaves : int, default=0
         Leaves of the tree of branch and bound; each has multipliers of its own.
     limit : float, default=inf
@@ -59,7 +59,7 @@ class Reserve:
 
     @property
     def correction(self) -> float:
-        """Seconds for a table that is additive exactly: one program."""
+        """Seconds for the program that makes the table exactly additive."""
         return min(self.program, MOST_SHARE * self.limit)
 
     @property
@@ -70,9 +70,9 @@ class Reserve:
 
     @property
     def seconds(self) -> float:
-        """Seconds by which the search must end before its own deadline."""
+        """How many seconds before its own deadline the search must end."""
         return max(self.needed - self.kept, 0.0)
 
     def observe_program(self, seconds: float) -> None:
-        """Learn how long a program with given directions took."""
+        """Record the seconds that a program with given directions took."""
         self.program = max(self.program, seconds)

@@ -1,7 +1,7 @@
-"""What a search of directions does, in which order, and with which share of its time: data.
+"""The phases of a search of directions, their order and their shares of the time, as data.
 
-Phases are named here and written in `phases`. Figures without a reference to docs/decisions.md were
-chosen by trial and not measured.
+Phases are named here and implemented in `phases`. Constants without a reference to
+docs/decisions.md were chosen by trial and not measured.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ __all__ = ["Phase", "Size", "phases_for"]
 # -- which programs -----------------------------------------------------------------------
 
 INTERIOR_ROWS = 3000
-"""Rows above which programs are solved from scratch by the interior point method. Chosen by trial;
-not measured."""
+"""Number of rows above which a program is solved from scratch by the interior point method. Chosen
+by trial; not measured."""
 
 SCRATCH_ROWS = 5000
 """Rows above which programs with given directions are solved from scratch, with presolve, if few
 relations are redundant. See docs/decisions.md, "Programs from scratch"."""
 
 REDUNDANT = 0.75
-"""Relations for each cell above which the simplex method suffers from redundant ones; below,
-presolve is worth more than a basis. See docs/decisions.md, "Programs from scratch"."""
+"""Relations per cell above which many are redundant, so that a warm start saves more than presolve;
+below, presolve saves more. See docs/decisions.md, "Programs from scratch"."""
 
 FEW_RELATIONS = 1000
 """Relations up to which HiGHS searches the directions, however many sensitive cells there are. See
 docs/decisions.md, "Directions by HiGHS"."""
 
 PROOF_CELLS = 200
-"""Sensitive groups up to which branch and bound of our own is tried before HiGHS. Chosen by trial;
-not measured."""
+"""Sensitive groups up to which our own branch and bound is tried before that of HiGHS. Chosen by
+trial; not measured."""
 
 RELAXED_ROWS = 6000
 """Rows up to which mixed-integer programs over the whole table are tried. Chosen by trial; not
@@ -70,11 +70,11 @@ class Phase:
     name : str
         Key of `directions.PHASES`.
     share : float
-        Part of the time left that it gets, if a bound is wanted.
+        Share of the remaining time that the phase gets if a bound is wanted.
     share_without_proof : float
-        Part of the time left if only a good point is wanted; 0 leaves it out.
+        Share of the remaining time if only a good point is wanted; 0 leaves the phase out.
     is_always : bool, default=False
-        Whether it runs even if point and bound meet already: for a proof that is better to check.
+        Whether the phase runs even if the best point is proved already: for a simpler proof.
     """
 
     name: str
@@ -130,20 +130,21 @@ def phases_for(size: Size, *, for_proof: bool) -> tuple[tuple[Phase, float], ...
 # -- shares of distances ------------------------------------------------------------------
 
 SUM_SHARE = 1.0
-"""Share of the time for the search of directions, where the sum is minimised."""
+"""Share of the time for the search of directions if the sum is minimised (L1)."""
 
 SQUARES_SHARE = 0.2
-"""Share of the time for directions with a small sum, from which least squares start."""
+"""Share of the time for a search of directions with a small sum, from which least squares (L2)
+start."""
 
 MAXIMUM_SHARE = 0.4
-"""Share of the time for the least maximum; the search for a small sum with it follows."""
+"""Share of the time for the least maximum (Linf); the rest goes to a small sum that attains it."""
 
 WHOLE_SHARE = 0.15
-"""Share of the time kept back for whole numbers, where they are wanted."""
+"""Share of the time kept back for finding whole numbers, if they are wanted."""
 
 TURNED_SHARE = 0.7
-"""Share of the time left for turning directions of least squares; as much of the rest goes to the
-relaxation."""
+"""Share of the remaining time for turning directions of least squares; the same share of what then
+remains goes to the relaxation."""
 
 # -- start --------------------------------------------------------------------------------
 
@@ -151,25 +152,25 @@ RELAXATION_SHARE = 0.6
 """Share of the time limit for the root relaxation of tables with few redundant relations."""
 
 SIMPLEX_SHARE = 0.5
-"""Share of the time for the simplex method where directions are given; the interior point method
-gets the rest."""
+"""Share of the time for the simplex method if directions are given; the interior point method gets
+the rest."""
 
 ELASTIC_SHARE = 0.6
 """Share of the time for a start in which statistics may be missed."""
 
 MISSED_AT_MOST = 1e-9
-"""Scaled amount by which a statistic may be missed and count as met."""
+"""Largest scaled amount by which a statistic may be missed and still counts as met."""
 
 LEAST_SECONDS = 2.0
 """Time limit in seconds for a program with given directions, past the time limit if need be."""
 
 SPARE_SECONDS = 0.25
-"""Time limit in seconds for a program that may make a known table better, past the time limit if
-need be. See docs/decisions.md, "Time kept back"."""
+"""Time limit in seconds for a program that may improve a known table, past the time limit if need
+be. See docs/decisions.md, "Time kept back"."""
 
 FIRST_SECONDS = 20.0
-"""Time limit in seconds for a program with given directions as long as there is no table at all: a
-late answer, which says so, is worth more than none. Chosen by trial; not measured."""
+"""Time limit in seconds for a program with given directions as long as no table is known: an answer
+that is late, and says so, is worth more than none. Chosen by trial; not measured."""
 
 # -- balance rows -------------------------------------------------------------------------
 
@@ -180,35 +181,35 @@ SLACK = 0.05
 """Scaled slack above which a balance row without a multiplier is dropped again."""
 
 BALANCE_ROUNDS = 20
-"""Rounds of balance rows at the root of branch and bound; deeper nodes get a tenth."""
+"""Rounds of balance rows at the root of branch and bound; a deeper node gets a tenth of them."""
 
 # -- local search -------------------------------------------------------------------------
 
 LEAST_GAIN = 1e-7
-"""Share of the loss below which another table does not count as better."""
+"""Smallest gain, as a share of the loss, by which another table counts as better."""
 
 DISORDER = 0.5
 """Spread of the log-normal noise on estimated gains before directions are ranked by them."""
 
 KICKED = (2, 3, 4)
-"""Numbers of directions that are turned at once where turning single ones fails. See
+"""Numbers of directions that are turned at once after turning single ones has failed. See
 docs/decisions.md, "Local search"."""
 
 KICKED_FROM = 8
-"""Directions nearest to a random one among which those to be turned at once are drawn."""
+"""Size of the neighbourhood of a random direction from which those to be turned are drawn."""
 
 KICKED_WORSE = 0.01
-"""Share by which the loss may rise when several directions are turned at once, for the search to go
-on from there."""
+"""Largest rise of the loss, as a share of it, after which the search still goes on from directions
+that were turned at once."""
 
 AROUND = 24
-"""Directions next to those turned at once that are then turned one at a time."""
+"""Number of neighbours of directions turned at once that are then turned one at a time."""
 
 IN_VAIN = 5
 """Failed perturbations, per direction that can be turned, before the search stops."""
 
 FLIPPED = 0.3
-"""Share of the promising directions that is turned at once when a search begins."""
+"""Share of the promising directions turned at once when a search begins."""
 
 FLIPPED_FROM_SCRATCH = 0.05
 """Share of promising directions turned at once when programs are solved without a warm start, so
@@ -218,7 +219,7 @@ NOISE = 1.0
 """Spread of the log-normal noise on estimated gains, once turning single directions has failed."""
 
 REPEATED = 50
-"""Choices of directions tried before, in a row, after which the search gives up."""
+"""Stop the search after this many draws in a row of directions that were tried before."""
 
 # -- some directions free -----------------------------------------------------------------
 
@@ -232,8 +233,8 @@ RELAXED_GAP = 1e-4
 """Relative gap at which a program of fix and relax may stop."""
 
 GROWTH, SHRINKAGE = 1.3, 0.8
-"""Factors for the number of free directions after a program that was quick, and one that was cut
-short."""
+"""Factors for the number of free directions after a quick program, and after one that its time
+limit stopped."""
 
 QUICK = 1 / 3
 """Share of its time limit below which a program of fix and relax counts as quick."""
@@ -241,31 +242,31 @@ QUICK = 1 / 3
 # -- equally good tables ------------------------------------------------------------------
 
 PRICED = 1e-7
-"""Scaled reduced cost or multiplier above which a column or row is fixed, which keeps the search
-for other tables on the optimal face."""
+"""Scaled reduced cost or multiplier above which a column or row is fixed while ties are broken,
+which keeps the program on the optimal face."""
 
 TIED = 1e-9
-"""Relative difference between losses that count as equal."""
+"""Largest relative difference between losses that count as equal."""
 
 CLOSED = 1e-7
-"""Relative difference between point and bound at which the point counts as optimal."""
+"""Largest relative difference between loss and bound at which a point counts as optimal."""
 
 # -- least maximum, variance, squares -----------------------------------------------------
 
 MAXIMUM_SLACK = 1e-9
-"""Share by which the least maximum may be missed while the sum is minimised."""
+"""Share by which the least maximum may be exceeded while the sum is minimised."""
 
 VARIANCE_TURNS = 30
-"""Programs solved at most to find the slope at which the variance stays."""
+"""Largest number of programs for finding the slope at which the variance stays."""
 
 VARIANCE_SHIFTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Slopes with which directions are searched, as shares of the growth of the variance at slope 1."""
 
 VARIANCE_WIDTH = 1e-4
-"""Width of an interval of slopes that is not halved any more."""
+"""Width below which an interval of slopes is not halved further."""
 
 CLIMBS = 500
-"""Steps at most to better multipliers of least squares."""
+"""Largest number of steps that improve the multipliers of least squares."""
 
 ENUMERATED = 7
-"""Directions up to which all choices are tried for least squares (2^7 quadratic programs)."""
+"""Number of directions up to which all choices are tried for least squares (2^7 programs)."""

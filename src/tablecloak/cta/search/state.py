@@ -1,7 +1,7 @@
 """What a search of directions knows: the best point, the best proof, and its programs.
 
-Programs with given directions are linear, and the way to every point of a search. Simplex methods
-are known to go round in circles, so that each of these programs has a limit.
+Every point of a search is the optimum of a linear program with given directions. The simplex method
+can cycle, so that each of these programs has a time limit.
 """
 
 from __future__ import annotations
@@ -58,34 +58,34 @@ class Point:
 
 @dataclass(eq=False)
 class SearchState:
-    """What phases pass on: each takes it, makes it better, and returns it.
+    """State of a search. Each phase takes it, improves it, and returns it.
 
     Parameters
     ----------
     form : TightForm
     total : Budget
-        Of the whole search.
+        Time for the whole search.
     reserve : Reserve, optional
-        What is kept back of it for what follows.
+        Time kept back for what follows the search.
     is_first : bool, default=False
-        Whether there is no table at all without this search: then it gets time for a first point.
+        Whether no table is known before this search: then it gets extra time for a first point.
 
     Attributes
     ----------
     tight : TightForm
-        The form with balance rows. Its columns are the same.
+        The form with balance rows added. Its columns are those of `form`.
     proved : TightForm
         The form to whose rows `root` and `tree` refer.
     best : Point or None
     bound : float
-        Proved, scaled.
+        Proved bound on the scaled objective.
     root : Solution or None
-        With the multipliers of the best bound without a tree.
+        Solution whose multipliers prove the best bound without a tree.
     tree : BranchTree or None
     relaxed : Solution or None
-        Of the whole program, without balance rows.
+        Solution of the relaxation, without balance rows.
     branching : BranchSearch or None
-        To be taken up again.
+        Interrupted branch and bound, for a later phase to continue.
     added : list of numpy.ndarray of int
         Balance rows that branch and bound has added.
     notes : list of str
@@ -128,12 +128,12 @@ class SearchState:
 
     @cached_property
     def light(self) -> TightForm:
-        """The form without rows that say nothing once directions are given."""
+        """The form without the rows that are redundant once directions are given."""
         return self.form.directed_only()
 
     @property
     def budget(self) -> Budget:
-        """What is left for the search; a phase asks for a share of it."""
+        """Time left for the search; each phase asks for a share of it."""
         if not self.reserve.seconds:
             return self.total
         return self.total.within(max(self.total.left - self.reserve.seconds, 0.0))
@@ -190,7 +190,7 @@ def with_directions(
 
 
 def given(state: SearchState, directions: Floats) -> SearchState:
-    """Solve once with the only directions; where that takes long, by the interior point method."""
+    """Solve once with given directions, if need be by the interior point method."""
     solution = _from_scratch(state, directions, state.left(SIMPLEX_SHARE))
     if solution.status is SolveStatus.UNKNOWN:
         program = state.form.directed(directions)
@@ -207,9 +207,9 @@ def priced(
 ) -> tuple[float, Floats]:
     """Return the optimal value for given directions, and the price of turning each.
 
-    The price is the reduced cost of the direction alone: a lower bound on the change where cells
-    have no room beyond their levels, else an estimate, since turning opens the room on the other
-    side as well.
+    The price is the reduced cost of the direction alone. Where cells have no room beyond their
+    levels it is a lower bound on the change; elsewhere it is an estimate, since turning a
+    direction also opens the room on the other side.
     """
     columns = state.form.direction_columns
     solution = _solved(state, directions, time_limit, confirm=False)
@@ -249,7 +249,7 @@ def _warm(state: SearchState, directions: Floats, time_limit: float, *, confirm:
 def _from_scratch(
     state: SearchState, directions: Floats, time_limit: float, *, confirm: bool = True
 ) -> Solution:
-    """Solve from scratch, without rows that say nothing once directions are given."""
+    """Solve from scratch, without the rows that are redundant once directions are given."""
     solver = LinearSolver(state.light.directed(directions))
     return solver.solve(time_limit, confirm=confirm)
 
@@ -257,7 +257,7 @@ def _from_scratch(
 def solved_relaxation(state: SearchState) -> Solution:
     """Solve the relaxation, and keep the best proof."""
     seconds = state.left(RELAXATION_SHARE if state.is_from_scratch else 1.0)
-    # Where there is a table already, the relaxation is only a proof.
+    # If a table is known already, the relaxation serves only for a proof.
     relaxed = state.solver.solve(max(seconds, 1.0 if state.best is None else SPARE_SECONDS))
     state.relaxed = relaxed
     watch = Stopwatch()
@@ -268,7 +268,7 @@ def solved_relaxation(state: SearchState) -> Solution:
 
 
 def _best_proof(program: Program, solutions: Sequence[Solution | None]) -> Solution:
-    """Return the solution whose multipliers prove most of the whole program.
+    """Return the solution whose multipliers prove the highest bound of the whole program.
 
     The multipliers of an interrupted program can prove less than multipliers of zero do.
     """

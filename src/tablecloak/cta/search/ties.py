@@ -1,4 +1,4 @@
-"""Of equally good tables one in which sensitive cells move least."""
+"""Breaking ties: among tables with the same loss, one in which sensitive cells move least."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def with_broken_ties(state: SearchState, time_limit: float) -> Point | None:
     """Return a point as good as the best, with its directions, that moves sensitive cells least.
 
     Columns and rows with a nonzero reduced cost or multiplier are fixed, which keeps the search on
-    the optimal face. None for large programs, and where that needs more than rounding.
+    the optimal face. None if the solver does not finish, or if the point is worse than the best.
     """
     assert state.best is not None
     program = state.light.directed(state.best_directions).relaxed()
@@ -37,7 +37,7 @@ def with_broken_ties(state: SearchState, time_limit: float) -> Point | None:
 
 
 def _optimal_face(state: SearchState, program: Program, solution: Solution) -> Program:
-    """Return the program of all optima, with the cost of how far sensitive cells move."""
+    """Return the program over all optima that minimises how far sensitive cells move."""
     model = state.form.model
     reduced = program.cost - program.matrix.T @ solution.duals
     beyond = np.concatenate([model.sensitive, model.sensitive + model.n_groups])

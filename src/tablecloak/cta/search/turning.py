@@ -1,10 +1,10 @@
 """Directions turned where their prices promise a gain, many at a time.
 
-The optimal value is convex in the directions, so that multipliers bound from below what turning one
-can bring. Where the prices are such bounds, no single turn helps once nothing is promised; where
-they leave out the room on the other side (see `state.priced`), they only rank. The most promising
-share is turned at once, less after each failure; once even single ones fail, random choices among
-the promising ones follow.
+The optimal value is convex in the directions, so that multipliers give a lower bound on the value
+after a turn. Where prices are such bounds and none promises a gain, no single turn can help; where
+they leave out the room on the other side (see `state.priced`), they are only a ranking. The most
+promising share is turned at once, and a smaller share after each failure; once even single turns
+fail, random choices among the promising directions follow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Integers = npt.NDArray[np.int64]
 Priced = Callable[[Floats, float], tuple[float, Floats]]
 
 GAIN = 1e-9
-"""Relative gain below which turning a direction promises nothing."""
+"""Smallest relative gain for which a direction counts as promising."""
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class _Choices:
         self.share = self.most
 
     def draw(self, candidates: Integers, gain: Floats) -> Integers:
-        """Return some candidates, and turn fewer next time."""
+        """Return some candidates, and halve the share for the next draw."""
         noise = np.exp(self.random.normal(0, 1, len(candidates)) * self.noise)
         order = candidates[np.argsort(gain[candidates] * noise, kind="stable")]
         size = max(1, int(self.share * len(order)))
@@ -52,7 +52,7 @@ class _Choices:
         return order[:size]
 
     def succeeded(self) -> None:
-        """Turn more again."""
+        """Double the share for the next draw, up to `most`."""
         self.share = min(2 * self.share, self.most)
 
 
@@ -64,20 +64,20 @@ def turn_around(
     *,
     most: float = FLIPPED,
 ) -> int:
-    """Turn directions around where that promises a gain; return how many programs were solved.
+    """Turn directions that promise a gain; return how many programs were solved.
 
     Parameters
     ----------
     priced : callable
-        Given directions and a time limit: their optimal value, and what turning each changes by
-        its price.
+        Takes directions and a time limit; returns their optimal value, and the estimated change
+        from turning each of them.
     directions : numpy.ndarray of float
-        1 up, 0 down, to start from.
+        Directions to start from: 1 up, 0 down.
     allowed : tuple of numpy.ndarray
         Smallest and largest direction of each cell.
     budget : Budget
     most : float, default=0.3
-        Share of the promising directions that is turned around at once.
+        Share of the promising directions that is turned at once at first.
     """
     if budget.is_over:
         return 0

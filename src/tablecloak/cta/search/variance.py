@@ -1,9 +1,9 @@
 """Adjustments that keep a variance: a search over slopes.
 
-The variance is quadratic in the changes. At a slope of 1 + t it is linear in t but for Var(z): each
-t is a linear row, and between one with too large and one with too small a variance lies the one
-that is looked for. With fixed directions the adjustments form a convex set, so that on the line
-between two of them there is one that keeps the variance.
+The variance is quadratic in the changes. At a slope of 1 + t it is linear in t except for the term
+Var(z). Each t is a linear row; between a t whose best table has too large a variance and one with
+too small a variance lies a t that preserves it. With fixed directions the adjustments form a convex
+set, so that on the line between two such tables one preserves the variance.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ __all__ = ["VarianceTarget", "with_variance"]
 
 Floats = npt.NDArray[np.float64]
 Place = tuple[float, Floats]
-"""A shift of the slope, and changes that have it."""
+"""A shift t of the slope, and changes with the slope 1 + t."""
 
 
 @dataclass(frozen=True)
 class VarianceTarget:
-    """What is to be met.
+    """The condition on the variance, and the linear rows by which a search meets it.
 
     Parameters
     ----------
     excess : callable
-        Var(a + z) / Var(a) - 1 of changes z.
+        Takes changes z; returns Var(a + z) / Var(a) - 1.
     tolerance : float
-        Accepted excess.
+        Accepted absolute excess.
     slope_shift : callable
-        Slope of a + z on a, minus 1, of changes z.
+        Takes changes z; returns the shift of the slope: that of a + z on a, minus 1.
     slope_row : callable
-        The row that fixes that shift.
+        Takes a shift; returns the row that fixes it.
     """
 
     excess: Callable[[Floats], float]
@@ -60,7 +60,7 @@ def with_variance(
     fixed: Floats | None,
     budget: Budget,
 ) -> Floats:
-    """Change an adjustment so that the variance stays, with its directions or others.
+    """Change an adjustment so that it preserves the variance, with its directions or others.
 
     Raises
     ------
@@ -88,10 +88,10 @@ def _loss(model: AdjustmentModel, z: Floats) -> float:
 def _directions(
     model: AdjustmentModel, changes: Floats, target: VarianceTarget, budget: Budget
 ) -> list[Floats]:
-    """Directions of given changes, and of what is best with some slopes.
+    """Return the directions of given changes, and those of the best tables at several slopes.
 
-    At a slope of 1 the variance grows by V = Var(z) / Var(a); at 1 - V / 2 it would stay if
-    Var(z) did. What is needed lies near.
+    At a slope of 1 the variance grows by V = Var(z) / Var(a). At 1 - V / 2 it would stay if
+    Var(z) stayed, so the slope that is needed lies near.
     """
     choices = {model.directions_of(changes).tobytes(): changes}
     growth = 0.0
@@ -126,9 +126,9 @@ def _on_line(
 def _exact(
     model: AdjustmentModel, changes: Floats, target: VarianceTarget, budget: Budget
 ) -> Floats | None:
-    """Return an additive adjustment next to one that was interpolated.
+    """Return an additive adjustment next to an interpolated one.
 
-    That is rounded like the moves of both ends, which may be far larger than those between them.
+    The interpolated one carries the rounding errors of both ends, whose changes may be far larger.
     """
     try:
         found: Floats = additive_changes(model, changes, budget).astype(np.float64)
@@ -144,9 +144,9 @@ def _enclosed(
     target: VarianceTarget,
     budget: Budget,
 ) -> tuple[Floats, Floats] | None:
-    """Return adjustments with too much and too little variance, as near as slopes go."""
+    """Return two adjustments, one with too much and one with too little variance, near in slope."""
     first = target.excess(start)
-    # Without a change of Var(z) half of the excess would do; twice as much each time.
+    # If Var(z) stayed, a shift by half of the excess would suffice; double it after each failure.
     near: Place = (target.slope_shift(start), start)
     far: Place | None = None
     step = -first / 2
@@ -168,7 +168,7 @@ def _enclosed(
 def _solved(
     model: AdjustmentModel, rows: Sequence[PreservedRow], directions: Floats, budget: Budget
 ) -> Floats | None:
-    """Return the best adjustment with given directions and further rows, if there is one."""
+    """Return the best adjustment with given directions and further rows; None if there is none."""
     form = TightForm.of(model.preserving(rows))
     point = with_directions(SearchState(form, budget.quiet()), directions)
     if point is None:

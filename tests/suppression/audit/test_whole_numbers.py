@@ -195,7 +195,9 @@ def test_pattern_that_only_fractions_hide_is_extended():
 
 
 def test_count_that_only_fractions_hide_is_refused():
-    with pytest.raises(tc.ModelError, match="cannot be protected against an intruder who knows that values"):
+    with pytest.raises(
+        tc.ModelError, match="cannot be protected against an intruder who knows that values"
+    ):
         tc.suppress(halves(last="z"))
 
 

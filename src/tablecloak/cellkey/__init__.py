@@ -1,8 +1,8 @@
 """Cell-key perturbation: noise that follows from the records behind a cell.
 
-Each record has a random key, once and for all. The keys of the records of a cell add up to its
-cell key, and value and cell key together are looked up in a perturbation table. The same records
-give the same published value in every table.
+Each record gets a random key once, and keeps it. The keys of the records of a cell add up to its
+cell key. The perturbation table gives the change for a value and a cell key. The same records give
+the same published value in every table.
 """
 
 from tablecloak.cellkey.attack import CountAttack, attack_counts

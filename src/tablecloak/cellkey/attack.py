@@ -1,11 +1,11 @@
-"""What an intruder can infer from perturbed counts that they know to be additive and whole.
+"""What an intruder can infer from perturbed counts, knowing that true counts add up and are whole.
 
 The intruder has the published table and knows, or guesses, how far a count may be changed. True
-counts are whole, at least 0, and add up; published ones are not additive, so each relation says
-something about its cells. For each cell the smallest and the largest possible count are found:
-by propagation through the relations, which is fast, and then by integer programs for what
-propagation leaves open. Every end of an interval is either attained by a table that fits all that
-is published, or marked as an outer bound.
+counts are whole, at least 0, and add up; published counts do not, so that each relation narrows
+the possible counts of its cells. The smallest and the largest possible count of each cell are
+found by propagation through the relations, which is fast, and then by integer programs where
+propagation does not settle an interval. Each end of an interval is either attained by a table that
+agrees with all published counts, or marked as an outer bound.
 """
 
 from __future__ import annotations
@@ -38,30 +38,31 @@ Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 MOST_CELLS = 2_000_000
-"""Cells of a grid with all empty ones; beyond, the attack would not fit into memory."""
+"""Largest number of cells of a grid, empty ones included, so that the attack fits into memory."""
 
 PROGRAM_SECONDS = 5.0
-"""Limit of one integer program. Most take milliseconds; the rest keep their outer bound."""
+"""Time limit in seconds of one integer program. Most take milliseconds; where one is stopped, the
+end of the interval remains an outer bound."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountAttack:
-    """What can be inferred of each true count. Secret: it is nearly the truth.
+    """What can be inferred about each true count. Secret: the intervals can give true counts away.
 
     Parameters
     ----------
     codes : pandas.DataFrame of str, shape (n_cells, n_dimensions)
-        All combinations of codes, those that are not listed in the release too.
+        All combinations of codes, including those that the release does not list.
     published : numpy.ndarray of int, shape (n_cells,)
         Published counts; -1 where nothing is listed.
     lower, upper : numpy.ndarray of int, shape (n_cells,)
-        Smallest and largest true count that fits.
+        Smallest and largest true count that agrees with all published counts.
     is_exact : numpy.ndarray of bool, shape (n_cells,)
-        Whether both ends are attained by a table; otherwise the interval may be wider than need be.
+        Whether both ends are attained by a table; otherwise the interval may be too wide.
     guesses : Guesses
-        Which true counts lead to what is published, and how likely.
+        True counts that can lead to the published ones, with their chances.
     listed : numpy.ndarray of bool, shape (n_cells,)
-        Cells of the release.
+        Cells that the release lists.
     """
 
     codes: pd.DataFrame
@@ -74,12 +75,12 @@ class CountAttack:
 
     @property
     def determined(self) -> Truths:
-        """Cells whose true count follows."""
+        """Cells whose true count is determined exactly."""
         return np.equal(self.lower, self.upper)
 
     @property
     def determined_share(self) -> float:
-        """Share of the listed cells whose true count follows."""
+        """Share of the listed cells whose true count is determined exactly."""
         return float(np.mean(self.determined[self.listed])) if self.listed.any() else 0.0
 
     def posterior(self, prior: Mapping[int, float] | None = None) -> list[dict[int, float]]:
@@ -93,8 +94,8 @@ class CountAttack:
         Returns
         -------
         list of dict
-            For each cell, Bayes' rule with the chances of the perturbation table, over the counts
-            of its interval. Relations enter through the interval only.
+            For each cell the probabilities of the counts in its interval, by Bayes' rule with the
+            chances of the perturbation table. Relations enter through the interval only.
         """
         return self.guesses.posterior(self.lower, self.upper, prior)
 
@@ -144,21 +145,21 @@ def attack_counts(
     Parameters
     ----------
     *releases : PerturbedCounts or pandas.DataFrame
-        Tables of the same records. Of a `PerturbedCounts` only what it releases is used. A frame
+        Tables of the same records. Of a `PerturbedCounts` only the release is used. A frame
         has a column of codes for each dimension, and `count`; cells that are not listed were
         published as 0 or not at all.
     perturbations : Perturbations, optional
-        The table that was used, if the intruder knows it.
+        Perturbation table that was used, if the intruder knows it.
     deviation : int, optional
-        Largest change that the intruder reckons with, if the table is not known.
+        Largest change that the intruder assumes, if the perturbation table is not known.
     hierarchies : mapping of str to Hierarchy, optional
-        Needed for frames.
+        Hierarchies of the dimensions; needed for frames.
     threshold : int, default=0
-        Counts below are not published; see `perturb_counts`. Taken from `PerturbedCounts`.
+        Counts below it are not published; see `perturb_counts`. A `PerturbedCounts` brings its own.
     time_limit : float, default=60
         Seconds. Intervals that are not settled by then are outer bounds.
     progress : callable, optional
-        Called with the stage and how many intervals are open.
+        Called with the stage and the number of intervals that are not settled.
     solver : str, optional
         Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
         `tablecloak.solve.solver.using_solver`, or else "highs".
@@ -191,7 +192,7 @@ def _taken(
     deviation: int | None,
     threshold: int,
 ) -> tuple[list[pd.DataFrame], dict[str, Hierarchy], Perturbations | None, int]:
-    """Published frames, hierarchies, and what is known of the method."""
+    """Return published frames, hierarchies, and what is known of the method."""
     if not releases:
         raise InputError("`attack_counts` needs at least one release.")
     frames, trees = [], dict(hierarchies or {})
@@ -221,7 +222,7 @@ def _taken(
 def _grid(
     frames: Sequence[pd.DataFrame], trees: Mapping[str, Hierarchy]
 ) -> tuple[pd.DataFrame, csr_array]:
-    """All cells of all tables, and the relations between them."""
+    """Return all cells of all tables, and the relations between them."""
     named = [str(name) for frame in frames for name in frame if name != "count"]
     names = list(dict.fromkeys(named))
     grids, pieces = [], []
@@ -253,7 +254,7 @@ def _grid(
 def _published(
     frames: Sequence[pd.DataFrame], codes: pd.DataFrame, trees: Mapping[str, Hierarchy]
 ) -> tuple[Integers, Truths]:
-    """Published count of each cell, and which are listed."""
+    """Return the published count of each cell, and which cells are listed."""
     number = pd.Series(np.arange(len(codes)), index=pd.MultiIndex.from_frame(codes))
     published = np.full(len(codes), -1, dtype=np.int64)
     for frame in frames:
@@ -291,7 +292,7 @@ def _propagated(guesses: Guesses, relations: csr_array) -> tuple[Integers, Integ
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     for _ in range(len(lower)):
         before = lower.copy(), upper.copy()
-        # Extremes of each relation, and what is left of them without one cell.
+        # Extreme sums of each relation, and the same without one cell.
         least = plus @ lower - minus @ upper
         most = plus @ upper - minus @ lower
         cells, signs = matrix.indices, matrix.data
@@ -318,7 +319,7 @@ def _propagated(guesses: Guesses, relations: csr_array) -> tuple[Integers, Integ
 def _settled(
     guesses: Guesses, relations: csr_array, lower: Integers, upper: Integers, budget: Budget
 ) -> tuple[Integers, Integers, Truths]:
-    """Narrow further by integer programs; say which ends are attained."""
+    """Narrow intervals further by integer programs; return also which ends are attained."""
     program = _program(guesses, relations, lower, upper)
     n_cells = len(lower)
     seen_low, seen_high = upper.copy(), lower.copy()
@@ -356,13 +357,13 @@ def _settled(
 
 
 def _program(guesses: Guesses, relations: csr_array, lower: Integers, upper: Integers) -> Program:
-    """Whole counts in their intervals that add up; cells with gaps choose among their counts."""
+    """Build the program of whole, additive counts; cells with gaps choose among their guesses."""
     n_cells, n_rows = len(lower), relations.shape[0]
     choices = guesses.with_gaps(lower, upper)
     columns, rows, data, sides = [], [], [], []
     width, row = n_cells, n_rows
     for cell, counts in choices:
-        # n = sum of count * choice, and one choice.
+        # n = sum of count * choice, with exactly one choice.
         own = width + np.arange(len(counts))
         rows += [row] * (len(counts) + 1) + [row + 1] * len(counts)
         columns += [cell, *own, *own]

@@ -24,7 +24,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PerturbedCounts:
-    """A table of counts, true and perturbed. Only `release()` may leave the house.
+    """A table of counts, true and perturbed. Only `release()` may leave the office.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ class PerturbedCounts:
     counts : numpy.ndarray of int, shape (n_cells,)
         True counts.
     weights : numpy.ndarray of float, shape (n_cells,)
-        Sums of weights; equal `counts` without weights.
+        Sums of weights; equal to `counts` if there are no weights.
     keys : numpy.ndarray of int, shape (n_cells,)
-        Cell keys in units of 1 / `perturbations.modulus`, or whole ones.
+        Cell keys, in units of 1 / `perturbations.modulus` or as whole keys.
     changes : numpy.ndarray of int, shape (n_cells,)
         What was added to each count.
     perturbations : Perturbations
-        The table that was looked up.
+        The perturbation table that was used.
     threshold : int
-        Perturbed counts below are not published.
+        Perturbed counts below it are not published.
     is_weighted : bool
         Whether weighted counts are published.
     """
@@ -76,7 +76,7 @@ class PerturbedCounts:
 
     @property
     def cell_keys(self) -> Floats | Integers:
-        """Cell keys as the perturbation table has them: fractions of 1, or whole numbers."""
+        """Cell keys in the form of the perturbation table: fractions of 1, or whole numbers."""
         if not self.perturbations.has_fractions:
             return self.keys
         return self.keys / self.perturbations.modulus
@@ -84,15 +84,15 @@ class PerturbedCounts:
     def release(self) -> pd.DataFrame:
         """Return what may be published: codes and counts of cells that are not 0.
 
-        Cells that are not listed are empty, were perturbed to 0, or lie below the threshold: a
-        release that listed some of them would tell these cases apart.
+        A cell that is not listed is empty, was perturbed to 0, or lies below the threshold. If
+        the release listed some of these cells, readers could tell the cases apart.
         """
         listed = self.published & (self.perturbed > 0)
         shown = self.values if self.is_weighted else self.perturbed
         return self.codes.assign(count=shown)[listed].reset_index(drop=True)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line for each cell, with all that must stay inside."""
+        """Return one line for each cell, true counts and cell keys included. Secret."""
         return self.codes.assign(
             true_count=self.counts,
             weight=self.weights,
@@ -132,21 +132,21 @@ def perturb_counts(
     """Count records and perturb the counts by their cell keys.
 
     The cell key of a cell is the sum of the keys of its records, modulo 1 or the number of keys.
-    Count and key together are looked up in the perturbation table. The same records give the same
-    change in every table, so that tables agree with each other; margins are perturbed on their own
-    and do not add up.
+    The perturbation table gives the change for each count and cell key. The same records give the
+    same change in every table, so that tables agree with each other; totals are perturbed on their
+    own, so that a table does not add up.
 
     Parameters
     ----------
     data, dimensions, weight, engine
         See `tabulate`.
     perturbations : PerturbationTable or KeyRows
-        From `design_count_table`, or read by `read_perturbations`.
+        Table made by `design_count_table`, or read by `read_perturbations`.
     record_key : str, default="record_key"
         Column with the record keys: fractions for a `PerturbationTable`, whole numbers for
         `KeyRows`. `draw_record_keys` makes them.
     threshold : int, default=0
-        Perturbed counts below are not published; the Office for National Statistics takes 10.
+        Perturbed counts below it are not published; the Office for National Statistics uses 10.
 
     Returns
     -------
@@ -155,8 +155,8 @@ def perturb_counts(
     Raises
     ------
     InputError
-        As `tabulate` does; for record keys that are missing or out of range, and for a
-        perturbation table that is made for magnitudes.
+        If `tabulate` raises it, if record keys are missing or out of range, or if the perturbation
+        table is for magnitudes.
 
     References
     ----------
@@ -189,7 +189,7 @@ def perturb_counts(
 
 
 def _check_for_counts(perturbations: Perturbations) -> None:
-    """Refuse a table with rows left out, or with changes that are no whole numbers."""
+    """Refuse a perturbation table that lacks rows, or whose changes are not whole numbers."""
     if not isinstance(perturbations, PerturbationTable):
         return
     rows, change = perturbations.values, perturbations.change

@@ -1,4 +1,4 @@
-"""Perturbation tables of largest entropy, by the constraints of offices."""
+"""Perturbation tables of largest entropy under the constraints that offices use."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["design_count_table", "design_magnitude_table"]
 Floats = npt.NDArray[np.float64]
 
 LOWERED_BY = 0.05
-"""Step by which the chance of no change is lowered where the variance cannot be reached."""
+"""Step by which the least chance of no change is lowered if the variance cannot be reached."""
 
 SAME_VARIANCE = 5e-4
-"""Difference up to which a variance counts as reached; ptable compares three digits."""
+"""Largest difference at which a variance counts as reached; ptable compares three digits."""
 
 
 def design_count_table(
@@ -33,9 +33,9 @@ def design_count_table(
 ) -> PerturbationTable:
     """Design a perturbation table for counts.
 
-    Row i has the changes that lead from i to a count of 0, or to one above `blocked` that is at
-    most `deviation` away. Their probabilities have mean 0, at most the given variance, and the
-    largest entropy under these constraints: an intruder can guess least.
+    Row i has the changes that lead from i to 0 or to a count above `blocked`, and that are at most
+    `deviation`. Their probabilities have mean 0, at most the given variance, and the largest
+    entropy under these constraints, so that an intruder can guess as little as possible.
 
     Parameters
     ----------
@@ -46,17 +46,17 @@ def design_count_table(
     blocked : int, default=0
         js: no count is changed to 1, ..., `blocked`.
     stay : float or sequence of float, optional
-        Least probability of no change, for all rows or each. Lowered by 0.05 as often as needed
-        where the variance is not reached.
+        Least probability of no change, one for all rows or one for each. It is lowered by 0.05 as
+        often as needed if the variance is not reached.
     monotone : bool or sequence of bool, default=True
-        Whether, below 0, larger changes are never more likely than smaller ones.
+        Whether a larger decrease is never more likely than a smaller one.
     exact_variance : bool or sequence of bool, default=False
-        Whether the variance must be V, not at most V ("optim" 4 in ptable).
+        Whether the variance must equal V; otherwise at most V ("optim" 4 in ptable).
 
     Returns
     -------
     PerturbationTable
-        With the rows 0, ..., D + js + 1, or 0, ..., D if nothing is blocked. Row 0 is not changed.
+        Rows 0, ..., D + js + 1, or 0, ..., D if nothing is blocked. Row 0 has no change but 0.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def design_count_table(
     if not (isinstance(deviation, int) and deviation >= 1):
         raise InputError(f"`deviation` must be a whole number of 1 or more. Got {deviation!r}.")
     if not (isinstance(blocked, int) and 0 <= blocked < deviation):
-        # With more, the first count that is not blocked could be raised but not lowered.
+        # Otherwise the first count that is not blocked could be raised but not lowered.
         raise InputError(
             f"`blocked` must be a whole number of 0 or more, below `deviation`, which is "
             f"{deviation}. Got {blocked!r}."
@@ -121,9 +121,9 @@ def design_magnitude_table(
     step : float, default=0.5
         Distance of neighbouring changes, 1 divided by a whole number.
     monotone, exact_variance : bool or sequence of bool
-        See `design_count_table`; for all rows or each.
+        See `design_count_table`; one for all rows, or one for each.
     kind : str, default="all"
-        Which cells it is for: "all", "even", "odd" or "small_cells".
+        Cells that the table is for: "all", "even", "odd" or "small_cells".
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _required(chances: Floats | None, value: float, variance: float) -> Floats:
 def _row(
     changes: Floats, variance: float, stay: float, monotone: bool, exact: bool
 ) -> Floats | None:
-    """Probabilities of one row; `stay` is lowered while the variance is not reached."""
+    """Return the probabilities of one row, with `stay` lowered until the variance is reached."""
     if 0.0 not in changes:
         stay = 0.0
     while True:

@@ -17,13 +17,13 @@ MOST_STEPS = 200
 """Newton steps before the program counts as infeasible; twenty to forty are usual."""
 
 PRECISION = 1e-13
-"""Largest residual and duality gap of an answer. Tables are published with 8 digits."""
+"""Largest residual and duality gap of an answer: tables are published with 8 digits."""
 
 CENTRING = 0.1
-"""Share of the duality gap that a step aims at."""
+"""Share of the present duality gap that a step aims for."""
 
 BACK_FROM_EDGE = 0.95
-"""Share of the way to the nearest bound that a step goes at most."""
+"""Largest share of the way to the nearest bound that one step goes."""
 
 
 def largest_entropy(equal: Floats, right: Floats, at_most: Floats, limits: Floats) -> Floats | None:
@@ -32,7 +32,7 @@ def largest_entropy(equal: Floats, right: Floats, at_most: Floats, limits: Float
     Parameters
     ----------
     equal : numpy.ndarray of float, shape (m, n)
-        A, with independent rows, among them the one that adds the probabilities up to 1.
+        A, with independent rows; one of them requires that the probabilities add up to 1.
     right : numpy.ndarray of float, shape (m,)
         b.
     at_most : numpy.ndarray of float, shape (k, n)
@@ -43,8 +43,8 @@ def largest_entropy(equal: Floats, right: Floats, at_most: Floats, limits: Float
     Returns
     -------
     numpy.ndarray of float, shape (n,), or None
-        Probabilities, unique as the objective is strictly concave; None if Newton steps do not
-        reach a point that satisfies the rows, as happens if there is none.
+        Probabilities, unique since the objective is strictly concave; None if the Newton steps
+        reach no point that satisfies the rows, as when there is none.
 
     Notes
     -----
@@ -63,7 +63,7 @@ def largest_entropy(equal: Floats, right: Floats, at_most: Floats, limits: Float
         if max(worst, gap) < PRECISION:
             return p
         wanted = slack * dual - CENTRING * gap
-        # The slacks and their duals are eliminated: d slack = -over - G dp.
+        # The slacks and their multipliers are eliminated: d slack = -over - G dp.
         weight = dual / slack
         hessian = np.diag(1.0 / p) + at_most.T @ (weight[:, None] * at_most)
         towards = stationary + at_most.T @ (weight * over - wanted / slack)
@@ -82,7 +82,7 @@ def largest_entropy(equal: Floats, right: Floats, at_most: Floats, limits: Float
 
 
 def _longest(point: Floats, step: Floats) -> float:
-    """Share of a step after which every entry is still above 0."""
+    """Return the largest share of a step after which every entry is still above 0."""
     falling = step < 0
     edge = float(np.min(-point[falling] / step[falling], initial=np.inf))
     return min(1.0, BACK_FROM_EDGE * edge)

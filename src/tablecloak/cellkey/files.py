@@ -29,11 +29,11 @@ class TableFormat(ABC):
 
     name: ClassVar[str]
     columns: ClassVar[frozenset[str]]
-    """Columns by which a file is known."""
+    """Columns by which a file in this layout is recognised."""
 
     @abstractmethod
     def read(self, frame: pd.DataFrame) -> list[Perturbations]:
-        """Read the tables of a file; several for magnitudes by kind of cell."""
+        """Read the tables of a file; for magnitudes there can be one for each kind of cell."""
 
     @abstractmethod
     def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:
@@ -48,7 +48,7 @@ TABLE_FORMATS: Registry[TableFormat] = Registry("format of perturbation tables")
 
 @TABLE_FORMATS.register
 class PtableFormat(TableFormat):
-    """ptable and tau-ARGUS: lines i;j;p;v;p_int_ub, for magnitudes with a type."""
+    """ptable and tau-ARGUS: lines i;j;p;v;p_int_ub, and a type if they are for magnitudes."""
 
     name = "ptable"
     columns = frozenset({"i", "j", "v"})
@@ -70,7 +70,7 @@ class PtableFormat(TableFormat):
     def _one(lines: pd.DataFrame, bound: str, kind: str) -> PerturbationTable:
         upper = lines[bound].to_numpy(np.float64).copy()
         row = lines["i"].to_numpy(np.float64)
-        # Sums of printed probabilities may end at 0.99999999.
+        # Sums of printed probabilities may end at 0.99999999 instead of 1.
         last = np.concatenate([row[1:] != row[:-1], [True]])
         upper[last & (np.abs(upper - 1.0) < 1e-6)] = 1.0
         return PerturbationTable(row, lines["v"].to_numpy(np.float64), upper, kind)
@@ -121,7 +121,7 @@ class OnsFormat(TableFormat):
 def _read(path: str | Path) -> list[Perturbations]:
     file = existing_file(path)
     try:
-        # Separated by commas or semicolons; decimal points only, as all these tools write them.
+        # Fields are separated by commas or semicolons; all these tools write decimal points.
         frame = pd.read_csv(file, sep=None, engine="python", quotechar='"')
     except (ValueError, OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: cannot be read as a perturbation table ({error}).") from error
@@ -154,7 +154,7 @@ def read_perturbations(path: str | Path) -> Perturbations:
     Raises
     ------
     InputError
-        If it is not there, has other columns, or holds several tables.
+        If the file does not exist, has other columns, or holds several tables.
     """
     tables = _read(path)
     if len(tables) > 1:
@@ -171,7 +171,7 @@ def read_magnitude_tables(path: str | Path) -> dict[str, PerturbationTable]:
     Raises
     ------
     InputError
-        If the file is not there, or has other columns.
+        If the file does not exist, or has other columns.
     """
     tables = _read(path)
     if not all(isinstance(table, PerturbationTable) for table in tables):
@@ -189,11 +189,11 @@ def write_perturbations(
     tables : Perturbations, or sequence of them
     path : str or Path
     layout : str, optional
-        "ptable" (also for tau-ARGUS) or "ons"; by default the one that holds such tables.
+        "ptable" (also for tau-ARGUS) or "ons"; by default the layout that can hold these tables.
 
     Notes
     -----
-    The file may be read by its owner only: whoever has it can draw conclusions about true counts.
+    Only its owner can read the file: anyone who has it can draw conclusions about true counts.
     """
     each = [tables] if isinstance(tables, Perturbations) else list(tables)
     usual = OnsFormat if isinstance(each[0], KeyRows) else PtableFormat

@@ -1,4 +1,4 @@
-"""Which true counts lead to a published count, and how likely: the intruder's view of one cell."""
+"""True counts that can lead to a published one, with chances: an intruder's view of one cell."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Truths = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """Possible true counts of each cell, before relations are used.
+    """Possible true counts of each cell, before any relation is used.
 
     Cells with the same published count share their guesses.
 
     Parameters
     ----------
     case : numpy.ndarray of int, shape (n_cells,)
-        Which of the lists each cell has.
+        Number of the list of guesses that each cell has.
     counts : list of numpy.ndarray of int
         Possible true counts, increasing.
     chances : list of numpy.ndarray of float
-        Chance that each of these is published as it was.
+        Chance that each of these true counts is published as the cell's published count.
     """
 
     case: Integers
@@ -56,7 +56,7 @@ class Guesses:
         return lower, upper
 
     def with_gaps(self, lower: Integers, upper: Integers) -> list[tuple[int, Integers]]:
-        """Return the cells whose guesses within an interval leave out a number, and the guesses."""
+        """Return the cells whose guesses within an interval skip a number, with these guesses."""
         found = []
         for number, counts in enumerate(self.counts):
             if counts[-1] - counts[0] + 1 == len(counts):
@@ -91,7 +91,7 @@ def guesses_for(
     deviation: int | None,
     threshold: int,
 ) -> Guesses:
-    """List the true counts that may stand behind each published one.
+    """List the true counts that can lead to each published one.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def guesses_for(
     listed : numpy.ndarray of bool, shape (n_cells,)
         Cells that are not listed were perturbed to 0, or below the threshold.
     perturbations : Perturbations or None
-        None: every change up to the deviation is reckoned with, all equally likely.
+        None: every change up to the deviation is possible, and all are equally likely.
     deviation : int or None
-        Used without `perturbations`.
+        Largest change; only used without `perturbations`.
     threshold : int
     """
     shown = np.where(listed, published, -1)
@@ -118,7 +118,7 @@ def guesses_for(
 def _guesses_of(
     targets: range, perturbations: Perturbations | None, deviation: int | None
 ) -> dict[int, float]:
-    """Chance of each true count to be published as one of the targets."""
+    """Return for each true count the chance that it is published as one of the targets."""
     reach = deviation if perturbations is None else round(perturbations.largest_change)
     assert reach is not None
     found: dict[int, float] = {}

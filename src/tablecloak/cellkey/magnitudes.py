@@ -24,12 +24,12 @@ Integers = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 USUAL_DIGITS = 8
-"""Digits that record keys have in tau-ARGUS and cellKey, and that are rotated."""
+"""Number of digits of record keys in tau-ARGUS and cellKey; these digits are rotated."""
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbedMagnitudes:
-    """A table of magnitudes, true and perturbed. Only `release()` may leave the house.
+    """A table of magnitudes, true and perturbed. Only `release()` may leave the office.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class PerturbedMagnitudes:
     keys : numpy.ndarray of int, shape (n_cells,)
         Cell keys in units of 10^-15.
     noise : numpy.ndarray of float, shape (n_cells, k)
-        What each contribution that gets noise adds to the sum.
+        Noise that each perturbed contribution adds to the sum.
     sensitive : numpy.ndarray of bool, shape (n_cells,)
         Cells that got extra noise.
     """
@@ -70,7 +70,7 @@ class PerturbedMagnitudes:
         return self.perturbed * ratio
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line for each cell, with all that must stay inside."""
+        """Return one line for each cell, true sums and cell keys included. Secret."""
         return self.table.to_frame().assign(
             cell_key=self.keys / KEY_UNITS,
             change=self.changes,
@@ -105,9 +105,9 @@ def perturb_magnitudes(
 ) -> PerturbedMagnitudes:
     """Add up a variable and perturb the sums by their cell keys.
 
-    x^ = x + sum over the k largest contributions x_j of m(x_j) eps_j x_j v_j, with v_j looked up
-    in the perturbation table at |x| in units of the noise, with interpolation between its rows. A
-    sum never changes its sign.
+    x^ = x + sum over the k largest contributions x_j of m(x_j) eps_j x_j v_j. The change v_j is
+    looked up in the perturbation table at |x| in units of the noise, and interpolated between two
+    rows. A sum never changes its sign.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def perturb_magnitudes(
     record_key : str, default="record_key"
         Column with the record keys, fractions of 1.
     sensitive_by : sequence of rules, default=()
-        Cells that one of these finds sensitive get the extra noise `noise.extra`.
+        Cells that are sensitive by one of these rules get the extra noise `noise.extra`.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def perturb_magnitudes(
 
 
 def _bases(table: Table, cells: KeyedCells, noise: MagnitudeNoise) -> Floats:
-    """What the noise of each cell is proportional to, one column for each weight."""
+    """Return the base of the noise of each cell, one column for each weight."""
     if noise.base == "largest":
         contributed = table.contributions
         assert contributed is not None
@@ -165,9 +165,9 @@ def rotated(keys: Integers, times: int, digits: int = USUAL_DIGITS) -> Integers:
     keys : numpy.ndarray of int
         In units of 10^-15.
     times : int
-        How many digits are moved.
+        Number of digits that are moved.
     digits : int, default=8
-        Digits that the keys have. Digits after these stay.
+        Number of leading digits that are rotated; later digits stay in place.
 
     Examples
     --------
@@ -190,13 +190,13 @@ def _noise(
     sensitive: Truths,
     noise: MagnitudeNoise,
 ) -> Floats:
-    """Noise of each cell from each contribution, one after the other."""
+    """Return the noise of each cell, contribution by contribution."""
     added = np.zeros(bases.shape)
     current = values.copy()
     for j, epsilon in enumerate(noise.weights):
         key = rotated(keys, j if noise.same_key else j + 1)
         unit, is_small = _units(current, np.abs(bases[:, j]), epsilon, noise)
-        # Noise of further contributions would only repeat what small cells get anyway.
+        # A small cell gets noise once, not once more for each further contribution.
         still = (unit == 0) | (values == 0) | (is_small & (j > 0))
         unit = np.where(still, 1.0, unit)
         change = _looked_up(np.abs(current) / unit, key, is_small, counts, noise)
@@ -213,11 +213,11 @@ def _noise(
 def _units(
     current: Floats, sizes: Floats, epsilon: float, noise: MagnitudeNoise
 ) -> tuple[Floats, Truths]:
-    """Unit of the noise of each cell, and whether it counts as a small cell."""
+    """Return the unit of the noise of each cell, and whether the cell counts as small."""
     point, small_share = noise.separation_point, noise.multiplier.of_small
     is_small = (sizes > 0) & (sizes < point)
     unit = np.where(is_small, 1.0, sizes * noise.multiplier.at(sizes) * epsilon)
-    # Contributions that cancel can make the noise larger than the sum: the sum takes their place.
+    # If contributions cancel, the noise could exceed the sum: the sum then serves as its unit.
     larger = (np.abs(current) < unit) & (unit > 0)
     unit = np.where(larger, np.abs(current), unit)
     stands_for = np.abs(current) / (small_share * epsilon) if epsilon else np.zeros(len(current))
@@ -228,7 +228,7 @@ def _units(
 def _looked_up(
     ratio: Floats, key: Integers, is_small: Truths, counts: Integers, noise: MagnitudeNoise
 ) -> Floats:
-    """Change of each cell in units of its noise, from the table for its kind."""
+    """Return the change of each cell in units of its noise, from the table for its kind."""
     if noise.has_parity:
         even = counts % 2 == 0
         kinds = [("even", even & ~is_small), ("odd", ~even & ~is_small)]
@@ -242,7 +242,7 @@ def _looked_up(
 
 
 def _interpolated(table: PerturbationTable, ratio: Floats, key: Integers) -> Floats:
-    """Change between the rows below and above; the last row for all that is larger."""
+    """Interpolate changes between the rows below and above; beyond the last row, use that row."""
     rows = table.values
     ratio = np.minimum(ratio, rows[-1])
     above = np.searchsorted(rows, ratio)

@@ -1,4 +1,4 @@
-"""How large the noise of a magnitude is: multipliers of contributions, tables of changes."""
+"""Size of the noise of a magnitude: multipliers of contributions, and tables of changes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["BASES", "Constant", "Flex", "MagnitudeNoise", "Multiplier"]
 Floats = npt.NDArray[np.float64]
 
 BASES = ("largest", "mean", "range", "sum")
-"""What the noise is proportional to: the largest contributions, or one figure of the cell."""
+"""Bases that noise can be proportional to: the largest contributions, or one figure of the cell."""
 
 MOST_LARGEST = 6
-"""Contributions that get noise at most."""
+"""Largest number of contributions of a cell that get noise."""
 
 
 class Multiplier(ABC):
@@ -30,7 +30,7 @@ class Multiplier(ABC):
     @property
     @abstractmethod
     def of_small(self) -> float:
-        """Share for small contributions, the largest there is."""
+        """Share for small contributions, which is the largest share."""
 
     @abstractmethod
     def at(self, sizes: Floats) -> Floats:
@@ -121,27 +121,27 @@ class MagnitudeNoise:
     Parameters
     ----------
     tables : PerturbationTable, or mapping of str to PerturbationTable
-        "all", or "even" and "odd" by the number of contributors; and perhaps "small_cells" for
-        contributions below the separation point.
+        Tables by kind: "all", or "even" and "odd" by the number of contributors; optionally also
+        "small_cells" for contributions below the separation point.
     multiplier : Multiplier
         `Flex` or `Constant`.
     base : str, default="largest"
         One of `BASES`: the k largest contributions, their weighted mean, their range, or their sum.
     weights : tuple of float, default=(1.0,)
-        epsilon of each contribution that gets noise: the first is 1, none is larger than the one
-        before. Its length is k; more than one is for the base "largest" only.
+        epsilon of each of the k contributions that get noise. The first is 1, and no weight is
+        larger than the one before; several weights need the base "largest".
     extra : float, default=0
         mu_c, added to the absolute change of the first contribution of sensitive cells.
     same_key : bool, default=True
-        Whether the first contribution uses the cell key as it is. Further ones always use keys
-        whose digits are rotated; without this the first does too.
+        Whether the first contribution uses the cell key itself, not a rotated one. Further
+        contributions always use keys whose digits are rotated.
     all_keys : bool, default=False
-        Whether records whose value is 0 count in the cell key.
+        Whether the keys of records whose value is 0 are added to the cell key.
 
     Raises
     ------
     InputError
-        If they do not fit together.
+        If the parameters contradict each other.
     """
 
     tables: PerturbationTable | Mapping[str, PerturbationTable]
@@ -162,12 +162,12 @@ class MagnitudeNoise:
 
     @property
     def by_kind(self) -> Mapping[str, PerturbationTable]:
-        """The tables by the kind of cells that they are for."""
+        """The perturbation table for each kind of cells."""
         return self._by_kind
 
     @property
     def has_parity(self) -> bool:
-        """Whether cells are looked up by the parity of their number of contributors."""
+        """Whether the table of a cell depends on the parity of its number of contributors."""
         return "even" in self._by_kind
 
     @property

@@ -1,4 +1,4 @@
-"""Perturbation tables: which change a cell gets for its value and its cell key."""
+"""Perturbation tables: the change of a cell for its value and its cell key."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 DIGITS = 8
-"""Digits of the bounds of intervals, as in ptable and tau-ARGUS: files hold them exactly."""
+"""Digits of the bounds of intervals, as in ptable and tau-ARGUS, so that files are exact."""
 
 KINDS = ("all", "even", "odd", "small_cells")
-"""Which cells a table is for: all, those with an even or odd number of contributors, small ones."""
+"""Kinds of cells that a table is for: all, an even or odd number of contributors, small cells."""
 
 KEY_UNITS = 10**15
-"""Parts of 1 in which cell keys between 0 and 1 are counted: as many as a double tells apart."""
+"""Cell keys between 0 and 1 are counted in units of 1 / KEY_UNITS, which doubles tell apart."""
 
 
 class Perturbations(ABC):
-    """A table of changes, and the kind of record keys that it is made for."""
+    """A table of changes, and the kind of record keys that it needs."""
 
     modulus: int
-    """Cell keys are sums of record keys, in their units, modulo this number."""
+    """Cell keys are sums of record keys, in units of the keys, modulo this number."""
 
     has_fractions: bool
     """Whether record keys are fractions of 1, counted in units of `1 / modulus`."""
@@ -62,17 +62,17 @@ class Perturbations(ABC):
 class PerturbationTable(Perturbations):
     """Changes by row and by interval of the cell key, as in the packages ptable and tau-ARGUS.
 
-    Row i holds for cells of value i; the last row for all larger ones. Within a row, the cell key,
-    between 0 and 1, falls into the first interval whose upper bound is above it.
+    Row i is for cells of value i; the last row is for all larger values as well. Within a row, a
+    cell key between 0 and 1 falls into the first interval whose upper bound is above it.
 
     Parameters
     ----------
     row : numpy.ndarray of float, shape (n,)
-        i of each interval, increasing; rows below 0 do not occur, row 0 may be left out.
+        Row i of each interval, increasing and never below 0; row 0 may be left out.
     change : numpy.ndarray of float, shape (n,)
-        v, by which a value of the row is changed.
+        v, the change of values in the interval.
     upper : numpy.ndarray of float, shape (n,)
-        Upper bound of the interval; increasing within a row, the last one 1.
+        Upper bound of the interval; the bounds increase within a row, and the last one is 1.
     kind : str, default="all"
         One of `KINDS`.
 
@@ -104,7 +104,7 @@ class PerturbationTable(Perturbations):
         Parameters
         ----------
         rows : mapping of float to (changes, probabilities)
-            For each i its changes v, in the order of the intervals, and their probabilities,
+            For each i the changes v, in the order of the intervals, and their probabilities,
             which add up to 1. Bounds of intervals are rounded to `DIGITS` digits.
         kind : str, default="all"
         """
@@ -149,13 +149,13 @@ class PerturbationTable(Perturbations):
         Parameters
         ----------
         values : numpy.ndarray, shape (n,)
-            Each is one of `values`, or below the first of them and then not changed.
+            Each is one of `values`, or below the first of these and then not changed.
         keys : numpy.ndarray of int, shape (n,)
             Cell keys in units of 1 / `modulus`.
         """
         rows, units = self.values, self.modulus
-        # A row and its bounds become one increasing sequence: 2, 2.3, 2.9, 3 | 4, 4.5, 5; in whole
-        # numbers, so that a key next to a bound stays on its side.
+        # A row and its bounds become one increasing sequence: 2, 2.3, 2.9, 3 | 4, 4.5, 5. It is
+        # kept in whole numbers: rounding must not move a key across a bound.
         place = np.searchsorted(rows, self.row) * 2 * units
         bounds = place + np.rint(self.upper * units).astype(np.int64)
         position = np.searchsorted(rows, values) * 2 * units
@@ -205,14 +205,14 @@ class PerturbationTable(Perturbations):
     def shuffled(self, longest: float = 0.05, *, seed: Any = None) -> PerturbationTable:
         """Split long intervals and mix their order, so that a key tells nothing about the sign.
 
-        In a table sorted by changes, small cell keys lower counts and large ones raise them. Who
-        learns one key, or sees two cells that share most records, can tell in which direction
-        others were changed. Probabilities stay as they are.
+        In a table sorted by changes, small cell keys lower counts and large ones raise them. An
+        intruder who learns one key, or sees two cells that share most of their records, could tell
+        the direction in which other cells were changed. Probabilities stay as they are.
 
         Parameters
         ----------
         longest : float, default=0.05
-            Intervals longer than this are cut into equal parts that are not.
+            Longer intervals are split into equal parts of at most this length.
         seed : optional
             Seed of the order. Keep it with the keys: the same table is needed next time.
 
@@ -230,7 +230,7 @@ class PerturbationTable(Perturbations):
             at = np.flatnonzero((self.row == value) & (units > 0))
             parts = np.ceil(units[at] / (longest * 10**DIGITS)).astype(np.int64)
             each = np.repeat(units[at] // parts, parts)
-            # What a division leaves over goes to the first parts, one unit each.
+            # The remainder of the division goes to the first parts, one unit each.
             index = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
             each += index < np.repeat(units[at] % parts, parts)
             order = random.permutation(len(each))
@@ -241,7 +241,7 @@ class PerturbationTable(Perturbations):
         return self.of_rows(rows, self.kind)
 
     def named(self, kind: str) -> PerturbationTable:
-        """Return the table for another kind of cells."""
+        """Return the same table, declared for another kind of cells."""
         return replace(self, kind=kind)
 
     def __repr__(self) -> str:
@@ -258,9 +258,9 @@ class KeyRows(Perturbations):
     Parameters
     ----------
     change : numpy.ndarray of int, shape (n_rows, n_keys)
-        Change of counts of row 1 to `n_rows` for the keys 0 to `n_keys - 1`.
+        Changes of the counts 1 to `n_rows` for the keys 0 to `n_keys - 1`.
     period : int, default=250
-        Counts above `n_rows` use the last `period` rows again and again.
+        Counts above `n_rows` use the last `period` rows in turn, over and over.
     """
 
     change: Integers
@@ -332,9 +332,9 @@ class KeyRows(Perturbations):
         Parameters
         ----------
         base : int, default=5
-            Counts become the nearest multiple of it; halves go up.
+            Counts are rounded to the nearest multiple of this number; halves go up.
         threshold : int, default=10
-            Counts below become 0.
+            Counts below it become 0.
         n_rows, n_keys : int
             Size of the table; the change is the same for every key.
         """
@@ -345,7 +345,7 @@ class KeyRows(Perturbations):
 
 
 def _check(table: PerturbationTable) -> None:
-    """Refuse a table whose intervals do not fit together."""
+    """Refuse a table whose rows or intervals are not valid."""
     if table.kind not in KINDS:
         raise InputError(f"The kind {table.kind!r} is none of {listed(KINDS)}.")
     if not len(table.row):

@@ -33,18 +33,18 @@ def draw_record_keys(
     Parameters
     ----------
     identifiers : sequence, shape (n,)
-        Identifies each record, for ever: a person keeps its key in next year's data.
+        A permanent identifier of each record, so that a person has the same key next year.
     secret : bytes, optional
-        Secret of the office. The key is then computed from it and the identifier (HMAC-SHA256), so
-        that the same record has the same key in every file and no list of keys is needed. Without
-        it keys are drawn at random by the system, and must be stored with the records.
+        Secret of the office. Each key is then computed from secret and identifier (HMAC-SHA256), so
+        that the same record has the same key in every file and no list of keys is needed. Without a
+        secret the system draws keys at random, and they must be stored with the records.
     n_keys : int, optional
-        Whole keys from 0 to `n_keys - 1`; by default fractions with 8 digits.
+        Draw whole keys from 0 to `n_keys - 1`; by default keys are fractions with 8 digits.
 
     Returns
     -------
     numpy.ndarray, shape (n,)
-        Whoever knows them can undo the perturbation: keep them inside.
+        The keys. Anyone who knows them can undo the perturbation: keep them inside the office.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def draw_record_keys(
     if secret is None:
         drawn = [secrets.randbelow(size) for _ in range(len(given))]
     else:
-        # 64 bits more than the keys need: what the remainder favours cannot be seen.
+        # With 64 bits more than keys need, the remainder's preference for small keys is negligible.
         texts = given.astype(str)
         drawn = [
             int.from_bytes(hmac.digest(secret, text.encode(), hashlib.sha256)[:16], "big") % size
@@ -87,7 +87,7 @@ def make_secret(path: str | Path) -> None:
     Raises
     ------
     InputError
-        If the file is there already: keys made with another secret would not agree.
+        If the file exists already: keys made with another secret would not agree.
     """
     if Path(path).exists():
         raise InputError(f"{path}: this file is there already. A new secret changes every key.")
@@ -100,7 +100,7 @@ def read_secret(path: str | Path) -> bytes:
     Raises
     ------
     InputError
-        If the file holds something else.
+        If the file does not hold a secret.
     """
     text = existing_file(path).read_text(encoding="utf-8").strip()
     try:

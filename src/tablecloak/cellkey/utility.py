@@ -33,9 +33,9 @@ class Utility:
     cumulated : mapping of str to pandas.DataFrame
         For d1, d2 and d3 the number and share of cells up to each distance.
     false_zeros : int
-        Cells that are not empty and are published as 0.
+        Number of cells that are not empty but published as 0.
     false_nonzeros : int
-        Empty cells that are not published as 0.
+        Number of empty cells that are not published as 0.
     """
 
     noise: pd.DataFrame

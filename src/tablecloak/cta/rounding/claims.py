@@ -1,4 +1,4 @@
-"""The claims of rounded tables as plain arrays, which a stranger checks."""
+"""The claims of rounded tables as plain arrays, for a check without tablecloak."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class TreeOrMultipliers(Protocol):
-    """What of the proof of a rounding is kept."""
+    """The parts of the proof of a rounding that are kept."""
 
     @property
     def tree(self) -> BranchTree | None:
@@ -41,7 +41,7 @@ class TreeOrMultipliers(Protocol):
 
 
 class RoundedCounts(Protocol):
-    """What both kinds of rounded tables have."""
+    """The attributes that both kinds of rounded tables share."""
 
     @property
     def problem(self) -> ProtectionProblem:
@@ -53,11 +53,11 @@ class RoundedCounts(Protocol):
 
     @property
     def base(self) -> int:
-        """What values are multiples of, or the smallest count that is published."""
+        """The number that values are multiples of, or the smallest count that is published."""
 
 
 class Rounded(RoundedCounts, Protocol):
-    """What is claimed of: a table rounded to multiples of a base."""
+    """A table rounded to multiples of a base, of which claims are made."""
 
     @property
     def steps(self) -> int:
@@ -81,15 +81,15 @@ class Rounded(RoundedCounts, Protocol):
 
 
 class SmallCounts(RoundedCounts, Protocol):
-    """What is claimed of: a table without small counts."""
+    """A table without small counts, of which claims are made."""
 
     @property
     def adjustment(self) -> Adjusted:
-        """The adjustment that it came from."""
+        """The adjustment that gave the table."""
 
 
 def rounding_claims(rounded: Rounded) -> tuple[Claim, ...]:
-    """Return what a table claims that was rounded to multiples of a base.
+    """Return the claims of a table that was rounded to multiples of a base.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def rounding_claims(rounded: Rounded) -> tuple[Claim, ...]:
 
 
 def proved_bound(rounded: Rounded) -> float:
-    """Return the loss below which no rounding is, as the claim of it proves."""
+    """Return the bound on the loss that the claim proves."""
     loss = loss_claim(_released(rounded), "L1", rounded.weights, rounded.loss)
     return proved(loss, rounded.problem, _tree(rounded).arrays())
 
@@ -119,7 +119,7 @@ def _released(rounded: Rounded) -> Released:
 
 
 def small_count_claims(rounded: SmallCounts) -> tuple[Claim, ...]:
-    """Return what a table without small counts claims.
+    """Return the claims of a table without small counts.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ def small_count_claims(rounded: SmallCounts) -> tuple[Claim, ...]:
 
 
 def _tree(rounded: Rounded) -> Forest:
-    """Return the search tree over multiples of the base in place of steps from the truth.
+    """Return the search tree with limits on multiples of the base instead of limits on steps.
 
-    Columns of the program are steps: whether a value goes to the multiple above it, then how many
-    steps cells go further, and how many back. Each limit on such steps is one on the multiple.
+    The program's columns are steps: whether a value goes to the multiple above it, then how many
+    steps each cell goes further, and how many back. A limit on steps is a limit on the multiple.
     """
     certificate, base = rounded.bound_certificate, rounded.base
     true = np.rint(rounded.problem.table.values).astype(np.int64)

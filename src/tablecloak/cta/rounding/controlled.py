@@ -37,7 +37,7 @@ LARGEST = 10**15
 """Largest base: sums of such numbers are exact."""
 
 LEAST_SECONDS = 0.1
-"""Time limit in seconds for the first rounding, where the time is over."""
+"""Time limit in seconds for the first rounding if the time is over already."""
 
 
 @on_chosen_solver
@@ -56,12 +56,12 @@ def controlled_rounding(
     Parameters
     ----------
     problem : ProtectionProblem
-        Of a table of whole numbers, such as counts. Its sensitive cells play no part in the
-        rounding; ask ``tablecloak.audit`` whether it protects them.
+        Problem of a table of whole numbers, such as counts. Its sensitive cells have no effect on
+        the rounding; ``tablecloak.audit`` says whether the rounding protects them.
     base : int, default=5
-        At least 2.
+        Values are rounded to multiples of this number, at least 2.
     max_steps : int, default=3
-        Largest K to try where there is no zero-restricted rounding.
+        Largest K to try if there is no zero-restricted rounding.
     weights : WeightRule or str, default="unit"
         Cost of moving a cell by one.
     time_limit : float, default=60
@@ -80,12 +80,12 @@ def controlled_rounding(
     Raises
     ------
     InputError
-        If values are not whole, the base is no whole number from 2, or a frozen cell or a
-        right-hand side is not a multiple of it.
+        If values are not whole, the base is not a whole number of 2 or more, or a frozen cell or
+        a right-hand side is not a multiple of the base.
     ModelError
-        If no rounding within `max_steps` exists, as far as is proved.
+        If it is proved that no rounding within `max_steps` exists.
     SolverError
-        If none was found in time.
+        If no rounding was found in time.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def controlled_rounding(
             if notes and budget.is_over:
                 is_empty = False
                 break
-            # Unless a rounding turns up, half of the time is left for more steps.
+            # Until a rounding is found, keep half of the time for more steps.
             first = budget.share(1.0 if steps == max_steps else 0.5).at_least(LEAST_SECONDS)
             model = RoundingModel(problem, base, steps, cost)
             rounding = nearest_rounding(model, first, budget)
@@ -151,7 +151,7 @@ def _verified(
 
 
 def check_whole(name: str, given: object, least: int) -> None:
-    """Refuse what is no whole number in a sensible range.
+    """Refuse anything but a whole number in a sensible range.
 
     Raises
     ------

@@ -18,8 +18,8 @@ Integers = npt.NDArray[np.int64]
 class RoundingModel:
     """min w.|x - a| as a program in steps t = up + further - back.
 
-    Columns: whether each value that is no multiple goes up, then for more than one step how
-    many multiples each cell goes further and back.
+    Columns: for each value that is not a multiple, whether it goes up; then, if more than one step
+    is allowed, how many multiples each cell goes further up, and how many down.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class RoundingModel:
         self.base, self.weights = base, weights
         self.floor, rest = self.true // base, self.true % base
         self.offset = float(np.dot(weights, rest))
-        # Costs are measured in the median weight times the base.
+        # The unit of costs is the median weight times the base.
         positive = weights[weights > 0]
         self.unit = float(np.median(positive)) * base if len(positive) else float(base)
         scaled = weights * base / self.unit
@@ -64,6 +64,6 @@ class RoundingModel:
         return objective * self.unit + self.offset
 
     def values(self, x: Floats) -> Integers:
-        """Return the rounded table of a point."""
+        """Return the rounded table that a point of the program stands for."""
         values: Integers = self.base * (self.floor + self._steps.moves(x))
         return values

@@ -1,4 +1,4 @@
-"""A rounded table with its certificate, and what of it may be published."""
+"""A rounded table with its certificate, and the part of it that may be published."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 CLAIMED = 1e-9
-"""Share of the loss by which a claimed bound may exceed what is proved."""
+"""Share of the loss by which a claimed bound may exceed the proved one."""
 
 
 @dataclass(frozen=True, eq=False)
 class RoundingBound:
-    """What a search keeps of its proof that no rounding is nearer to the truth.
+    """Proof of the bound on the loss of any rounding, as a search keeps it.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class RoundedTable(Result):
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
-        """Return what is claimed of the rounded table, each claim with its proof. Secret."""
+        """Return the claims made of the rounded table, each with its proof. Secret."""
         return rounding_claims(self)
 
     @property
@@ -102,7 +102,7 @@ class RoundedTable(Result):
         Raises
         ------
         VerificationError
-            Names the condition that fails and the cells.
+            If a condition fails; the message names it and the cells.
         """
         table, x = self.problem.table, self.values
         a = np.rint(table.values).astype(np.int64)
@@ -131,14 +131,14 @@ class RoundedTable(Result):
             )
 
     def proved_bound(self) -> float:
-        """Return the bound on the loss that the claim of it proves; no solver is called."""
+        """Return the bound on the loss that its claim proves; no solver is called."""
         return proved_bound(self)
 
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true value that the rounded value alone leaves possible.
 
-        Base and steps are known to everybody; what the relations say besides is for the audit:
-        ``tablecloak.audit(problem, rounded)``.
+        Everybody knows the base and the number of steps. The relations can narrow the intervals
+        further; ``tablecloak.audit(problem, rounded)`` computes by how much.
         """
         reach = self.steps * self.base - 1
         lower, upper = self.values - float(reach), self.values + float(reach)
@@ -165,12 +165,12 @@ class RoundedTable(Result):
 
 
 def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: str) -> None:
-    """Refuse a rounded table with such cells.
+    """Refuse a rounded table in which any cell is bad.
 
     Raises
     ------
     VerificationError
-        Names the cells.
+        If there are bad cells; the message names them.
     """
     cells = np.flatnonzero(bad)
     if len(cells):

@@ -1,4 +1,4 @@
-"""Search of the nearest rounding with a given number of steps."""
+"""Search for the nearest rounding within a given number of steps."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ INTEGRALITY = 1e-7
 """Largest distance from whole numbers at which a point of the relaxation is rounded to them."""
 
 FIRST_SHARE = 0.5
-"""Share of the time for a first rounding that a mixed-integer solver gets before branch and bound.
-Chosen by trial; not measured."""
+"""Share of the time for the first rounding that goes to a mixed-integer solver; our own branch and
+bound follows. Chosen by trial; not measured."""
 
 FIRST_GAP = 1e-6
-"""Relative gap at which that solver may stop."""
+"""Relative gap at which the mixed-integer solver may stop."""
 
 LEAST_SECONDS = 0.1
-"""Time limit in seconds for one program, where the time is over."""
+"""Time limit in seconds for one program if the time is over already."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rounding:
-    """A rounded table with the proof of how near it is.
+    """A rounded table, and the proof of how near to the truth it is.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ class Rounding:
 
 
 def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rounding | bool:
-    """Return the nearest rounding, or whether it is proved that there is none.
+    """Return the nearest rounding; without one, True if it is proved that there is none, or False.
 
     Parameters
     ----------
     model : RoundingModel
     first, budget : Budget
-        For a first rounding, and for a better one.
+        Time for a first rounding, and for a better one.
     """
     program = model.program
     relaxed = LinearSolver(program).solve(_left(first))
-    # Where every value is a multiple nothing is free, and the only point has no entries.
+    # If every value is a multiple, the program has no columns, and its only point no entries.
     is_point = len(relaxed.x) or (not program.n_columns and _holds_at_zero(program))
     if is_point and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
         return Rounding(model.values(relaxed.x), RoundingBound(None, relaxed.duals))
@@ -82,7 +82,7 @@ def _left(budget: Budget) -> float:
 
 
 def _first_point(program: Program, first: Budget) -> Floats:
-    """Return a point of a mixed-integer solver; empty if it finds none."""
+    """Return the point that a mixed-integer solver finds; empty if it finds none."""
     try:
         return solve(program, time_limit=FIRST_SHARE * _left(first), gap=FIRST_GAP).x
     except SolverError:
@@ -116,7 +116,7 @@ def _branched(
 
 
 def _is_empty(program: Program, time_limit: float) -> bool:
-    """Whether it is proved in time that even the relaxation has no point."""
+    """Whether it is proved in time that even the relaxation is infeasible."""
     try:
         return find_infeasibility(program, time_limit=time_limit).confirmed
     except SolverError:

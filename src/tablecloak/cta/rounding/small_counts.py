@@ -1,8 +1,8 @@
 """Small-count rounding: no published count lies between 0 and the base.
 
 Counts from 1 to base - 1 go to 0 or to the base; all others move as little as is needed for the
-table to stay additive, and none of them becomes a small count. In the terms of an adjustment:
-small counts are sensitive cells with exactly two values.
+table to stay additive, and none of them becomes a small count. This is an adjustment in which the
+small counts are the sensitive cells, each with exactly two possible values.
 
 References
 ----------
@@ -45,8 +45,8 @@ class SmallCountTable(Result):
     Parameters
     ----------
     problem : ProtectionProblem
-        Of the true counts. Its sensitive cells are the small counts; its levels ask that a
-        reader cannot tell one small count from another.
+        Problem of the true counts. Its sensitive cells are the small counts; its levels require
+        that a reader cannot tell one small count from another.
     base : int
     adjustment : Adjustment
     """
@@ -57,7 +57,7 @@ class SmallCountTable(Result):
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
-        """Return what is claimed of the rounded table, each claim with its proof. Secret."""
+        """Return the claims made of the rounded table, each with its proof. Secret."""
         return small_count_claims(self)
 
     @property
@@ -87,12 +87,12 @@ class SmallCountTable(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what is worth knowing about the search."""
+        """Return remarks on the search."""
         return self.adjustment.notes
 
     @property
     def most_moved(self) -> int:
-        """Largest change that any count may have had; to be published with the table."""
+        """Largest change of any count; to be published with the table."""
         return max(int(np.max(np.abs(self.adjustment.changes), initial=0)), self.base - 1)
 
     def verify(self) -> None:
@@ -104,7 +104,7 @@ class SmallCountTable(Result):
         Raises
         ------
         VerificationError
-            Names the condition that fails and the cells.
+            If a condition fails; the message names it and the cells.
         """
         self.adjustment.verify()
         x, a = self.values, np.rint(self.problem.table.values).astype(np.int64)
@@ -119,8 +119,8 @@ class SmallCountTable(Result):
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true count that a published one alone leaves possible.
 
-        Base and largest change are known to everybody; what the relations say besides is for
-        the audit: ``tablecloak.audit(rounded.problem, rounded)``.
+        Everybody knows the base and the largest change. The relations can narrow the intervals
+        further; ``tablecloak.audit(rounded.problem, rounded)`` computes by how much.
         """
         x, most = self.values.astype(np.float64), float(self.most_moved)
         moved = x >= self.base
@@ -159,7 +159,8 @@ def small_count_rounding(
     Parameters
     ----------
     problem : ProtectionProblem
-        Of a table of counts. Its statuses are not used, but frozen cells stay as they are.
+        Problem of a table of counts. Of its statuses only "frozen" has an effect: such cells stay
+        as they are.
     base : int, default=3
         At least 2; counts from 1 to base - 1 disappear.
     weights : WeightRule, str or array, default="unit"
@@ -179,17 +180,17 @@ def small_count_rounding(
     Raises
     ------
     InputError
-        If the table has fractions or negative values, the base is no whole number from 2, or a
-        frozen cell is a small count.
+        If the table has fractions or negative values, the base is not a whole number of 2 or more,
+        or a frozen cell is a small count.
     ModelError
-        If no such table exists; names cells in the way.
+        If no such table exists; the message names cells that conflict.
     SolverError
-        If none was found in time.
+        If no such table was found in time.
     """
     _check(problem, base)
     counts = _with_small_counts(problem, base)
     a, small = problem.table.values, counts.sensitive
-    # That a published zero is a true one is nothing that a reader can see.
+    # Zeros are frozen here only: to a reader a true zero looks like a count that was rounded to 0.
     moved = counts.with_changes(
         status=np.where(a == 0, CellStatus.FROZEN.value, counts.status),
         lower_protection=np.where(small, a, 0.0),

@@ -27,11 +27,11 @@ class Covariance(Statistic):
     Parameters
     ----------
     subset, tolerance
-        As for the others; the tolerance is a share of the product of standard deviations.
+        See `Statistic`; the tolerance is a share of the product of standard deviations.
     other : array_like of float, shape (n_cells,)
         True values b of the other variable, in the order of the cells.
     published : array_like of float, shape (n_cells,), optional
-        Its published values v, such as an adjustment of it; by default the true ones.
+        Published values v of the other variable, such as adjusted ones; by default the true ones.
     """
 
     name: ClassVar[str] = "covariance"
@@ -48,9 +48,9 @@ class Covariance(Statistic):
         Raises
         ------
         InputError
-            If the other variable has not one number for each cell.
+            If the other variable does not have one number for each cell.
         ModelError
-            If its values are all equal.
+            If all values of the other variable are equal.
         """
         cells = select(problem, self.subset)
         values = problem.table.values

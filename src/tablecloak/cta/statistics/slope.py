@@ -37,8 +37,8 @@ class Slope(Statistic):
         if largest == 0:
             raise ModelError("Slope: all values of the subset are equal, so no slope is defined.")
         spread = float(np.sum(centred**2)) / largest
-        # Changes in whole numbers cannot meet a row with fractional coefficients exactly; half
-        # a unit of one cell is what the published precision can express.
+        # Changes in whole numbers cannot meet a row with fractional coefficients exactly. Accept
+        # half a unit of one cell, the precision with which values are published.
         whole = 0.5 if integer else 0.0
         slack = max(self.tolerance * spread, whole)
         return [PreservedRow("slope", centred / largest, slack)]

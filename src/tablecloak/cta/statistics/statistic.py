@@ -1,7 +1,7 @@
-"""What a statistic is that an adjustment preserves: linear rows on the changes z = x - a.
+"""Base class of statistics that an adjustment preserves: linear rows on the changes z = x - a.
 
-Each statistic is a sibling of the same shape: a subset of cells, a tolerance, and
-`rows(problem)`. All moments are taken over the cells of the subset.
+Every statistic has a subset of cells, a tolerance, and the method `rows(problem)`. All moments are
+taken over the cells of the subset.
 
 References
 ----------
@@ -31,11 +31,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class Condition(ABC):
-    """A condition on an adjusted table that is no row of a program, such as on its variance."""
+    """A condition on an adjusted table that no linear row expresses, such as on its variance."""
 
     @abstractmethod
     def error(self, problem: ProtectionProblem, changes: Floats) -> float:
-        """Return how far the adjusted table lies beyond what is accepted, as a share."""
+        """Return by how much the adjusted table exceeds the tolerance, as a share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class PreservedRow:
     Parameters
     ----------
     name : str
-        For messages.
+        Name of the row in messages.
     coefficients : numpy.ndarray of float, shape (n_cells,)
         The largest absolute value is 1.
     slack : float
@@ -59,13 +59,13 @@ class PreservedRow:
     target: float = 0.0
 
     def error(self, changes: npt.ArrayLike, values: Floats | None = None) -> float:
-        """Return by how much given changes break the row, as a share of the sum of its terms.
+        """Return by how much given changes violate the row, as a share of the sum of its terms.
 
         Parameters
         ----------
         changes : array of float, shape (n_cells,)
         values : numpy.ndarray of float, shape (n_cells,), optional
-            Values whose rounding to doubles is excused.
+            Values of the cells; violations within their rounding to doubles do not count.
         """
         terms = self.coefficients * np.asarray(changes, dtype=np.longdouble)
         off = float(abs(terms.sum() - self.target) - self.slack)
@@ -85,12 +85,12 @@ class Statistic:
         Cells over which the statistic is taken: ``"sensitive"``, ``"all"``, codes such as
         ``{"region": "North"}`` (a list of codes is also accepted), a mask, or cell indices.
     tolerance : float, default=0
-        Accepted change: of the mean as a share of it, of the slope as it is.
+        Accepted change: of a mean as a share of it, of a slope as an absolute number.
     """
 
     name: ClassVar[str]
     is_named: ClassVar[bool] = True
-    """Whether a name and a subset say all that it needs, as in "mean:all"."""
+    """Whether a name and a subset describe the statistic fully, as in "mean:all"."""
 
     subset: Annotated[Any, Field(description="Cells over which it is taken.")] = "sensitive"
     tolerance: Annotated[float, Field(ge=0, description="Accepted change, as a share.")] = 0.0
@@ -111,7 +111,7 @@ class Statistic:
         raise NotImplementedError
 
     def conditions(self, problem: ProtectionProblem) -> list[Condition]:
-        """Return what rows cannot express and a search has to meet; by default nothing."""
+        """Return the conditions that rows cannot express and a search has to meet; default none."""
         del problem
         return []
 

@@ -27,7 +27,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class PreservedVariance(Condition):
-    """The variance over some cells stays, within a tolerance; checked as it is.
+    """The variance over some cells stays, within a tolerance; its quadratic form is checked.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class PreservedVariance(Condition):
     tolerance: float
 
     def error(self, problem: ProtectionProblem, changes: Floats) -> float:
-        """Return how far the ratio of variances lies beyond what is accepted, as a share."""
+        """Return by how much the ratio of variances exceeds the tolerance, as a share."""
         return max(abs(self.excess(problem, changes)) - self.tolerance, 0.0)
 
     def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
@@ -58,14 +58,14 @@ class PreservedVariance(Condition):
 class Variance(SearchedStatistic):
     """The variance stays: 2 Cov(a, z) + Var(z) = 0.
 
-    The condition is quadratic in z, so that it is met by a search over L(z) = t: each t is a
-    linear row, and between one with too large and one with too small a variance lies the one
-    that is looked for.
+    The condition is quadratic in z, so that a search over L(z) = t meets it: each t is a linear
+    row, and between a t whose table has too large a variance and one with too small a variance
+    lies a t that preserves it.
 
     Parameters
     ----------
     subset
-        As for the others.
+        See `Statistic`.
     tolerance : float, default=1e-4
         Accepted distance of the ratio of variances from 1.
     """

@@ -1,4 +1,4 @@
-"""What all parts of an audit say together of all sensitive cells."""
+"""The results of all parts of an audit, assembled for all sensitive cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Assembled:
-    """What all parts say of all sensitive cells."""
+    """The results of all parts of an audit, for all sensitive cells."""
 
     def __init__(self, needs: Needs, hidden: Flags, parts: list[Part]) -> None:
         n = len(needs.cells)
@@ -47,7 +47,7 @@ class Assembled:
         return [Verdict(name) for name in names.tolist()]
 
     def proofs(self) -> list[DisclosureProof]:
-        """Return the multipliers behind each success of the external intruder."""
+        """Return the multipliers that prove each successful attack of the external intruder."""
         return [
             disclosure_proof(part.system, local, sign, extreme)
             for part in self.parts
@@ -55,6 +55,6 @@ class Assembled:
         ]
 
     def findings(self) -> list[Finding]:
-        """Return all successes of insiders, by cell."""
+        """Return all findings about insiders, by cell."""
         found = [finding for part in self.parts for finding in part.findings]
         return sorted(found, key=lambda finding: (finding.cell, finding.intruder))

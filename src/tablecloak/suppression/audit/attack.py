@@ -1,4 +1,4 @@
-"""The intruder's program: how far a suppressed cell can move, given all that is published."""
+"""The intruder's program: how far a suppressed cell can move, given everything published."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Attack:
 
     The share of a cell is 1 if it is suppressed, 0 if it is published, and lies between in
     the relaxation of the exact method. The program stays in memory; only costs and bounds
-    change. It is measured in median protection levels, or in the need of the cell in question
-    where that is of another order. Cells that can only move together are one column of it.
+    change. Its unit of length is the median protection level, or the need of the attacked cell if
+    that is of another order of magnitude. Cells that can only move together are one column.
 
     Parameters
     ----------
     system : System
     only_pushed : bool, default=False
-        Cells will be moved many at once and never alone, so that answers need not be vertices;
-        on tables of hundreds of thousands of cells that takes seconds instead of minutes.
+        Promise that only `push` is called, which needs no vertices; on tables of hundreds of
+        thousands of cells a program then takes seconds instead of minutes.
     checked : bool, default=True
-        As for `LinearSolver`. Without, the limit of an extreme is inf.
+        As for `LinearSolver`. If False, the limit of an extreme is inf.
     coupled : CoupledSystem, optional
-        Which of its cells are one column; by default all that its rows couple.
+        Which cells share one column; by default all that the rows couple.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Attack:
         self._share = np.ones(system.n_unknown)
         self._cap = np.inf
         self._coupled = coupled or CoupledSystem.of(system)
-        # Answers that hold for all sensitive cells that move together.
+        # Answers by column and direction: they hold for all sensitive cells that move together.
         self._ends: dict[tuple[int, int], Extreme] = {}
         self._nearest: tuple[Integers, Integers] | None = None
         self._program = MovesProgram(
@@ -68,21 +68,21 @@ class Attack:
         return self._program.programs
 
     def hide(self, share: npt.NDArray[np.float64] | Flags) -> None:
-        """Say which cells are suppressed, as flags or as shares, one for each cell."""
+        """Set which cells are suppressed, by a flag or a share for each cell."""
         self._share = np.asarray(share, dtype=np.float64)
         self._leave()
 
     def cap(self, distance: float) -> None:
-        """Let no cell that is suppressed move farther than this, whatever its room; inf for none.
+        """Cap the moves of all suppressed cells, whatever their room; inf removes the cap.
 
-        Multipliers found so give rows whose coefficients are cut at the level anyway.
+        A cap at the level costs nothing: rows cut their coefficients at the level anyway.
         """
         if distance != self._cap:
             self._cap = distance
             self._leave(restart=False)
 
     def know(self, system: System) -> None:
-        """Attack as somebody who knows the bounds of another system over the same cells."""
+        """Attack as an intruder who knows the bounds of another system over the same cells."""
         self._low, self._high = system.low, system.high
         self._leave()
 
@@ -105,11 +105,10 @@ class Attack:
         enough : float, default=inf
             Distance at which the search may stop.
         time_limit : float, default=inf
-            Seconds.
+            Time limit in seconds.
         nearby : bool, default=False
-            Let no cell move by more than a thousand times `enough` if that will do. A vertex may
-            move cells far that have nothing to do with this one, and then its digits do not
-            suffice for this one.
+            Let no cell move by more than a thousand times `enough`, if that suffices. A vertex may
+            move unrelated cells so far that rounding errors exceed the move of this cell.
         """
         cells, needs = self._coupled.cells, self.system.needs
         column, turn = int(cells.group[cell]), sign * int(cells.sign[cell])
@@ -130,10 +129,10 @@ class Attack:
         return replace(found, deviation=deviation, duals=self._multipliers(found.duals, cell, sign))
 
     def push(self, cells: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
-        """Move many cells at once towards their targets, each counted up to its target.
+        """Move many cells at once; moves count up to the target of each cell.
 
         Targets should be of one order of magnitude. Returns the deviation found, or an empty array.
-        Of cells that move together the one with the farthest target counts.
+        For cells that move together the farthest target counts.
         """
         coupled = self._coupled.cells
         columns, targets = coupled.group[cells], targets * coupled.sign[cells]
@@ -152,7 +151,7 @@ class Attack:
         return self._coupled.multipliers(duals, cell, sign, self._nearest)
 
     def _room(self) -> tuple[Floats, Floats]:
-        """How far each cell may move down and up, as hidden and capped from outside."""
+        """Return how far each cell may move down and up, given its share and the cap."""
         return (
             self._share * np.maximum(self._low, -self._cap),
             self._share * np.minimum(self._high, self._cap),

@@ -1,10 +1,10 @@
 """The audit: attack a pattern, whoever made it, and prove the verdict.
 
-The unknown cells fall apart into components, each attacked on its own and in parallel. Within
-one, a few programs move many cells at once; every solution, and its mirror image, proves all
-the cells that it moves far enough, and those sleep from then on. Only what is left is
-attacked cell by cell. Insiders start from the proof against everybody: only needs whose
-witness they can rule out are attacked again.
+The unknown cells fall apart into components, which are attacked separately and in parallel. Within
+a component, a few programs first move many cells at once. Every solution, and its mirror image,
+proves all cells that it moves far enough; these are not attacked any more. Only the other cells are
+attacked one by one. For insiders the audit starts from the proof against the external intruder:
+only needs whose witness an insider can rule out are attacked again.
 """
 
 from __future__ import annotations
@@ -61,29 +61,29 @@ class Audit:
     suppressed : numpy.ndarray of bool, shape (n_cells,)
     requirement : Requirement
     needs : Needs
-        What every sensitive cell must be able to do.
+        Distances to which every sensitive cell must be able to move.
     verdicts : list of Verdict
         One for each sensitive cell, in the order of the table, against an external intruder.
     above, below : numpy.ndarray of float, shape (n_sensitive,)
-        Distance by which witnesses move each cell; the exact ends of the intruder's interval
-        if `exact`.
+        Distance by which witnesses move each cell; the distance of the exact ends of the
+        intruder's interval if `exact`.
     limit_above, limit_below : numpy.ndarray of float, shape (n_sensitive,)
-        Proved upper bounds on these distances; inf where nobody asked.
+        Proved upper bounds on these distances; inf where none was computed.
     exact : bool
         Whether intervals were asked for.
     proofs : list of DisclosureProof
         One for each side on which a cell was attacked with success.
     intruders : dict of str to int
-        For each further kind of intruder how many of its members were tried.
+        Number of members tried of each further kind of intruder.
     findings : list of Finding
-        Their successes, and what is not decided.
+        Successful attacks of these members, and attacks that are undecided.
     groups : list of SensitiveGroup
         Groups of suppressed cells whose known sum is itself sensitive.
     programs : int
-        Programs solved.
+        Number of programs solved.
     seconds : float
     interrupted : bool
-        Whether the audit was ended before it was complete; what is open is undecided.
+        Whether the audit ended before it was complete; open cells are then undecided.
     """
 
     problem: ProtectionProblem
@@ -113,17 +113,17 @@ class Audit:
 
     @property
     def attacks(self) -> list[Finding]:
-        """Findings of which it is proved that the intruder succeeds."""
+        """Findings in which the intruder is proved to succeed."""
         return [found for found in self.findings if found.verdict is Verdict.ATTACKABLE]
 
     @property
     def n_not_judged(self) -> int:
-        """Number of findings that are not decided: what is not proved is not protected."""
+        """Number of undecided findings; treat them as attackable."""
         return sum(found.verdict is Verdict.UNDECIDED for found in self.findings)
 
     @cached_property
     def robustness(self) -> Robustness:
-        """What follows once an intruder learns hidden values. Secret."""
+        """The hidden values that follow once an intruder learns some of them. Secret."""
         return Robustness.of(self.problem, self.suppressed)
 
     def count(self, verdict: Verdict) -> int:
@@ -147,7 +147,7 @@ class Audit:
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each sensitive cell and intruder that matters, worst first. Secret.
 
-        Insiders appear only where they can attack, or where nothing is decided.
+        Insiders appear only with cells that they can attack, or that are undecided.
         """
         needs = self.needs
         values = self.problem.table.values[needs.cells]
@@ -192,7 +192,7 @@ class Audit:
         ]
 
     def summary(self) -> str:
-        """Say in one line how the attack went. Names no cell and no value."""
+        """Return the result of the audit in one line. Names no cell and no value."""
         protected, attackable = self.count(Verdict.PROTECTED), self.count(Verdict.ATTACKABLE)
         undecided = self.count(Verdict.UNDECIDED)
         tried = [
@@ -259,24 +259,24 @@ def audit_pattern(
     require : Requirement or str, default="two-sided"
         What counts as protected.
     intruders : Intruder, str, or sequence of these, default="external"
-        Who attacks besides the external intruder: "contributors", "pairs", "all-pairs",
+        Intruders besides the external one: "contributors", "pairs", "all-pairs",
         "holdings", "zeros", "integers", "any-cell", or members of
         `tablecloak.suppression.audit.intruders`. Against a table of counts "integers" always
         attacks as well.
     groups : sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well.
     intervals : tuple of numpy.ndarray of float, shape (n_cells,), optional
-        Lower and upper ends that are published of every cell (partial suppression).
+        Published lower and upper ends of every cell (partial suppression).
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to stop as soon as the verdict is certain, or to compute the external
         intruder's exact interval of every sensitive cell (two programs each).
     seed : int, default=0
-        For the random directions of batched programs; it changes the time, not the verdict.
+        Seed of the random directions of batched programs; it changes the time, not the verdict.
     time_limit : float, default=inf
-        Seconds after which the audit ends as if interrupted. Insiders who did not come to attack a
-        cell by then are findings that nothing is decided of.
+        Seconds after which the audit ends as if interrupted. Insiders who had no time to attack a
+        cell by then are reported as undecided findings.
     threads : int, optional
-        Components attacked at once; by default as many as there are processors. The result is
+        Number of components attacked at once; by default the number of processors. The result is
         the same for any number.
     progress : callable, optional
         Called with stage, numbers of proved cells and of all sensitive cells, and open parts.
@@ -284,13 +284,13 @@ def audit_pattern(
     Returns
     -------
     Audit
-        An interruption from the keyboard, or the time limit, ends the audit; what is not
-        proved by then is undecided.
+        An interruption from the keyboard, or the time limit, ends the audit; cells not proved by
+        then are undecided.
 
     Raises
     ------
     InputError
-        If shapes do not fit, or intruders need to know more of contributors than is there.
+        If shapes do not fit, or the table lacks contributors that the intruders need.
     ModelError
         If external bounds alone break a protection level.
     VerificationError
@@ -332,7 +332,7 @@ def attacked(
     is_exact : bool, default=False
         Whether exact intervals are asked for.
     witnesses : list of (numpy.ndarray of int, numpy.ndarray of float), optional
-        Of similar patterns, by cells of the table; they save programs.
+        Witnesses of similar patterns, by cells of the table; they save programs.
     """
     watch = Stopwatch()
     members = Members(question, hidden)
@@ -361,7 +361,7 @@ def attacked(
         interrupted=not all(part.is_done for part in parts),
         parts=tuple(parts),
     )
-    # No verdict rests on a witness that was not checked on all relations of the table.
+    # Check all witnesses on all relations of the table before any verdict rests on them.
     if audit.is_safe:
         audit.certificate().verify()
     else:
@@ -370,7 +370,7 @@ def attacked(
 
 
 def _learn(parts: list[Part], witnesses: Witnesses, is_hidden: Flags) -> None:
-    """Give each part what witnesses move of its cells; those of published cells are of no use."""
+    """Give each part its share of the witnesses, without those that move published cells."""
     if not witnesses:
         return
     place = np.zeros(len(is_hidden), dtype=np.int64)
@@ -378,7 +378,7 @@ def _learn(parts: list[Part], witnesses: Witnesses, is_hidden: Flags) -> None:
     for number, part in enumerate(parts):
         place[part.system.cells] = np.arange(part.system.n_unknown)
         owner[part.system.cells] = number
-    # The last one is for components without sensitive cells, which are in no part.
+    # The last list takes moves of components without sensitive cells, which are in no part.
     own: list[Witnesses] = [[] for _ in [*parts, None]]
     for cells, moves in witnesses:
         owners = owner[cells]
@@ -387,7 +387,7 @@ def _learn(parts: list[Part], witnesses: Witnesses, is_hidden: Flags) -> None:
         if np.all(owners == owners[0]):
             own[owners[0]].append((place[cells], moves))
             continue
-        # Parts share no relation, so that each share of a witness is one.
+        # Parts share no relation, so the moves of a witness within one part are a witness, too.
         for number in np.unique(owners).tolist():
             inside = owners == number
             own[number].append((place[cells[inside]], moves[inside]))

@@ -1,4 +1,4 @@
-"""What contributors know of suppressed cells, from the contributions that a table holds."""
+"""Computes what contributors know of suppressed cells from the contributions in a table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 NOISE = 1e-9
-"""Share of a sum by which two ways of adding it up may differ; it is not counted as known."""
+"""Share of a sum by which rounding may change it with the order of its terms. Knowledge within this
+share is not counted."""
 
 
 def lacking(problem: ProtectionProblem, level: str) -> str:
-    """Say that a table does not tell who contributed what; empty if it does.
+    """Return a message if a table does not tell who contributed what; empty if it does.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def knowledge(
     level : {"contributor", "holding"}
     pairs : bool
     everywhere : bool
-        Also pairs that do not meet.
+        Whether to include pairs that do not meet.
     """
     known = _of_level(problem, level)
     if known is None:
@@ -75,7 +76,7 @@ def _of_level(problem: ProtectionProblem, level: str) -> Contributions | None:
 
 
 def _shares(problem: ProtectionProblem, found: Contributions, suppressed: Flags) -> pd.DataFrame:
-    """One row for each known contribution to a suppressed cell: who, cell, size, how many."""
+    """Return one row for each known contribution to a suppressed cell: who, cell, size, count."""
     cells = np.flatnonzero(suppressed)
     who = found.largest_contributor[cells]
     row, column = np.nonzero(who >= 0)
@@ -114,7 +115,7 @@ def _knowledge(
     known: pd.DataFrame,
     name: Callable[[Any], str],
 ) -> list[Knowledge]:
-    """Split what intruders know, one row for each of them and each cell, sorted, by intruder."""
+    """Return the knowledge of each intruder, from sorted rows of one intruder and one cell each."""
     cell = known["cell"].to_numpy(dtype=np.int64)
     at_least = known["size"].to_numpy() - _shortfall(problem, found)[cell]
     lower, upper = _bounds(problem, cell, at_least, known["alone"].to_numpy())
@@ -132,7 +133,7 @@ def _knowledge(
 
 
 def _meeting(problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags) -> pd.DataFrame:
-    """Pairs in the same suppressed cell, or alone in two suppressed cells of one relation."""
+    """Return pairs in one suppressed cell, or alone in two suppressed cells of one relation."""
     meetings = [shares[["who", "cell"]].rename(columns={"cell": "place"})]
     alone = shares[shares["count"] == 1]
     relations = problem.table.relations
@@ -150,10 +151,11 @@ def _meeting(problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags
 
 
 def _shortfall(problem: ProtectionProblem, found: Contributions) -> Floats:
-    """By how much less than its own contributions an intruder must reckon each cell.
+    """Return by how much each cell may lie below the contributions of one intruder.
 
-    Infinite everywhere if what others contribute may be negative, for then a contribution says
-    nothing of the value: this shows in the data, or external bounds admit it for everybody.
+    Infinite for all cells if contributions of others may be negative: a contribution then implies
+    no bound on the value. They may be if the data hold negative ones, or external bounds admit
+    them.
     """
     values = problem.table.values
     gap = np.abs(found.total - values)
@@ -168,7 +170,7 @@ def _bounds(
     problem: ProtectionProblem, cell: Integers, at_least: Floats, exact: Flags
 ) -> tuple[Floats, Floats]:
     values = problem.table.values[cell]
-    # Beyond the value there is only the rounding of sums.
+    # A bound beyond the value can only be a rounding error of sums.
     known = np.minimum(np.maximum(at_least, problem.lower_bound[cell]), values)
     lower = np.where(exact, values, known)
     upper = np.where(exact, values, problem.upper_bound[cell])

@@ -19,14 +19,14 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 NEGLIGIBLE = 1e-9
-"""Moves below this share of the length that is 1 in a program are noise of the solver."""
+"""Moves below this share of a program's unit of length are rounding errors of the solver."""
 
 INTERIOR_ROWS = 4000
 """Rows above which a covering program is solved by the interior point method. Chosen by trial; not
 measured."""
 
 REWARD = 1e3
-"""What moving a sensitive cell by its unit is worth, in median costs, in a program that moves many
+"""Reward for moving a sensitive cell by its unit, in median costs, in a program that moves many
 cells and forces none. Chosen by trial; not measured."""
 
 
@@ -59,7 +59,7 @@ class CoverProgram:
         )
 
     def know(self, low: Floats, high: Floats) -> None:
-        """Let cells move within other bounds: those of somebody who knows more.
+        """Set the bounds of an intruder who knows more.
 
         Parameters
         ----------
@@ -73,10 +73,10 @@ class CoverProgram:
         self.solver.change_bounds(changed, np.zeros(len(changed)), self.room[changed])
 
     def carries(self, need: float) -> Floats:
-        """Share of a need that each cell can carry at most, at least 2 %.
+        """Return the largest share of a need that each cell can carry, but at least 2 %.
 
-        Ten cells that can move by a tenth of the need cost as much as they weigh together,
-        just as one that can move by all of it: weights count per share carried.
+        Weights count per share carried. So ten cells that can each move by a tenth of the need cost
+        the sum of their weights, and one that can move by all of it costs its own weight.
         """
         n = self.system.n_unknown
         room = np.maximum(self.rooms[:n], self.rooms[n:])
@@ -86,7 +86,7 @@ class CoverProgram:
     def solve(self, cost: Floats, cell: int, target: float) -> Floats:
         """Return the cheapest deviation that moves a cell to its target.
 
-        Empty if there is none.
+        The result is empty if there is none.
         """
         n = self.system.n_unknown
         self._measure_in(abs(target))
@@ -103,7 +103,7 @@ class CoverProgram:
     def solve_many(self, cost: Floats, cells: Integers, targets: Floats) -> Floats:
         """Return the cheapest deviation that moves as many cells as possible to their targets.
 
-        Each is worth more than others' moves are likely to cost; none is forced.
+        No cell is forced to move; the reward for each exceeds the likely cost of other moves.
         """
         n = self.system.n_unknown
         self._measure_in(float(np.median(np.abs(targets))))
@@ -119,7 +119,7 @@ class CoverProgram:
         return self._solved(columns)
 
     def _measure_in(self, distance: float) -> None:
-        """Let what is asked be near 1 in the program, whatever other cells need."""
+        """Choose the unit of length so that the distance asked for is near 1 in the program."""
         unit = nearest_unit(self.system.unit, distance)
         if unit != self.unit:
             self.unit = unit

@@ -1,4 +1,4 @@
-"""Cells that follow from single relations: disclosed whatever else is hidden."""
+"""Cells that follow from single relations, and are disclosed although they are suppressed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Floats = npt.NDArray[np.float64]
 def disclosures(system: System) -> dict[tuple[int, int], Extreme]:
     """Return a proof for each need whose cell follows from single relations.
 
-    No program is asked: such a cell cannot move, whatever the scale of its figures.
+    No program is solved: such a cell cannot move, whatever the scale of the values.
 
     Returns
     -------
     dict of (int, int) to Extreme
-        For each such need, by its position, and each direction: that the cell cannot move.
+        For each such need, by its position, and each direction: the proof that the cell is fixed.
     """
     order = system.determined()
     cells = {cell for cell, _ in order}
@@ -35,7 +35,7 @@ def disclosures(system: System) -> dict[tuple[int, int], Extreme]:
 
 
 def _substituted(system: System, order: list[tuple[int, int]], cell: int) -> Floats:
-    """Multipliers of rows that add up to one determined cell alone."""
+    """Return multipliers of rows whose sum contains only one cell, a determined one."""
     matrix, duals = system.matrix, np.zeros(len(system.rows))
     reduced = {cell: 1.0}
     for known, row in reversed(order):

@@ -1,4 +1,4 @@
-"""Witnesses that move as few cells as can be, so that few insiders can rule them out."""
+"""Witnesses that move as few cells as possible, so that few insiders can rule them out."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Member = tuple[int, Integers, Floats, Floats]
 """Number of an insider, positions of the cells it knows more of, and the room it leaves them."""
 
 EXACT_COST = 10.0
-"""What moving a cell costs more for each insider who knows it exactly, where others cost 1. Chosen
-by trial; not measured."""
+"""Added cost of moving a cell for each insider who knows it exactly; other cells cost 1. Chosen by
+trial; not measured. docs/decisions.md, "Holding against insiders"."""
 
 
 class FewCells:
-    """Searches such witnesses for a system, and for insiders who leave its cells less room.
+    """Searches for witnesses of few cells, for a system and for insiders who leave it less room.
 
     Parameters
     ----------
     system : System
     members : iterable of Member
-        Whoever knows a cell exactly rules out every witness that moves it.
+        Insiders; one who knows a cell exactly rules out every witness that moves it.
     """
 
     def __init__(self, system: System, members: Iterable[Member]) -> None:
@@ -46,16 +46,16 @@ class FewCells:
             np.add.at(self.cost, positions[(low == 0) & (high == 0)], EXACT_COST)
 
     def hide(self, hidden: Flags) -> None:
-        """Say which cells are suppressed; the others do not move. By default all are."""
+        """Set which cells are suppressed (by default all are); the others do not move."""
         self.hidden = hidden
 
     def prove(self, pool: WitnessPool, where: Flags, budget: Budget) -> None:
-        """Search witnesses for the open needs of everybody, or of somebody who knows more.
+        """Search for witnesses of open needs, against everybody or against one insider.
 
         Parameters
         ----------
         pool : WitnessPool
-            Over the same cells, perhaps with less room. Receives the witnesses.
+            A pool over the same cells, perhaps with less room. Receives the witnesses.
         where : numpy.ndarray of bool, shape (n_needs,)
             Which needs to look at.
         budget : Budget

@@ -1,4 +1,4 @@
-"""What an audit says of one sensitive cell, and the proof behind it."""
+"""The verdict of an audit on one sensitive cell, and its proof."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Verdict(Enum):
-    """What the audit knows of a sensitive cell."""
+    """The result of the audit for a sensitive cell."""
 
     PROTECTED = "protected"
     """Witnesses prove that the intruder's interval is wide enough."""
@@ -60,16 +60,16 @@ class Finding:
     Parameters
     ----------
     intruder : str
-        Who; secret.
+        Name of the insider. Secret.
     cell : int
     verdict : Verdict
     limit_above, limit_below : float
         Proved upper bounds on how far the cell can move for this intruder; inf if unknown.
     proofs : tuple of DisclosureProof
-        Their multipliers, with the intruder's own bounds as low and high; empty for whole
-        numbers, where the proof is a search.
+        Multipliers that prove these bounds, with the intruder's own bounds as low and high; empty
+        for whole numbers, where the proof is a search.
     knowledge : Knowledge or None
-        What the intruder knows beyond everybody; None if that is no bound.
+        What the intruder knows beyond everybody; None if its knowledge is no bound.
     """
 
     intruder: str

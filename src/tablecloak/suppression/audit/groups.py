@@ -1,8 +1,8 @@
 """Groups of suppressed cells whose sum everybody knows, and whose sum is itself sensitive.
 
-If all suppressed cells of a relation stand on the same side of it, the published ones tell
-their sum. Two cells of one contributor each may be well protected one by one, and yet each
-of the two contributors subtracts its own figure from the sum and reads the other's.
+If all suppressed cells of a relation stand on the same side of it, the published ones tell their
+sum. Two cells with one contributor each may both be protected; yet each of the two contributors
+can subtract its own value from the sum and so compute the other's.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def sensitive_groups(
 
     Notes
     -----
-    Contributors that occur in several cells of a group are added up, as far as they are among
-    the largest that the table holds of each cell.
+    Contributions of one contributor to several cells of a group are added up, as far as they are
+    among the largest that the table holds for each cell.
     """
     if not rules:
         return []
@@ -84,7 +84,7 @@ def sensitive_groups(
 
 
 def _groups(problem: ProtectionProblem, suppressed: Flags) -> tuple[Integers, Integers]:
-    """Relation and cell of every member of a group, each set of cells once."""
+    """Return relation and cell of every member of a group; each set of cells occurs once."""
     relations = problem.table.relations
     row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
     hidden = suppressed[relations.indices]
@@ -92,7 +92,7 @@ def _groups(problem: ProtectionProblem, suppressed: Flags) -> tuple[Integers, In
     count = np.bincount(row, minlength=relations.shape[0])
     total = np.bincount(row, sign, minlength=relations.shape[0])
     known = (np.abs(total) == count) & (count >= 2)
-    # Sets of cells are told apart by a random number for each cell.
+    # Sums of random numbers, one for each cell, tell sets of cells apart.
     mark = np.random.default_rng(7).random(problem.table.n_cells)
     marks = np.bincount(row, mark[cell], minlength=relations.shape[0])
     _, first = np.unique(np.round(marks, 9), return_index=True)
@@ -105,12 +105,12 @@ def _groups(problem: ProtectionProblem, suppressed: Flags) -> tuple[Integers, In
 def _joined(
     found: Contributions | None, group: Integers, cell: Integers, n_groups: int
 ) -> Contributions | None:
-    """Contributions of each group, one contributor counted once."""
+    """Return the contributions to each group, those of one contributor added up."""
     if found is None:
         return None
     k = found.largest.shape[1]
     who = found.largest_contributor[cell].reshape(-1)
-    # A contributor without a name is nobody else.
+    # Contributors without names are never merged.
     unknown = -1 - np.arange(len(who))
     frame = pd.DataFrame(
         {

@@ -1,8 +1,8 @@
 """Who attacks, and what each intruder knows beyond what is published.
 
-Every intruder knows all published cells, all relations and the external bounds. Siblings of
-the same shape say what else: each returns, for a pattern, the bounds that its members have
-narrower than everybody else. Exact definitions and proofs: docs/guarantees.md, section 4.
+Every intruder knows all published cells, all relations and the external bounds. Each kind is a
+class that says what its members know besides: for a pattern it returns the bounds by which they
+know more than everybody. Exact definitions and proofs: docs/guarantees.md, section 4.
 
 References
 ----------
@@ -30,31 +30,31 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Intruder(ABC):
-    """A kind of intruders. Its members know the same sort of thing."""
+    """A kind of intruder, such as contributors, whose members know the same sort of thing."""
 
     name: ClassVar[str]
 
     is_everybody: ClassVar[bool] = False
-    """Whether it knows no more than everybody, and therefore always attacks."""
+    """Whether this kind knows no more than everybody, and therefore always attacks."""
 
     knows_whole_numbers: ClassVar[bool] = False
-    """Whether it attacks with integer programs."""
+    """Whether this kind attacks with integer programs."""
 
     knows_by_cell: ClassVar[bool] = False
-    """Whether it knows of a hidden cell what it knows, whatever else is hidden, so that a pattern
-    that hides less tells it no more. If not, every such pattern is audited anew."""
+    """Whether knowledge of a hidden cell does not depend on what else is hidden. If it does, a
+    pattern that hides fewer cells may tell an intruder more, and is audited anew."""
 
     usual_with: ClassVar[str] = ""
-    """Role of the column of microdata that makes jobs protect against it if nothing else is said,
-    such as contributor."""
+    """Role of a column of microdata, such as contributor, whose presence makes jobs protect against
+    this kind by default."""
 
     @property
     def name_of_kind(self) -> str:
-        """What to call its members in reports."""
+        """Name of the members of this kind in reports."""
         return self.name
 
     def lacking(self, problem: ProtectionProblem) -> str:
-        """Say what the table does not tell although this intruder needs it; empty if nothing."""
+        """Return a message if the table lacks what this intruder needs; empty if it does not."""
         del problem
         return ""
 
@@ -78,9 +78,9 @@ class Intruder(ABC):
 
     @abstractmethod
     def knowledge(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
-        """Return one entry for each member that knows something of a suppressed cell.
+        """Return one entry for each member that knows more of a suppressed cell than everybody.
 
-        Called only if nothing is `lacking`.
+        It is called only if `lacking` returns an empty text.
         """
 
 
@@ -94,18 +94,18 @@ def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[In
     Raises
     ------
     InputError
-        For an unknown name, with the likely one.
+        If a name is unknown; suggests the likely one.
     """
     listed = [given] if isinstance(given, Intruder | str) else list(given)
     return [INTRUDERS.parse(entry, Intruder, "`intruders` names") for entry in listed]
 
 
 def usual_intruders(roles: Collection[str]) -> list[str]:
-    """Return the names of those that jobs protect against if nothing else is said.
+    """Return the names of the intruders against whom jobs protect by default.
 
     Parameters
     ----------
     roles : collection of str
-        Of the columns that the microdata have, such as contributor and holding.
+        Roles of the columns of the microdata, such as contributor and holding.
     """
     return [kind.name for kind in INTRUDERS if kind.usual_with in roles and kind.usual_with]

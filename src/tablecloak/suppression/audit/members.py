@@ -1,4 +1,4 @@
-"""All members of all kinds of insiders, and the cells of which each knows more."""
+"""All members of all kinds of insiders, and the cells of which each knows more than everybody."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Integers = npt.NDArray[np.int64]
 
 
 class Members:
-    """Members of all further intruders, found by the cells they know more of.
+    """The members of all kinds of insiders, found by the cells of which they know more.
 
     Parameters
     ----------
     question : Question
     suppressed : numpy.ndarray of bool, shape (n_cells,)
-        What each knows may depend on what is suppressed.
+        The pattern, on which the knowledge of some insiders depends.
 
     Attributes
     ----------
     counts : dict of str to int
-        For each kind of intruder that knows more than everybody, how many there are.
+        Number of members of each kind of intruder that knows more than everybody.
     know_whole_numbers : bool
-        Whether somebody knows that values are whole numbers.
+        Whether some intruder knows that values are whole numbers.
     named : list of Knowledge
-        Of each member, by whose number all else refers to it.
+        Knowledge of each member. Its position is the number by which other objects refer to it.
     """
 
     def __init__(self, question: Question, suppressed: npt.NDArray[np.bool_]) -> None:

@@ -1,4 +1,4 @@
-"""The intruder's program over columns: how far one can move, or many at once."""
+"""The intruder's program over columns: how far one column can move, or many at once."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ INTERIOR_ROWS = 400
 method. Chosen by trial; not measured."""
 
 BAND = 1e3
-"""Ratio of a need to the length that is 1 in the program, up to which that length stays as it is.
-Beyond, the program is measured in the need: a solver decides with absolute tolerances."""
+"""Largest ratio of a need to the program's unit of length. Beyond it the unit is adapted to the
+need, since solvers decide with absolute tolerances."""
 
 FARTHEST = 1e6
-"""How far any cell may move, as a multiple of that length. What one cell needs is carried by moves
-of its own size; rooms of 1e12 would only cost precision."""
+"""Cap on the moves of all cells, as a multiple of the unit of length. Moves of the size of a need
+suffice to meet it; rooms of 1e12 would only cost precision."""
 
 REACHED = 1e-3
-"""Share of `FARTHEST` from which on an answer may owe its end to that cap."""
+"""Share of `FARTHEST` beyond which an answer may have been limited by that cap."""
 
 RESTART_SHARE = 0.1
-"""Share of the cells whose bounds change above which an attack starts without the last basis.
-Chosen by trial; not measured."""
+"""If more than this share of the cells change their bounds, the next attack does not start from the
+last basis. Chosen by trial; not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,10 @@ class Extreme:
     deviation : numpy.ndarray of float, shape (n_unknown,)
         The solution that moves it farthest; empty if no point was accepted.
     reach : float
-        By how much it moves the cell, >= 0.
+        Distance by which it moves the cell, >= 0.
     limit : float
-        Proved upper bound on this distance; inf if the proof failed. Not beyond the distance
-        at which the search was told to stop.
+        Proved upper bound on this distance, at most the distance at which the search was told to
+        stop; inf if the proof failed.
     duals : numpy.ndarray of float, shape (n_rows,)
         Multipliers of the rows of the system that prove `limit`.
     """
@@ -63,16 +63,16 @@ class Extreme:
 class MovesProgram:
     """max or min of z_p over A z = 0, low <= z <= high.
 
-    The program stays in memory; only costs and bounds change. It is measured in a usual length,
-    or in the distance that is asked for where that is of another order.
+    The program stays in memory; only costs and bounds change. Its unit of length is the usual one,
+    or the distance asked for if that is of another order of magnitude.
 
     Parameters
     ----------
     matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
     room : tuple of numpy.ndarray of float, shape (n_columns,)
-        How far each column may move, down as a number that is not positive, and up.
+        How far each column may move down (as a number <= 0) and up.
     usual : float
-        Usual length.
+        Usual unit of length, the median protection level.
     only_pushed, checked : bool
         As for `Attack`.
     """
@@ -106,13 +106,13 @@ class MovesProgram:
         return self._solver.runs
 
     def leave(self, low: Floats, high: Floats, *, restart: bool = True) -> None:
-        """Say how far each column may move.
+        """Set how far each column may move.
 
         Parameters
         ----------
         low, high : numpy.ndarray of float, shape (n_columns,)
         restart : bool, default=True
-            Whether to give up the last basis if much changes.
+            Whether to give up the last basis if many bounds change.
         """
         self.low, self.high = low, high
         self._set_bounds(restart=restart)
@@ -134,7 +134,7 @@ class MovesProgram:
         column : int
         sign : {1, -1}
         asked : float
-            What is needed of it, 0 if nothing is: the length to measure the program in.
+            Distance that the column needs, which determines the unit of length; 0 for none.
         enough, time_limit, nearby
             As for `Attack.extreme`.
         """
@@ -153,7 +153,7 @@ class MovesProgram:
     def _extreme(
         self, place: int, sign: int, enough: float, time_limit: float
     ) -> tuple[Extreme, bool]:
-        """Solve once; say also whether the answer may owe its end to the cap on all moves."""
+        """Solve once; return also whether the cap on all moves may have limited the answer."""
         column, unit = np.array([place]), self.unit
         low, high = self._solver.lower[column].copy(), self._solver.upper[column].copy()
         stop = enough / unit
@@ -170,7 +170,7 @@ class MovesProgram:
         is_cut = bool(np.any(self.high > FARTHEST * unit) or np.any(self.low < -FARTHEST * unit))
         bound = solution.bound
         if self._checked and is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
-            # What the multipliers prove without the cap.
+            # Compute the limit that the multipliers prove without the cap.
             lower, upper = self.low / unit, self.high / unit
             lower[column] = np.maximum(lower[column], asked[0])
             upper[column] = np.minimum(upper[column], asked[1])
@@ -221,10 +221,10 @@ class MovesProgram:
 
 
 def nearest_unit(usual: float, distance: float) -> float:
-    """Return the length that is to be 1 in a program that moves a cell by a distance.
+    """Return the unit of length of a program that moves a cell by a distance.
 
-    The usual one, the median level, if the distance is of its order; else a power of `BAND` times
-    it, so that programs for needs of one order are measured alike.
+    It is the usual unit, the median level, if the distance is of that order of magnitude; else that
+    unit times a power of `BAND`, so that needs of one order of magnitude share a unit.
     """
     if not (0 < distance < np.inf) or usual / BAND <= distance <= usual * BAND:
         return usual

@@ -1,4 +1,4 @@
-"""The parts of an audit: components attacked by strangers first, then by who knows more."""
+"""The parts of an audit: components attacked by the external intruder first, then by insiders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REPORTED_EVERY = 0.2
 
 @dataclass(frozen=True)
 class _Task:
-    """What to do with each part.
+    """The settings of an audit that all its parts share.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class _Task:
 
 @dataclass(eq=False)
 class Part:
-    """One bundle of components, and what is known of it.
+    """One bundle of components, with the results of its attacks.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ class Part:
         Number and knowledge of each member tried, and the needs that had to be proved anew.
     findings : list of Finding
     not_judged : list of int
-        Members who did not come to attack.
+        Numbers of the members who had no time to attack.
     programs : int
     is_done : bool
-        Whether everything was tried before the budget ended.
+        Whether all attacks were made before the budget ended.
     """
 
     system: System
@@ -87,7 +87,7 @@ class Part:
 
 
 def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exact: bool) -> None:
-    """Attack all parts, several at once; those not reached in time stay unproved.
+    """Attack all parts, several at once; parts not reached in time stay unproved.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exac
 
 
 def _attack_part(part: Part, task: _Task) -> None:
-    """Attack one part: the external intruder, then everybody who knows more."""
+    """Attack one part as the external intruder, then as everybody who knows more."""
     members, budget = task.members.within(part.system), task.budget
     part.not_judged = [number for number, *_ in members]
     if budget.is_over:
@@ -133,7 +133,7 @@ def _attack_part(part: Part, task: _Task) -> None:
     if task.intervals:
         part.ends.update(disclosed)
         _measure_intervals(attack, part, task)
-    # Before the insiders: their proof refers to witnesses that this one may replace.
+    # Whole numbers come before insiders, whose proofs refer to witnesses that may be replaced here.
     if task.members.know_whole_numbers:
         _attack_in_whole_numbers(part, task)
     few = FewCells(part.system, members)
@@ -156,7 +156,7 @@ def _measure_intervals(attack: Attack, part: Part, task: _Task) -> None:
                 return
             if (index, sign) not in part.ends:
                 extreme = attack.extreme(cell, sign, time_limit=task.budget.left)
-                # What a program that was cut short reaches says nothing of the end.
+                # The reach of an interrupted program is not the end of the interval.
                 if not task.budget.left:
                     return
                 part.ends[index, sign] = extreme
@@ -171,11 +171,11 @@ def _attack_as(
     number: int,
     knows: tuple[Integers, Floats, Floats],
 ) -> None:
-    """Attack again what somebody who knows more can rule out of the proof."""
+    """Attack the needs again whose witness an insider can rule out."""
     knowledge = task.members.named[number]
     system = part.system.narrowed(*knows)
     pool, changed = part.pool.against(system)
-    # What the external intruder can attack is reported once, as his.
+    # Cells that the external intruder can attack are reported once, for the external intruder.
     known = ~part.pool.open
     failures: dict[tuple[int, int], Extreme] = {}
     if np.any(pool.open & known):
@@ -187,7 +187,7 @@ def _attack_as(
     if np.any(changed):
         changed |= pool.upper_witness != part.pool.upper_witness
         changed |= pool.lower_witness != part.pool.lower_witness
-        # Who comes next can rule out other witnesses: those at hand save most of the programs.
+        # The next insider can rule out other witnesses; keeping these saves most programs.
         part.pool.learn_from(pool)
     part.insiders.append((number, knowledge, pool.proof(changed)))
     part.findings.extend(_findings(knowledge, system, pool, failures, known))
@@ -219,7 +219,7 @@ def _findings(
 
 
 def _not_judged(part: Part, members: Members) -> list[Finding]:
-    """One finding for each cell and kind of insider of whom somebody never came to attack it."""
+    """Return a finding for each cell and each kind with insiders who had no time to attack it."""
     kinds = [members.named[number].name.partition(": ")[0] for number in part.not_judged]
     cells = part.system.cells[part.system.needs.cells[~part.pool.open]]
     return [

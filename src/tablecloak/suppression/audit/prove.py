@@ -20,16 +20,16 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 BATCH_ROUNDS = 8
-"""Most programs in a row that move many cells at once; later ones prove little that is new. Chosen
-by trial; not measured."""
+"""Most programs in a row that move many cells at once, since later ones prove few further needs.
+Chosen by trial; not measured."""
 
 SPARE = 1e-6
-"""Share of a need that is asked for beyond it, where there is room: making a witness exact may cost
-a last digit."""
+"""Share of a need that programs ask for in addition, where there is room, because making a witness
+exact may change its last digits."""
 
 NEARBY_SPARE = 0.05
-"""Share asked for beyond a need in a second try, since a witness beside cells of another order of
-magnitude must be shrunk to keep their bounds."""
+"""Share of a need that a second try asks for in addition: a witness that moves cells of another
+order of magnitude must be shrunk to keep their bounds."""
 
 
 def prove(
@@ -42,34 +42,33 @@ def prove(
     disclosed: Mapping[tuple[int, int], Extreme] | None = None,
     after_each: Callable[[], None] = lambda: None,
 ) -> dict[tuple[int, int], Extreme]:
-    """Search witnesses for all open needs of a system.
+    """Search for witnesses of all open needs of a system.
 
-    First some programs that move many cells at once, in random directions; then one program
-    for each side of each cell that is still open.
+    First some programs move many cells at once, in random directions; then one program is solved
+    for each side of each need that is still open.
 
     Parameters
     ----------
     attack : Attack
-        Already told what is hidden.
+        The attack, with the hidden cells already set.
     pool : WitnessPool
-        Of the same system; receives the witnesses.
+        A pool of the same system; receives the witnesses.
     budget : Budget
-        Its seed is for the random directions. What is open when it ends stays open.
+        Its seed determines the random directions. Needs open when it ends stay open.
     stop_at_failure : bool, default=False
         Return at the first need that cannot be met.
     only_batches : bool, default=False
-        Leave out what must be attacked alone.
+        Leave out the programs for single needs.
     disclosed : mapping of (int, int) to Extreme, optional
-        Needs that are known to fail, from `disclosures`; they are not attacked.
+        Needs that are known to fail, as `disclosures` returns them; they are not attacked.
     after_each : callable, optional
         Called after each need.
 
     Returns
     -------
     dict of (int, int) to Extreme
-        For each need, by its position, and each direction that was tried alone and failed,
-        how far the cell can move. After the first failure of a cell the other side is not
-        tried.
+        For each need, by its position, and each direction in which it was attacked alone without
+        being met: how far the cell can move. After a first failure the other side is not tried.
     """
     needs = pool.needs
     failures = {key: extreme for key, extreme in (disclosed or {}).items() if pool.is_open(key[0])}
@@ -93,7 +92,7 @@ def prove(
 
 
 def _bands(needs: Needs, unit: float) -> list[Flags]:
-    """Split needs by their order of magnitude: one program has one length that counts as 1."""
+    """Split needs by order of magnitude, since a program has one unit of length."""
     size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
     order = np.zeros(len(size))
     positive = size > 0
@@ -108,7 +107,7 @@ def _prove_batch(
     random: np.random.Generator,
     budget: Budget,
 ) -> None:
-    """Programs that move many cells at once, in random directions, while they prove enough."""
+    """Solve programs that move many cells in random directions, while they prove enough needs."""
     needs = pool.needs
     for _ in range(BATCH_ROUNDS):
         up, down = (side & band for side in pool.open_sides())
@@ -129,9 +128,9 @@ def _prove_batch(
 
 
 def _a_little_more(pool: WitnessPool, needed: Floats) -> Floats:
-    """Distance to ask for, so that a witness may lose a last digit when it is made exact.
+    """Return the distance to ask for, so that a witness may lose last digits when made exact.
 
-    In a table of whole numbers the next whole number: its witnesses then are mostly whole.
+    In a table of whole numbers it is the next whole number, so that witnesses mostly are whole.
     """
     if pool.system.integer:
         return np.ceil(needed * (1 - 1e-9))
@@ -146,7 +145,7 @@ def _prove_alone(
     failures: dict[tuple[int, int], Extreme],
     budget: Budget,
 ) -> None:
-    """One program for each open side of one need."""
+    """Solve one program for each open side of one need."""
     needs, cell = pool.needs, int(pool.needs.cells[index])
     width = float(needs.width[index])
     for side in (1, -1):
@@ -154,7 +153,7 @@ def _prove_alone(
             continue
         side_need = float((needs.upper if side > 0 else needs.lower)[index])
         other = float((pool.below if side > 0 else pool.above)[index])
-        # The width may be made up by either side: the first is taken as far as it goes.
+        # Either side may provide the missing width, so the first side moves as far as it can.
         wanted = np.inf if width > side_need + other else max(side_need, width - other)
         wanted = float(_a_little_more(pool, np.array(wanted)))
         extreme = attack.extreme(cell, side, enough=wanted, time_limit=budget.left)
@@ -162,7 +161,7 @@ def _prove_alone(
         if pool.lacks(index, side) and extreme.reach >= min(wanted, side_need) * (1 - 1e-9):
             farther = wanted * (1 + NEARBY_SPARE)
             closer = attack.extreme(cell, side, enough=farther, time_limit=budget.left, nearby=True)
-            # What reaches farther may lose last digits, and needs no elimination of its own.
+            # A move beyond the need may lose last digits, so it needs no elimination of its own.
             pool.add(closer.deviation, budget, is_thorough=False)
             for found in (extreme, closer):
                 if pool.lacks(index, side):

@@ -1,8 +1,8 @@
 """The intruder who knows that all values are whole numbers: integer programs, with a proof.
 
-A witness in whole numbers withstands this intruder as it withstands everybody. Where the
-linear program moves a cell far enough only in fractions, branch and bound searches a whole
-one, or proves that there is none.
+A witness in whole numbers holds against this intruder as against everybody. If the linear program
+moves a cell far enough only in fractions, branch and bound searches for a witness in whole numbers,
+or proves that there is none.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 NODES = 5000
-"""Nodes of one search in whole numbers after which it stays undecided whether a cell can move so
-far. Chosen by trial; not measured."""
+"""Most nodes of one search in whole numbers. If they do not suffice, the need stays undecided.
+Chosen by trial; not measured."""
 
 GAP = 1e-4
-"""Relative gap at which the cheapest move counts as found; it is only a proposal."""
+"""Relative gap at which the cheapest move counts as found; no proof rests on its optimality."""
 
 
 def prove_in_whole_numbers(
     system: System, pool: WitnessPool, where: Flags, budget: Budget
 ) -> tuple[dict[int, tuple[float, float, bool]], int]:
-    """Prove needs by witnesses in whole numbers, and put these into the pool.
+    """Prove needs by witnesses in whole numbers, and add these to the pool.
 
     Parameters
     ----------
     system : System
     pool : WitnessPool
-        Proves the needs in `where`, perhaps in fractions.
+        Proves the needs in `where`, perhaps by witnesses in fractions.
     where : numpy.ndarray of bool, shape (n_needs,)
         Needs to look at.
     budget : Budget
@@ -68,7 +68,8 @@ def prove_in_whole_numbers(
             need = float((needs.upper if sign > 0 else needs.lower)[index])
             wanted = max(need, float(needs.width[index]) - reached)
             cell = int(needs.cells[index])
-            # The smallest move often is whole; the proof that there is none costs more.
+            # Try the cheapest move first: it often is whole, and takes less than a proof that no
+            # move in whole numbers exists.
             found, _ = _cheapest_move(system, cell, sign * wanted, one, budget)
             limit, nodes = np.inf, 1
             if not len(found):
@@ -87,7 +88,7 @@ def prove_in_whole_numbers(
 
 
 def _whole(system: System, cell: int, target: float, moves: Floats) -> Floats:
-    """Return moves in whole numbers that take a cell to a signed target, or nothing."""
+    """Return moves rounded to whole numbers if they take a cell to its target, else none."""
     whole: Floats = np.rint(moves)
     good = (
         len(whole)
@@ -107,7 +108,7 @@ def _search(
     target = float(np.ceil(wanted * (1 - 1e-9)))
     cost, zero = np.zeros(system.n_unknown), np.zeros(len(system.rows))
     cost[cell] = -float(sign)
-    # Nothing is gained by moving farther than asked.
+    # A move beyond the distance asked for gains nothing, so bound it.
     if sign > 0:
         high[cell] = min(high[cell], target)
     else:
@@ -128,14 +129,14 @@ def _search(
 def cheapest_in_whole_numbers(
     system: System, cell: int, cost: Floats, budget: Budget
 ) -> tuple[Flags, bool]:
-    """Return cells that moves in whole numbers need to protect a sensitive cell.
+    """Return cells to suppress so that moves in whole numbers protect a sensitive cell.
 
-    Nothing is claimed of them: they are suppressed, and the pattern is audited again.
+    The cells are a proposal only: the pattern that suppresses them is audited again.
 
     Parameters
     ----------
     system : System
-        Of all cells that may be suppressed.
+        The system of all cells that may be suppressed.
     cell : int
         Position of the sensitive cell.
     cost : numpy.ndarray of float, shape (n_unknown,)
@@ -146,12 +147,12 @@ def cheapest_in_whole_numbers(
     -------
     moved : numpy.ndarray of bool, shape (n_unknown,)
     possible : bool
-        False if it was proved that no moves do.
+        False if no such moves exist, by proof.
     """
     needs, index = system.needs, int(system.need_of[cell])
     upper, lower, width = needs.upper[index], needs.lower[index], needs.width[index]
     possible = False
-    # The width may be made up by either side.
+    # Either side may provide the missing width.
     for above, below in ((max(upper, width - lower), lower), (upper, max(lower, width - upper))):
         moved, found = np.zeros(system.n_unknown, dtype=bool), True
         for sign, wanted in ((1, above), (-1, below)):
@@ -167,9 +168,9 @@ def cheapest_in_whole_numbers(
 def _cheapest_move(
     system: System, cell: int, wanted: float, cost: Floats, budget: Budget
 ) -> tuple[Floats, bool]:
-    """Cheapest move in whole numbers that takes a cell to a signed distance; empty if none.
+    """Return the cheapest move in whole numbers to a signed distance; empty if none was found.
 
-    Also whether there may be one for all that is known.
+    The second result is False if no such move exists, by proof.
     """
     n = system.n_unknown
     if wanted == 0 or budget.is_over:

@@ -1,8 +1,8 @@
-"""Rows that whole patterns keep and fractional ones break: sums of rows, rounded.
+"""Rows that whole patterns satisfy and fractional ones violate: sums of rows, rounded.
 
-Cells are hidden or not, so that what rows say together can be rounded. Let rows c_r y >= b_r be
-added up with any multipliers l_r, and let z_j be y_j, or 1 - y_j for some cells that are turned
-over, so that with a_j the sums and s_r >= 0 what row r has to spare::
+Cells are hidden or not, so that a sum of rows can be rounded. Let rows c_r y >= b_r be added up
+with any multipliers l_r. Let z_j be y_j, or 1 - y_j for some cells, which are called turned. With
+a_j the coefficients of the sum, and s_r >= 0 the slack of row r::
 
     sum_j a_j z_j + sum of |l_r| s_r over l_r < 0  >=  b
 
@@ -11,8 +11,8 @@ With f = b - floor(b), every whole z satisfies::
     sum_j (floor(a_j) + min(1, (a_j - floor(a_j)) / f)) z_j
         + sum of |l_r| / f * s_r over l_r < 0  >=  ceil(b)
 
-The multipliers tried here single out one fractional cell each: where all others that are fractional
-cancel, and turned cells stand near 0, the rounded row is broken.
+The multipliers tried here single out one fractional cell each: if all other fractional cells cancel
+in the sum, and every other z_j is near 0, the point violates the rounded row.
 
 References
 ----------
@@ -41,46 +41,46 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 FRACTIONAL = 0.02
-"""Distance to a whole number from which on a cell counts as fractional here."""
+"""Least distance to a whole number at which a cell counts as fractional here."""
 
 TIGHT = 1e-6
-"""What a row may have to spare and still be added up."""
+"""Largest slack of a row that is used in sums."""
 
 PARTS = 0.05, 0.98
-"""Least and largest f: near 0, coefficients become large, and near 1 rounding gains nothing."""
+"""Least and largest f: near 0 coefficients become large, and near 1 rounding gains nothing."""
 
 NOISE = 1e-9
 """Multipliers and coefficients below this share of the largest count as 0."""
 
 LARGEST, SPREAD = 1e3, 1e5
-"""Largest coefficient of a row, and largest ratio of two, with which programs stay accurate."""
+"""Largest coefficient of a row, and largest ratio of two of them, for accurate programs."""
 
 MOST_ROWS = 60
-"""Rows that are kept of one round. docs/decisions.md, "Rounded rows"."""
+"""Most rows kept of one round. docs/decisions.md, "Rounded rows"."""
 
 MOST_TRIED = 100
-"""Fractional cells that are singled out in one round."""
+"""Most fractional cells that are singled out in one round."""
 
 DIVISORS = 8
-"""Coefficients of a single row by which it is divided before it is rounded."""
+"""Most coefficients of a single row by which the row is divided before it is rounded."""
 
 LEAST_DEPTH = 1e-3
-"""Distance of the point from a row, in lengths of its coefficients, at which it is worth adding."""
+"""Least distance of the point from a violated row at which the row is added."""
 
 PARALLEL = 0.9
-"""Cosine from which on two rows say nearly the same, so that the deeper one will do."""
+"""Cosine of the angle between two rows above which only the more violated one is kept."""
 
 
 def rounded_rows(
     master: Master, proofs: Sequence[Row], rows: csr_array, sides: Floats, x: Floats
 ) -> list[RoundedRow]:
-    """Return rounded sums of rows that a fractional pattern breaks, the deepest first.
+    """Return rounded sums of rows that a fractional pattern violates, the most violated first.
 
     Parameters
     ----------
     master : Master
     proofs : sequence of Row
-        Of the rows.
+        Proofs of the rows.
     rows : scipy.sparse.csr_array, shape (n_rows, n_free)
     sides : numpy.ndarray of float, shape (n_rows,)
     x : numpy.ndarray of float, shape (n_free,)
@@ -115,7 +115,7 @@ class _Sum:
     multipliers: Floats
 
     def depth(self, x: Floats) -> float:
-        """Distance of a point from the row, on its wrong side."""
+        """Return the distance of a point from the row, positive if the point violates it."""
         size = np.abs(self.coefficients)
         least = np.min(size[size > 0], initial=np.inf)
         if not size.any() or size.max() > LARGEST or size.max() > SPREAD * least:
@@ -125,7 +125,7 @@ class _Sum:
 
 
 def _multipliers(matrix: Floats, x: Floats) -> Iterator[Floats]:
-    """Multipliers that single out one fractional cell; then those of single rows."""
+    """Yield multipliers that single out one fractional cell, then those of single rows."""
     between = np.flatnonzero((x > FRACTIONAL) & (x < 1 - FRACTIONAL))
     if not len(between) or not len(matrix):
         return
@@ -174,7 +174,7 @@ def _rounded(multipliers: Floats, matrix: Floats, side: Floats, turned: Flags) -
 
 
 def _unlike(found: list[_Sum], x: Floats) -> list[_Sum]:
-    """The deepest of rows, without those that say nearly the same as a deeper one."""
+    """Return rows, the most violated first, without those nearly parallel to an earlier one."""
     kept: list[_Sum] = []
     directions: list[Floats] = []
     for row in sorted(found, key=lambda row: -row.depth(x)):

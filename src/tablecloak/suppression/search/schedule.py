@@ -1,8 +1,8 @@
 """What a search for a pattern does, in which order, and with which shares of the time.
 
-The one place for the policy of suppression. A schedule is a tuple of phases; each is a function
-from state to state (modules `portfolio` and `exact`). What a phase does inside is decided beside
-its algorithm. Measurements are in docs/decisions.md, section Suppression.
+This module is the one place for the policy of suppression. A schedule is a tuple of phases; each
+is a function from state to state (modules `portfolio` and `exact`). Choices within a phase are made
+beside its algorithm. Measurements are in docs/decisions.md, section Suppression.
 """
 
 from __future__ import annotations
@@ -46,26 +46,28 @@ __all__ = [
 ]
 
 EXACT_CELLS = 2000
-"""Free cells up to which the method "auto" searches for a proved optimum. docs/decisions.md,
+"""Most free cells for which the method "auto" searches for a proved optimum. docs/decisions.md,
 "Phases of suppression"."""
 
 BOUNDED_CELLS = 50_000
-"""Free cells up to which the method "auto" keeps time back for a lower bound. docs/decisions.md,
+"""Most free cells for which the method "auto" keeps time back for a lower bound. docs/decisions.md,
 "Phases of suppression"."""
 
 SEARCHED_CELLS = 1000
-"""Free cells up to which the exact method finds better patterns than the heuristic does in the same
+"""Most free cells for which the exact method finds better patterns than the heuristic in the same
 time, so that the heuristic gets less of it. docs/decisions.md, "Phases of suppression"."""
 
 OPENING_SHARE = 0.25
-"""Share of the time for deletion from all hidden, which usually takes a tenth of it: a first
-pattern where the table has room."""
+"""Share of the time for deletion, which begins with every cell hidden and gives a first pattern
+where the table has room. It usually takes a tenth of this. docs/decisions.md, "Null space"."""
 
 OPENING_SHARE_MEDIUM = 0.1
-"""The same up to `EXACT_CELLS`: it must not cost much where rooms bind."""
+"""Share of the time for deletion on tables up to `EXACT_CELLS`: smaller, because deletion gains
+nothing where rooms bind. docs/decisions.md, "Null space"."""
 
 OPENING_SHARE_SMALL = 0.05
-"""The same up to `SEARCHED_CELLS`, where programs and the exact method find the best patterns."""
+"""Share of the time for deletion on tables up to `SEARCHED_CELLS`, where programs and the exact
+method find the best patterns."""
 
 NULL_SHARE_SMALL = 0.1
 """Share of the time for the search in null spaces, up to `SEARCHED_CELLS`."""
@@ -75,9 +77,9 @@ NULL_SHARE = 0.8
 the rest is for a bound."""
 
 PROGRAMS_CELLS = 4_000
-"""Free cells up to which programs begin anew where boxes have found a pattern; beyond, they
-exchange its cells; on dense tables programs begin anew up to `BOUNDED_CELLS`. docs/decisions.md,
-"Boxes"."""
+"""Most free cells for which programs build a pattern of their own although boxes have found one. On
+larger tables they exchange cells of that pattern; on dense tables they build their own up to
+`BOUNDED_CELLS`. docs/decisions.md, "Boxes"."""
 
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
@@ -90,24 +92,25 @@ FIRST_SHARE_SMALL = 0.5
 """Share of the time for the heuristic before the exact method, up to `SEARCHED_CELLS`."""
 
 FIRST_SECONDS_SMALL = 1.0
-"""Seconds that it gets at most: a first pattern, cleaned up. What the exact method mends is soon
-better. docs/decisions.md, "Cuts, then a program over all of them"."""
+"""Most seconds for the heuristic up to `SEARCHED_CELLS`: enough for a first pattern and its
+clean-up. Patterns that the exact method repairs are soon better. docs/decisions.md, "Cuts, then a
+program over all of them"."""
 
 FIRST_MOST_SHARE_SMALL = 1 / 15
-"""Share of the whole time up to which it may get more than that: what it finds in 4 s on table7 the
-exact method does not find in the 60 s that are left. docs/decisions.md, "Cuts, then a program over
-all of them"."""
+"""Share of the whole time that the heuristic may take up to `SEARCHED_CELLS`, even if that is above
+`FIRST_SECONDS_SMALL`. On table7 the exact method does not find in 60 s what the heuristic finds in
+4 s. docs/decisions.md, "Cuts, then a program over all of them"."""
 
 FIRST_SHARE = 0.7
-"""Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`, up to the
-seconds that follow."""
+"""Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`; at most
+`FIRST_SECONDS`."""
 
 FIRST_SECONDS = 6.0
-"""Seconds of that: two turns of a pattern of 1,400 cells. docs/decisions.md, "Pace of a first
-pattern"."""
+"""Most seconds for the heuristic beyond `SEARCHED_CELLS`: two turns of a pattern of 1,400 cells.
+docs/decisions.md, "Pace of a first pattern"."""
 
 FIRST_MOST_SHARE = 0.5
-"""Share of the whole time up to which it may get more than these."""
+"""Share of the whole time that the heuristic may take even if that is above `FIRST_SECONDS`."""
 
 BOUND_SHARE = 0.2
 """Share of the time that the method "auto" keeps back for a bound on large tables."""
@@ -117,31 +120,31 @@ SPARE_SHARE = 0.3
 patterns as well; with less, it only proves a bound."""
 
 LEAST_BOUND_SHARE = 0.02
-"""Share of the whole time that a bound gets even where the first pattern took all of it."""
+"""Share of the whole time for a bound even if the first pattern took all of the time."""
 
 FOLLOWING_SHARE = 0.9
 """Share of the time of the exact method for rows of cells that follow from others, where rooms are
-far above the needs. They end by themselves where they stop to help. docs/decisions.md, "Cells that
-follow"."""
+far above the needs. The phase ends earlier if these rows no longer raise the bound.
+docs/decisions.md, "Cells that follow"."""
 
 ROOT_SHARE = 0.3
 """Share of the time of the exact method for the first look at the root."""
 
 MASTER_SHARE = 0.7
-"""Share of the time then left for searches over all rows. docs/decisions.md, "Cuts, then a program
-over all of them"."""
+"""Share of the time left after the root for programs over all rows. docs/decisions.md, "Cuts, then
+a program over all of them"."""
 
 NEARBY_SHARE = 0.4
-"""Share of the time then left for searches near the best pattern."""
+"""Share of the time left after these programs for searches near the best pattern."""
 
 CLOSING_SHARE = 0.05
 """Share of the time of the exact method kept back for the last program, over all rows found."""
 
 INSIDERS_SHARE = 0.5
-"""Share of the time for the search of a pattern that must then be extended against insiders."""
+"""Share of the time for the search of a pattern that is afterwards extended against insiders."""
 
 WHOLE_NUMBERS_SHARE = 0.8
-"""Share of the time for the search where only whole numbers are looked at afterwards."""
+"""Share of the time for the search of a pattern that is then only attacked in whole numbers."""
 
 
 def is_open(state: SearchState, budget: Budget) -> bool:
@@ -156,7 +159,7 @@ def is_unsettled(state: SearchState, budget: Budget) -> bool:
 
 
 def is_left_to_relations(state: SearchState, budget: Budget) -> bool:
-    """Whether rooms are so far above the needs that relations alone give the best rows."""
+    """Whether rooms are so far above the needs that relations alone give nearly the best rows."""
     return is_open(state, budget) and is_spacious(state.system)
 
 
@@ -172,13 +175,13 @@ def is_not_stopped(state: SearchState, budget: Budget) -> bool:
 
 
 def are_insiders(state: SearchState, budget: Budget) -> bool:
-    """Whether anybody who knows more than everybody attacks."""
+    """Whether the pattern must be attacked by an intruder who knows more than everybody."""
     del budget
     return state.question is not None and bool(state.question.intruders)
 
 
 def is_hurried(state: SearchState, budget: Budget) -> bool:
-    """Whether the table is large, and too little time is left to search better patterns."""
+    """Whether the table is large, and too little time is left to search for better patterns."""
     whole = budget.deadline - budget.started
     is_short = math.isfinite(whole) and budget.left <= SPARE_SHARE * whole
     return state.n_free > EXACT_CELLS and is_short
@@ -207,12 +210,12 @@ def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
 
 
 def is_to_be_exchanged(state: SearchState, budget: Budget) -> bool:
-    """Whether a pattern of boxes is all that there is, and too large to begin anew."""
+    """Whether the table is too large for programs to build a pattern instead of that of boxes."""
     return is_tight(state, budget) and not is_left_to_programs(state, budget)
 
 
 def is_unopened(state: SearchState, budget: Budget) -> bool:
-    """Whether there was no time to delete from all hidden; from a pattern it takes far less."""
+    """Whether deletion has not begun with every cell hidden; from a pattern it takes far less."""
     return state.opening is None and state.best is not None and not budget.is_over
 
 
@@ -235,7 +238,7 @@ BOUND_ONLY = group(
     ),
     Phase(bound_by_every_row, when=is_unsettled),
 )
-"""A bound, and hardly ever a better pattern."""
+"""Phases that prove a bound, and hardly ever find a better pattern."""
 
 PROVE = group(
     Phase(
@@ -251,7 +254,7 @@ PROVE = group(
     ),
     Phase(bound_by_every_row, when=is_unsettled),
 )
-"""Rows, better patterns, and a proof of how good the best one is."""
+"""Phases that find rows and better patterns, and prove how good the best pattern is."""
 
 _ANY_PROOF = Phase(
     either(is_hurried, BOUND_ONLY, PROVE), least=LEAST_BOUND_SHARE, when=is_not_stopped
@@ -309,4 +312,4 @@ BOUNDED = (
 )
 
 INSIDERS = (Phase(hold_against_insiders, when=are_insiders),)
-"""What follows the search of any method."""
+"""Phases that follow the search of every method."""

@@ -1,4 +1,4 @@
-"""Attacks on patterns of the master problem: successes become rows, failures proved patterns."""
+"""Attacks on patterns of the master problem: a success gives a row, failure of all a proof."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 VIOLATION = 1e-6
-"""Share of its right-hand side by which a row must be violated to be worth adding."""
+"""Smallest violation at which a row is added, as a share of its right-hand side."""
 
 POOL_VIOLATION = 1e-4
-"""Share of its right-hand side by which a row of the pool must be violated to be added again."""
+"""Smallest violation at which a row of the pool is added, as a share of its right-hand side."""
 
 MOST_FROM_POOL = 300
-"""Rows of the pool that are added at once, the most violated first. Chosen by trial; not
+"""Most rows of the pool added in one round, the most violated first. Chosen by trial; not
 measured."""
 
 MOST_AT_ONCE = 3000
-"""The same where programs are solved by interior points, to which more rows do little."""
+"""Most rows of the pool added in one round where programs are solved by the interior point method,
+whose time hardly grows with their number."""
 
 ROUND_SHARE = 0.1
-"""Share of the time after which a round of attacks ends if it has found rows; the next one goes
-on with the cells that were not attacked. Chosen by trial; not measured."""
+"""Share of the time after which a round of attacks ends if it has found rows; the next round begins
+with the cells not attacked in this one. Chosen by trial; not measured."""
 
 
 class Separator:
-    """Attacks the patterns of the search and turns successes into rows.
+    """Attacks the patterns of the search and turns successful attacks into rows.
 
     Parameters
     ----------
@@ -51,12 +52,12 @@ class Separator:
     start : Candidate
         The best proved pattern so far.
     budget : Budget
-        No attack goes on beyond it.
+        No attack goes on after it has ended.
 
     Attributes
     ----------
     last : Candidate or None
-        The last pattern that was attacked, with what witnesses prove of it; it may be open.
+        The last pattern that was attacked, with its witnesses; some needs may be open.
     """
 
     def __init__(self, master: Master, start: Candidate, budget: Budget) -> None:
@@ -74,7 +75,7 @@ class Separator:
         self.capacity = CapacityFinder(self.system, budget)
         self.is_spacious = is_spacious(self.system)
         self.following = FollowingFinder(self.system, self.fixed, budget.seed, budget)
-        # Needs that are met whatever is published besides.
+        # Needs that are met even if every free cell is published.
         self.always = start.pool.within(self.fixed)
         self.last: Candidate | None = None
         self.budget = budget
@@ -119,11 +120,12 @@ class Separator:
         for bridge in self.bridges.in_relations(share):
             self._add(bridge, y, found)
         if integral and self.is_spacious:
-            # Programs over all rows take long: several rows for each cell save some of them.
+            # Programs over all rows take long; several rows for each open cell save some of them
+            # (docs/decisions.md, "Cells that follow").
             for row in self.following.rows(share):
                 self._add(row, y, found)
         if integral or (is_root and self.is_spacious):
-            # What a witness moves is no bridge.
+            # A cell that a witness moves is no bridge.
             doubtful = (share > 0) & ~(pool.moved() & integral)
             for bridge in self.bridges.in_combinations(share, self.budget, doubtful):
                 self._add(bridge, y, found)
@@ -134,8 +136,8 @@ class Separator:
     def follow(self, y: Floats, *, is_attacked: bool = False) -> Rows | None:
         """Return rows of cells that follow from others in a fractional pattern, if any.
 
-        Only relations are looked at, so that it takes no programs; unless every cell that is partly
-        hidden is attacked as well. The first rows are those of all single relations.
+        The rows come from relations alone, without programs, unless `is_attacked` asks to attack
+        every partly hidden cell as well. The first call returns the rows of all single relations.
         """
         everywhere = self.master.fixed.astype(np.float64)
         everywhere[self.master.free] = np.clip(y, 0.0, 1.0)
@@ -168,7 +170,7 @@ class Separator:
     def _add_bridges(
         self, proofs: list[BridgeRow], y: Floats, found: list[csr_array], is_any: bool
     ) -> None:
-        """Keep rows that `y` violates, or any that say something."""
+        """Keep rows that `y` violates, or all rows with entries."""
         rows = self.master.bridge_rows(proofs)
         is_kept = (np.diff(rows.indptr) > 0) & (is_any | (rows @ y < -VIOLATION))
         kept = np.flatnonzero(is_kept)
@@ -197,9 +199,9 @@ class Separator:
         return self.pooled, self.pooled_sides, np.full(len(self.pool), np.inf)
 
     def over_every_row(self, time_limit: float) -> tuple[BranchTree, float]:
-        """Return what all rows found so far prove together, as a tree that is only its root.
+        """Return the bound that all rows found so far prove together, by a tree of only a root.
 
-        The bound is -inf if there are none, or if the program did not end.
+        The bound is -inf if there are no rows, or if the program did not end.
         """
         if not self.pool:
             return BranchTree.of_root(np.empty(0)), -np.inf
@@ -208,11 +210,11 @@ class Separator:
         return BranchTree.of_root(solution.duals), solution.bound
 
     def forget_rows(self) -> None:
-        """Start a new list of rows; the pool keeps what was found."""
+        """Start a new list of rows in use; the pool keeps all rows found so far."""
         self.rows = []
 
     def use_every_row(self) -> Rows:
-        """Start a new list of rows with all of the pool, and return them."""
+        """Start a new list of rows in use with all rows of the pool, and return them."""
         self.rows = list(self.pool)
         return self.every_row()
 
@@ -229,7 +231,7 @@ class Separator:
         if found:
             return False
         if np.any(pool.open):
-            # What was not exact enough to prove its cell is attacked once more.
+            # Attack once more cells whose solution was not exact enough to be a witness.
             self.attack.hide(hidden)
             prove(self.attack, pool, self.budget)
         self._keep(hidden, pool)
@@ -250,7 +252,7 @@ class Separator:
         self.rows = [self.rows[number] for number in kept.tolist()]
 
     def _add(self, proof: Row, y: Floats, found: list[csr_array]) -> bool:
-        """Keep a row if `y` violates it, and say so."""
+        """Keep a row if `y` violates it; return whether it does."""
         row = self.master.row(self.master.needs, proof)
         if not row.nnz or (row @ y)[0] >= side(row.nnz, proof) - VIOLATION:
             return False
@@ -259,7 +261,7 @@ class Separator:
         return True
 
     def _keep(self, hidden: Flags, pool: WitnessPool) -> None:
-        # A cell that no witness moves is hidden for nothing.
+        # A cell that no witness moves protects nothing, so publish it.
         hidden = hidden & (pool.moved() | self.fixed)
         self.offer(Candidate(hidden, pool, self.best.weights))
 

@@ -2,10 +2,10 @@
 
 For a cell whose need is open, the program finds the cheapest deviation that moves it far
 enough; the cells it moves are suppressed, and the deviation becomes their witness. Cells that
-are already suppressed cost next to nothing. The program looks at a neighbourhood of the cell
-only, which grows if it does not suffice; reweighting by the last solution makes it prefer
-few cells over small moves, because a cell is suppressed whole. What is found is improved by
-protecting everything again within the pattern, and by publishing single cells again.
+are already suppressed cost next to nothing. The program covers a neighbourhood of the cell only,
+which grows if it does not suffice. Costs divided by the last moves make it prefer few large moves
+to many small ones, because a cell is suppressed as a whole. The pattern is improved by protecting
+every cell again within it, and by publishing single cells again.
 
 References
 ----------
@@ -46,29 +46,30 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 BATCHED_CELLS = 100_000
-"""Cells up to which many needs are attacked at once now and then; beyond, only at the end, when
-nearly all that is needed is hidden: before, one such program takes minutes and proves little."""
+"""Most cells for which a program attacks many needs at once during the search. On larger tables
+this is left to the end, when nearly all cells needed are hidden; earlier such a program takes
+minutes and proves little."""
 
 PROGRAMS = (6, 400)
-"""Fewest and most programs over the whole table for what no neighbourhood can protect. Chosen by
-trial; not measured."""
+"""Minimum and maximum number of programs over the whole table, for needs that no neighbourhood can
+meet. Chosen by trial; not measured."""
 
 AFFORDABLE = 1 / 1.5
-"""Share of the time left that these programs may take by the seconds of the last one. Chosen by
-trial; not measured."""
+"""Share of the time left that the programs over the whole table may take, if each takes as long as
+the last one. Chosen by trial; not measured."""
 
 FIRST_SECONDS = 0.5
 """Seconds that the first program over the whole table is expected to take."""
 
 MOST_FAILURES = 4
-"""Programs over the whole table that prove nothing, one after the other, before no other is tried.
-Chosen by trial; not measured."""
+"""Number of programs over the whole table in a row that prove nothing, after which no other is
+tried. Chosen by trial; not measured."""
 
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
 
 FEW = 50
-"""Open needs up to which each is attacked alone after a program over the whole table. Chosen by
+"""Most open needs for which each is attacked alone after a program over the whole table. Chosen by
 trial; not measured."""
 
 
@@ -90,19 +91,19 @@ def protect_one_by_one(
     problem : ProtectionProblem
         With finite external bounds.
     system : System
-        Of all cells that may be suppressed.
+        The system of all cells that may be suppressed.
     strategy : Strategy
     budget : Budget
-        Its seed is for the directions of batched programs.
+        Its seed determines the directions of batched programs.
     within : numpy.ndarray of bool, shape (n_unknown,), optional
-        Suppress these cells only; by default all.
+        Cells that may be suppressed; by default all.
     latest : Budget, optional
-        When to give up; between the end of the budget and this one the rest is protected in a
-        hurry. By default there is no such time.
+        When to give up. Needs still open after the end of `budget` are met in a hurry until then.
+        By default there is no such time.
     begun : Candidate, optional
-        What is suppressed and proved already; by default what must be suppressed, and nothing.
+        The pattern to extend; by default the cells that must be suppressed, without witnesses.
     may_end : bool, default=False
-        Give up as soon as it is clear that time does not suffice.
+        Give up as soon as the time will clearly not suffice.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def protect_one_by_one(
     Raises
     ------
     ModelError
-        If some cell cannot be protected even with everything suppressed; names all of them.
+        If cells cannot be protected even with every cell suppressed; names all of them.
     """
     weights = problem.weights[system.cells]
     hidden = (problem.sensitive | problem.forced)[system.cells]
@@ -167,9 +168,9 @@ def _report(budget: Budget, weights: Floats, hidden: Flags, pool: WitnessPool) -
 def _protect_groups(
     builder: Builder, attack: Attack, pool: WitnessPool, hidden: Flags, budget: Budget
 ) -> None:
-    """Protect what no neighbourhood can, in groups, by programs over the whole table.
+    """Protect cells that no neighbourhood can, in groups, by programs over the whole table.
 
-    The budget says how many programs are affordable; that of the builder when to give up.
+    The budget limits the number of programs; the builder's budget says when to give up.
     """
     random, working = np.random.default_rng(budget.seed), builder.budget
     attack.hide(hidden)
@@ -191,7 +192,7 @@ def _protect_groups(
         seconds = watch.seconds
         proved = len(order) - int(pool.open.sum())
         failed = 0 if proved else failed + 1
-        # Where most cells have room on one side only, mirror images are out of reach.
+        # Where most cells have room on one side only, mirror images break bounds: try without.
         symmetric ^= proved < 0.1 * size
         _report(budget, builder.weights, hidden, pool)
 
@@ -206,10 +207,10 @@ def _cheapest_for_many(
     symmetric: bool,
     random: np.random.Generator,
 ) -> tuple[Integers, Floats]:
-    """Cheapest deviation within some cells that moves as many of a group as it can."""
+    """Return the cheapest deviation within some cells that moves most cells of a group."""
     targets = np.array([signed_target(pool, int(index), symmetric) for index in group])
     if symmetric and len(group) > 1:
-        # Directions of their own, or all would have to grow at once.
+        # Give each cell a random direction, since cells of a relation cannot all grow at once.
         targets *= random.choice([-1.0, 1.0], len(targets))
     positions = np.searchsorted(cells, pool.needs.cells[group])
     need = float(np.median(np.abs(targets)))
@@ -222,14 +223,14 @@ def _cheapest_for_many(
 def _at_any_cost(
     problem: ProtectionProblem, pool: WitnessPool, hidden: Flags, budget: Budget
 ) -> None:
-    """Protect all that is open by attacking the table with everything suppressed.
+    """Protect all open cells by attacking the table with every cell suppressed.
 
-    The cells that these witnesses move are suppressed; dear, but quick and certain.
+    The cells that these witnesses move are suppressed: costly, but quick and certain.
 
     Raises
     ------
     ModelError
-        Names all cells that cannot be protected even so.
+        If cells cannot be protected even then; names all of them.
     """
     attack = Attack(pool.system)
     prove(attack, pool, budget)

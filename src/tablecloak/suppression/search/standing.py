@@ -1,7 +1,8 @@
-"""How a pattern stands against insiders, kept up to date while single cells are published again.
+"""The proofs of a pattern against insiders, kept up to date while cells are published again.
 
 An audit leaves for every insider the witnesses that it cannot rule out. Publishing a cell harms
-only those that move it: they alone are proved anew, everybody's first, then those of insiders.
+only witnesses that move it. Only the needs that these proved are proved again: first those of the
+external intruder, then those of insiders.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _NO_NEEDS = np.zeros(0, dtype=np.int64)
 
 
 class Standing:
-    """A pattern with all that is proved of it against everybody and against each insider.
+    """A pattern with its proofs against the external intruder and against each insider.
 
     Parameters
     ----------
     audit : Audit
-        Of the pattern. What it left open for an insider stays open.
+        The audit of the pattern. Needs that it left open for an insider stay open.
     members : Members
         All insiders of the same pattern.
 
@@ -61,7 +62,7 @@ class Standing:
         numbers: dict[str, list[int]] = {}
         for number, knowledge in enumerate(members.named):
             numbers.setdefault(knowledge.name, []).append(number)
-        # Of several members with one name, what is open for one counts as open for all.
+        # A need that is open for one of several members of the same name is open for all of them.
         open_: dict[int, list[int]] = {}
         for finding in audit.findings:
             for number in numbers.get(finding.intruder, []):
@@ -86,14 +87,14 @@ class Standing:
         ]
 
     def publish(self, cell: int, budget: Budget) -> bool:
-        """Publish a cell if all that is proved can be proved without it; say whether it was.
+        """Publish a cell if every proof can do without it; return whether it was published.
 
         Parameters
         ----------
         cell : int
             A suppressed cell, by its number in the table, that need not be hidden.
         budget : Budget
-            What cannot be proved before it ends is not proved.
+            The cell stays suppressed if a proof is not found before it ends.
         """
         for part in self.parts:
             position = part.position_of(cell)
@@ -107,7 +108,7 @@ class Standing:
         return self.members.know_whole_numbers
 
     def moved(self) -> Flags:
-        """Which cells any witness in use moves, shape (n_cells,)."""
+        """Flag the cells that any witness in use moves, shape (n_cells,)."""
         moved = np.zeros(len(self.suppressed), dtype=bool)
         for part in self.parts:
             for number in part.used():
@@ -115,7 +116,7 @@ class Standing:
         return moved
 
     def certificate(self) -> ProtectionCertificate:
-        """Return the proof of all that is not left out. To be verified."""
+        """Return the proof of all needs that are not left out. The caller must verify it."""
         proofs: dict[int, list[PoolProof]] = {}
         left_out: dict[int, list[Integers]] = {}
         for part in self.parts:
@@ -133,7 +134,7 @@ class Standing:
         )
 
     def _known_by(self, number: int) -> Knowledge:
-        """What an insider knows of the cells that are still suppressed."""
+        """Return what an insider knows of the cells that are still suppressed."""
         known = self.members.named[number]
         kept = self.suppressed[known.cells]
         return replace(
@@ -143,7 +144,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class _Own:
-    """The needs that an insider needs witnesses of its own for, and their numbers in the pool."""
+    """The needs for which an insider needs witnesses of its own, and their numbers in the pool."""
 
     needs: Integers
     upper: Integers
@@ -166,12 +167,13 @@ class _StandingPart:
     pool : WitnessPool
         Everybody's proof; it holds the witnesses of insiders as well.
     room : dict of int to (numpy.ndarray, numpy.ndarray, numpy.ndarray)
-        Of each insider who knows cells here: their positions, and the room it leaves them.
+        For each insider who knows cells of this part: their positions, and the room left to them.
     own : dict of int to _Own
     left_out : dict of int to numpy.ndarray of bool, shape (n_needs,)
-        Needs of which nothing is claimed.
+        Needs for which nothing is claimed against an insider.
     failures : Counter
-        How often an insider prevented that a cell was published; those are asked first.
+        How often each insider prevented the publication of a cell. The most frequent are asked
+        first, since they probably prevent the next one, too.
     """
 
     def __init__(self, part: Part, members: Members, open_: dict[int, list[int]]) -> None:
@@ -193,7 +195,7 @@ class _StandingPart:
         self._take_over(part, open_)
 
     def _take_over(self, part: Part, open_: dict[int, list[int]]) -> None:
-        """Learn what the audit proved, and what it left open."""
+        """Take over the witnesses of the audit, and the needs that it left open."""
         cells = self.system.cells[self.system.needs.cells]
         numbers = {id(moves): number for number, (_, moves) in self.pool.rows.items()}
         judged = {number: proof for number, _, proof in part.insiders}
@@ -202,7 +204,7 @@ class _StandingPart:
             if number in judged:
                 own = self._adopted(judged[number], numbers, left_out)
             else:
-                # Nobody attacked as this one: what it cannot rule out holds all the same.
+                # This insider did not attack. Witnesses that it cannot rule out are proofs anyway.
                 pool, changed = self.pool.against(self._seen_by(number))
                 left_out |= pool.open
                 own = _Own.of(pool, changed & ~left_out)
@@ -212,7 +214,7 @@ class _StandingPart:
 
     def _adopted(self, proof: PoolProof, numbers: dict[int, int], left_out: Flags) -> _Own:
         named = [self.pool.keep(row, numbers) for row in proof.witnesses]
-        # The last entry answers for the true table, which is -1.
+        # Index -1, which stands for the true table, finds the last entry.
         renumbered = np.array([*named, -1], dtype=np.int64)
         needs = np.searchsorted(self.system.needs.index, proof.index)
         kept = ~left_out[needs]
@@ -223,13 +225,13 @@ class _StandingPart:
         return Attack(self.system)
 
     def position_of(self, cell: int) -> int:
-        """Return the position of a cell of the table, -1 if it is not in this part."""
+        """Return the position of a cell of the table; -1 if it is not in this part."""
         at = int(np.searchsorted(self.system.cells, cell))
         inside = at < self.system.n_unknown and self.system.cells[at] == cell
         return at if inside else -1
 
     def publish(self, position: int, budget: Budget, whole: bool) -> bool:
-        """Publish one cell if what rests on it can be proved without it."""
+        """Publish one cell if the needs whose witnesses move it can be proved without it."""
         harmed = set(self.pool.moving(position))
         trial = self.pool.without(position)
         self.hidden[position] = False
@@ -248,7 +250,7 @@ class _StandingPart:
         return True
 
     def _is_proved(self, trial: WitnessPool, changed: Flags, budget: Budget, whole: bool) -> bool:
-        """Prove everybody's needs within the trial; in whole numbers if somebody knows these."""
+        """Prove all needs within the trial pool; in whole numbers if an intruder knows these."""
         if np.any(trial.open):
             self._few.prove(trial, trial.open, budget)
         if np.any(trial.open):
@@ -265,7 +267,7 @@ class _StandingPart:
     def _proved_against(
         self, doubted: Iterable[int], trial: WitnessPool, budget: Budget
     ) -> dict[int, _Own] | None:
-        """Return new witnesses of each insider whose proof is doubted; None if somebody's fails."""
+        """Return new witnesses for each insider whose proof is doubted; None if a proof fails."""
         found = {}
         for number in sorted(doubted, key=lambda one: (-self.failures[one], one)):
             own = self._held_against(number, trial, budget)
@@ -336,7 +338,7 @@ class _StandingPart:
         self.own[number] = own
 
     def used(self) -> set[int]:
-        """Return the numbers of all witnesses in use, by everybody or by an insider."""
+        """Return the numbers of all witnesses in use, in common proofs or for an insider."""
         every = [self.pool.upper_witness, self.pool.lower_witness]
         used = set(np.concatenate(every).tolist())
         for own in self.own.values():
@@ -344,18 +346,18 @@ class _StandingPart:
         return used - {-1}
 
     def proof_of(self, number: int) -> PoolProof:
-        """Return the witnesses of the needs that an insider needs its own for."""
+        """Return the witnesses of the needs for which an insider needs its own."""
         own = self.own[number]
         return self.pool.proof_by(own.needs, own.upper, own.lower)
 
     def open_to(self, number: int) -> Integers:
-        """Return which sensitive cells, among all of the table, are left out for an insider."""
+        """Return the positions, among all sensitive cells, of those left out for an insider."""
         left_out = self.left_out.get(number)
         return _NO_NEEDS if left_out is None else self.system.needs.index[left_out]
 
 
 def _differ(one: WitnessPool, other: WitnessPool) -> Flags:
-    """Which needs have another witness upwards, and downwards."""
+    """Flag the needs whose upward or downward witness differs between two pools."""
     return np.array(
         [one.upper_witness != other.upper_witness, one.lower_witness != other.lower_witness]
     )

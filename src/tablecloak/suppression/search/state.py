@@ -22,13 +22,13 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["SearchState"]
 
 DENSE_SHARE = 0.3
-"""Share of sensitive cells from which on a table is dense: programs find their way through what is
-hidden anyway, where boxes need new corners. docs/decisions.md, "Boxes"."""
+"""Share of sensitive cells from which on a table is dense: programs can move cells that are hidden
+anyway, where boxes need new corners. docs/decisions.md, "Boxes"."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchState:
-    """The best pattern and the best bound so far, and what phases leave for one another.
+    """The best pattern and the best bound so far, and results that phases hand to later ones.
 
     Parameters
     ----------
@@ -38,25 +38,25 @@ class SearchState:
     system : System
         Of all cells that may be suppressed.
     method : str
-        How the pattern is found, for the summary.
+        Name of the search method, for the summary.
     best : Candidate or None
         The best proved pattern.
     bound_certificate : BoundCertificate or None
     is_settled : bool
-        Whether the pattern is proved to be optimal, so that nothing is left to do.
+        Whether the pattern is proved to be optimal, which ends the search.
     first_seconds : float
-        When the first pattern was proved, from the start of the search.
+        Seconds from the start of the search until the first pattern was proved.
     closing_seconds : float
-        Time to keep back for the last steps: certificates are built and verified.
+        Seconds to keep back for the last steps, building and verifying the certificates.
     horizon : Budget or None
-        Of the group of phases that the present one belongs to.
+        Budget of the group of phases to which the present phase belongs.
     exploration : Exploration or None
     question : Question or None
-        What is asked beyond what the search method knows: who attacks. Set after the search.
+        The question with its intruders, which search methods do not need. Set after the search.
     held : Held or None
         The best pattern, extended until it is proved against insiders.
     opening : Opening or None
-        What deletion from all hidden found.
+        The result of deletion that began with every cell hidden.
     notes : tuple of str
     """
 
@@ -108,5 +108,5 @@ class SearchState:
         return must[self.system.cells]
 
     def noted(self, text: str) -> SearchState:
-        """Return the state with one note more."""
+        """Return the state with one more note."""
         return replace(self, notes=(*self.notes, text))

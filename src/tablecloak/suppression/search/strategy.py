@@ -12,7 +12,7 @@ Area = tuple[int, int] | tuple[int, int, int] | None
 
 @dataclass(frozen=True)
 class Strategy:
-    """Choices that change the pattern more than anything else; tried as a portfolio.
+    """The choices that change the pattern most; several strategies form a portfolio.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Strategy:
     programs : bool, default=True
         Whether linear programs are tried as well where a shortest path was found.
     reweightings : int, default=2
-        How often the program is solved again with costs divided by the last moves.
+        How often the program is solved again with the costs divided by the last moves.
     symmetric : bool, default=True
         Allow each cell the smaller of its two distances, so that the mirror image of a
         deviation is a witness too and one program protects both sides.
@@ -40,17 +40,17 @@ EASIER = (
     Strategy(areas=((12, 3),), reweightings=0),
     Strategy(areas=((8, 0),), reweightings=1),
 )
-"""For all needs where there is no time for more, the most careful one first. docs/decisions.md,
-"Pace of a first pattern"."""
+"""Strategies for tables with too little time for the usual one, the most careful first.
+docs/decisions.md, "Pace of a first pattern"."""
 
 HASTY = Strategy(areas=((6, 0),), programs=False, reweightings=0)
-"""For what is left when time is up; on networks a path will do."""
+"""Strategy for the needs still open when time is up; on networks a shortest path suffices."""
 
 EXCHANGED = Strategy(areas=((8, 0), (12, 2)), reweightings=1)
-"""For what an exchanged cell used to protect."""
+"""Strategy for the needs that a cell protected before it was exchanged."""
 
 WIDER = ((12, 2), (12, 3))
-"""Width and slack of neighbourhoods to try if no chosen one suffices; then the whole table."""
+"""Width and slack of neighbourhoods to try after those of the strategy, before the whole table."""
 
 REGIONS = ((12, 4, 20_000), (30, 3, 20_000), (60, 3, 60_000), (100, 3, 100_000))
 """Width, slack and size of the regions of tables too large for programs over the whole table.
@@ -62,5 +62,5 @@ PORTFOLIO = (
     Strategy(largest_first=False),
     Strategy(areas=((5, 0), (9, 2)), symmetric=False, largest_first=False),
 )
-"""Strategies whose best result counts; the first one always ends with a pattern. Chosen by trial;
-not measured one by one."""
+"""Strategies of which the best result counts; the first one always completes a pattern. Chosen by
+trial; not measured one by one. docs/decisions.md, "Strategies of the heuristic"."""

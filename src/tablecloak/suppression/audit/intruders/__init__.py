@@ -1,1 +1,1 @@
-"""The intruders besides which a pattern must hold. One kind a file."""
+"""The kinds of intruders, one in each module."""

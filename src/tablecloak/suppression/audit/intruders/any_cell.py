@@ -17,20 +17,21 @@ __all__ = ["AnyCell"]
 
 @INTRUDERS.register
 class AnyCell(Intruder):
-    """Whoever knows any one hidden cell: one intruder for each of them."""
+    """Intruders who know one hidden cell: one intruder for each hidden cell."""
 
     name: ClassVar[str] = "any-cell"
 
     def knowledge(
         self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
     ) -> list[Knowledge]:
-        """Return one intruder for each figure that no other one follows from.
+        """Return one intruder for each group of hidden cells that follow from each other.
 
-        Of figures that follow from each other one is enough. Copies of a figure, such as a total
-        with a single child, are known together.
+        One cell of a group is enough, since all others follow from it. Copies of a value, such as a
+        total with a single child, are known together.
         """
         found = Robustness.of(problem, suppressed)
-        # A cell that is not sensitive stands for its group: it is asked about all sensitive ones.
+        # The intruder should know a cell that is not sensitive, so that all sensitive ones of the
+        # group are attacked.
         order = np.lexsort([found.sensitive, found.group])
         groups, first = np.unique(found.group[order], return_index=True)
         members = []

@@ -25,24 +25,24 @@ Flags = npt.NDArray[np.bool_]
 class Contributors(Intruder):
     """Every contributor: each knows its own contributions.
 
-    It knows a suppressed cell exactly if nobody else contributes to it. Of any other cell it
-    knows that the value is at least its own contribution, times its weight, if what the others
-    give is known not to be negative: if no contribution is, and no external bound. Otherwise
-    it knows of that cell what everybody does. Contributions are those that the table holds, the
-    largest of each cell; where rules rank another variable than the published one, only the
-    first kind of knowledge counts.
+    A contributor knows a suppressed cell exactly if nobody else contributes to it. Of any other
+    cell it knows that the value is at least its own contribution, times its weight, provided that
+    no contribution and no external bound is negative; otherwise it knows of that cell what
+    everybody knows. The table holds the largest contributions of each cell, and only these count.
+    Where rules rank another variable than the published one, only the first kind of knowledge
+    counts.
 
     Parameters
     ----------
     together : {1, 2}, default=1
-        1: each on its own. 2: pairs that meet, in the same suppressed cell or as only
-        contributors of two suppressed cells in the same relation; they know what either knows,
-        and cells to which only the two of them contribute.
+        1: each contributor alone. 2: pairs that meet in one suppressed cell, or are the only
+        contributors of two suppressed cells in one relation; a pair knows what either knows, and
+        the cells to which only these two contribute.
     level : {"contributor", "holding"}, default="contributor"
-        Who is meant.
+        Whether contributors or holdings attack.
     everywhere : bool, default=False
-        Also pairs that do not meet: all of them, whose number grows with the square of the
-        number of contributors.
+        Whether all pairs attack, even those that do not meet. Their number grows with the square
+        of the number of contributors.
     """
 
     name: ClassVar[str] = "contributors"
@@ -55,11 +55,11 @@ class Contributors(Intruder):
 
     @property
     def name_of_kind(self) -> str:
-        """Return contributors, holdings, or pairs of these."""
+        """Return "contributors", "holdings", or "pairs of" either."""
         return f"{self.level}s" if self.together == 1 else f"pairs of {self.level}s"
 
     def lacking(self, problem: ProtectionProblem) -> str:
-        """Say that the table does not tell who contributed what, if so."""
+        """Return a message if the table does not tell who contributed what."""
         return contributions.lacking(problem, self.level)
 
     def knowledge(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:

@@ -16,7 +16,7 @@ __all__ = ["External"]
 
 @INTRUDERS.register
 class External(Intruder):
-    """Contributed to no cell and knows what everybody knows. Always attacks."""
+    """The intruder who contributed to no cell and knows what everybody knows. Always attacks."""
 
     name: ClassVar[str] = "external"
     knows_by_cell: ClassVar[bool] = True

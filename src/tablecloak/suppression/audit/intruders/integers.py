@@ -16,14 +16,14 @@ __all__ = ["WholeNumbers", "with_whole_numbers"]
 
 @INTRUDERS.register
 class WholeNumbers(Intruder):
-    """Knows that all values are whole numbers; attacks with integer programs."""
+    """The intruder who knows that all values are whole numbers; attacks with integer programs."""
 
     name: ClassVar[str] = "integers"
     knows_by_cell: ClassVar[bool] = True
     knows_whole_numbers: ClassVar[bool] = True
 
     def lacking(self, problem: ProtectionProblem) -> str:
-        """Say that the table is not one of whole numbers, if so."""
+        """Return a message if the values of the table are not whole numbers."""
         if problem.table.integer:
             return ""
         return "The intruder 'integers' needs a table of whole numbers."
@@ -31,7 +31,7 @@ class WholeNumbers(Intruder):
     def knowledge(
         self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
     ) -> list[Knowledge]:
-        """Return nothing: what it knows is no bound."""
+        """Return nothing, since this intruder's knowledge is no bound on a cell."""
         del problem, suppressed
         return []
 

@@ -16,7 +16,7 @@ __all__ = ["KnownZeros"]
 
 @INTRUDERS.register
 class KnownZeros(Intruder):
-    """Knows which suppressed cells are zero."""
+    """The intruder who knows which suppressed cells are zero."""
 
     name: ClassVar[str] = "zeros"
     knows_by_cell: ClassVar[bool] = True

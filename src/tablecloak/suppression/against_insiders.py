@@ -1,4 +1,4 @@
-"""Protection of a pattern against insiders: what is not proved, and what the protection costs."""
+"""Protection of a pattern against insiders: the pairs left open, and the cost of protection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WhyOpen(Enum):
 
 @dataclass(frozen=True)
 class OpenPair:
-    """An insider and a sensitive cell of which nothing is claimed. Secret.
+    """An insider and a sensitive cell for which no protection is claimed. Secret.
 
     Parameters
     ----------
@@ -48,20 +48,20 @@ class OpenPair:
 
 @dataclass(frozen=True, eq=False)
 class AgainstInsiders:
-    """Protection of a pattern against insiders, beside the pattern for outsiders alone. Secret.
+    """Protection against insiders, compared with the pattern for outsiders alone. Secret.
 
     Parameters
     ----------
     problem : ProtectionProblem
-        With the weights of the search.
+        The problem with the weights of the search.
     intruders : dict of str to int
         Number of insiders of each kind.
     suppressed, outsiders : numpy.ndarray of bool, shape (n_cells,)
         The pattern, and the one from which it began, which protects against outsiders only.
     successful_before : int
-        How many insiders are known to attack the latter.
+        Number of insiders known to attack the pattern for outsiders.
     unsettled_before : int
-        Number of insiders whose attack was not settled.
+        Number of insiders whose attack on that pattern was not settled.
     open : tuple of OpenPair
         Pairs of an insider and a cell for which nothing is claimed.
     unjudged : int
@@ -82,17 +82,17 @@ class AgainstInsiders:
 
     @property
     def loss(self) -> float:
-        """Weight of what the pattern hides."""
+        """Weight of the cells that the pattern hides."""
         return float(self.problem.weights[self.suppressed].sum())
 
     @property
     def loss_before(self) -> float:
-        """Weight of what the pattern for outsiders hides."""
+        """Weight of the cells that the pattern for outsiders hides."""
         return float(self.problem.weights[self.outsiders].sum())
 
     @property
     def successful(self) -> int:
-        """How many insiders are known to attack the pattern."""
+        """Number of insiders known to attack the pattern."""
         return len(self._succeeding)
 
     @property
@@ -105,7 +105,7 @@ class AgainstInsiders:
         return {pair.insider for pair in self.open if pair.why is not WhyOpen.UNDECIDED}
 
     def count(self, why: WhyOpen) -> tuple[int, int]:
-        """Return how many insiders, and how many cells, are open for a reason."""
+        """Return the number of insiders, and of cells, in pairs that are open for a reason."""
         pairs = [pair for pair in self.open if pair.why is why]
         return len({pair.insider for pair in pairs}), len({pair.cell for pair in pairs})
 
@@ -115,7 +115,7 @@ class AgainstInsiders:
         Parameters
         ----------
         rules : sequence of Rule
-            Such as apply to sums.
+            Rules that apply to sums.
         """
         before, now = (
             len(sensitive_groups(self.problem, hidden, rules))
@@ -124,7 +124,7 @@ class AgainstInsiders:
         return before, now
 
     def costs(self) -> pd.DataFrame:
-        """Return loss, cells and insiders who succeed, for outsiders alone and as it is. Secret."""
+        """Return loss, cells and successful insiders of both patterns, one column each. Secret."""
         rows: dict[str, tuple[float, float]] = {
             "loss": (self.loss_before, self.loss),
             "cells hidden": (float(self.outsiders.sum()), float(self.suppressed.sum())),
@@ -137,7 +137,7 @@ class AgainstInsiders:
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
     def summary(self) -> str:
-        """Say in one line what protection costs and what is not proved. Names nobody."""
+        """Return the cost and the gaps of protection in one line. Names no insider."""
         tried = ", ".join(f"{number} {name}" for name, number in self.intruders.items())
         told = [
             f"against {tried or 'insiders, of whom there are none'}",
@@ -152,7 +152,7 @@ class AgainstInsiders:
         return ", ".join(told)
 
     def statements(self) -> list[str]:
-        """Say against whom the pattern does not protect, one sentence for each reason."""
+        """Return a sentence for each reason why protection against insiders is not claimed."""
         told = []
         for why, words in (
             (WhyOpen.HOPELESS, "no pattern hides"),

@@ -1,10 +1,10 @@
 """A sparse basis of all deviations: few cells chosen freely, from which the others follow.
 
 Every deviation d with A d = 0 is d = N z, where z are the deviations of the free cells. The
-free cells are chosen one after the other, the smallest value first; a relation with one
-undetermined cell determines it, which may determine others, and so on. Relations that are left
-over become conditions on z. Small cells as free ones make N sparse: a total is the sum of what
-stands below it.
+free cells are chosen one after the other, the smallest value first. A relation with one
+undetermined cell determines it, which may determine others, and so on. Relations that determine no
+cell become conditions on z. Small cells are chosen because they make N sparse: a total is the sum
+of the cells below it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NOTHING = 1e-9
 """Coefficients below this are rounding errors: those of relations between cells are about 1."""
 
 DENSE_ENTRIES = 200_000
-"""Product of all and of free cells up to which N is built as a dense matrix: of some 500 cells, 50
-of them free, that takes a tenth of the time. The limit was chosen by trial."""
+"""Largest product of the numbers of all and of free cells for which N is built as a dense matrix:
+for some 500 cells, 50 of them free, that takes a tenth of the time. Chosen by trial."""
 
 Wave = tuple[Integers, Integers, Integers, Floats]
-"""Cells that follow at the same time; and for each term of what they follow from the number of its
-cell among these, the other cell and its coefficient."""
+"""Cells that are determined at the same time; then, for each term of their sums: the position of
+the determined cell among these, the cell of the term, and its coefficient."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,9 @@ def basis_of(relations: csr_array, size: Floats, most_free: float = np.inf) -> B
     ----------
     relations : scipy.sparse.csr_array, shape (n_relations, n_unknown)
     size : numpy.ndarray of float, shape (n_unknown,)
-        Cells with the smallest value become free first.
+        Size of each cell; the smallest become free first.
     most_free : float, default=inf
-        Number of free cells beyond which None is returned.
+        Most free cells; beyond, None is returned.
     """
     free, determined = determined_cells(relations, np.argsort(size, kind="stable"))
     if len(free) > most_free:
@@ -81,7 +81,7 @@ def basis_of(relations: csr_array, size: Floats, most_free: float = np.inf) -> B
 def determined_cells(
     relations: csr_array, order: Integers
 ) -> tuple[Integers, list[tuple[int, int]]]:
-    """Return the free cells, and each other cell with the relation that determines it, in order.
+    """Return the free cells, and the other cells in order, each with its determining relation.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def determined_cells(
 
 
 def _followed(relations: csr_array, free: Integers, determined: list[tuple[int, int]]) -> csr_array:
-    """Return N: rows of free cells are unit vectors, the others follow wave by wave."""
+    """Return N: rows of free cells are unit vectors, all others are computed wave by wave."""
     waves = (
         (cells, *_others(relations, cells, rows)) for cells, rows in _waves(relations, determined)
     )
@@ -149,7 +149,7 @@ def _followed_densely(n: int, free: Integers, waves: Iterable[Wave]) -> csr_arra
     matrix[free, np.arange(len(free))] = 1.0
     for cells, row, inside, entries in waves:
         starts = np.searchsorted(row, np.arange(len(cells)))
-        # A cell that is alone in its relation follows from nothing: it does not move.
+        # A cell that is alone in its relation does not move, and its row of N is 0.
         some = np.diff(np.append(starts, len(row))) > 0
         if np.any(some):
             moves = entries[:, None] * matrix[inside]
@@ -161,7 +161,7 @@ def _followed_densely(n: int, free: Integers, waves: Iterable[Wave]) -> csr_arra
 def _others(
     relations: csr_array, cells: Integers, rows: Integers
 ) -> tuple[Integers, Integers, Floats]:
-    """Return what cells follow from in their relations: number of the cell, other cell, share."""
+    """Return the other cells of determining relations: number of the cell, other cell, share."""
     length = relations.indptr[rows + 1] - relations.indptr[rows]
     row = np.repeat(np.arange(len(rows)), length)
     taken = np.arange(len(row)) + np.repeat(

@@ -1,7 +1,7 @@
 """The claims of patterns and intervals as plain arrays, for the stand-alone verifier.
 
-A bound is kept as the multipliers that prove each row of the master problem, and a search tree over
-the cells that are free to be hidden; nothing of the program itself is kept.
+The claim of a bound holds the multipliers that prove each row of the master problem, and a search
+tree over the cells that are free to be hidden. It does not hold the program itself.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def interval_claims(
     problem : ProtectionProblem
     loss, bound : float
     rows : sequence of CapacityRow
-        Of the master problem that proves the bound.
+        Rows of the master problem that proves the bound.
     multipliers : numpy.ndarray of float
-        Of these rows, in the unit of the loss.
+        Multipliers of these rows, in the unit of the loss.
     """
     released = _intervals(proof.requirement, ends)
     protection = Claim("protection", released, proof.arrays())
@@ -97,7 +97,7 @@ def proved_pattern_bound(
     Parameters
     ----------
     suppressed : numpy.ndarray of bool, shape (n_cells,)
-        Of a protected pattern.
+        The cells that a protected pattern suppresses.
     problem : ProtectionProblem
     certificate : BoundCertificate
     """
@@ -184,7 +184,7 @@ def _tree_arrays(certificate: BoundCertificate) -> Arrays:
 
 
 def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
-    """Return rows of a master problem, with the rows they are sums of, by their proofs."""
+    """Return the proofs of rows of a master problem, and of the rows that are added up in them."""
     rows, _ = _with_parents(rows)
     sensitive = np.flatnonzero(problem.sensitive)
     kinds, cells = [], []
@@ -268,7 +268,7 @@ def _cut(row: Row, sensitive: npt.NDArray[np.int64]) -> tuple[int, int, Side, Si
 def _sorted(
     relations: npt.NDArray[Any], multipliers: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Each relation once, in order; of several multipliers the last one counts."""
+    """Return each relation once, in order; if it has several multipliers the last one counts."""
     last = dict(zip(relations.tolist(), multipliers.tolist(), strict=True))
     kept = sorted(relation for relation, multiplier in last.items() if multiplier != 0)
     return np.array(kept, dtype=np.int64), np.array([last[relation] for relation in kept])

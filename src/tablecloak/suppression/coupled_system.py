@@ -1,9 +1,9 @@
-"""Unknown cells that can only move together as one column of the intruder's programs.
+"""Coupled cells: unknown cells that can only move together share a column of the programs.
 
-Once a pattern is given, many relations have two hidden cells left: both move by the same amount.
-One column for all that are so coupled leaves fewer columns, far fewer rows, and one answer for all
-sensitive cells among them. Witnesses move all of them; multipliers are carried back to the rows
-that couple them, so that they prove the same limit by the relations of the table.
+Once a pattern is given, many relations have two hidden cells left, and both move by the same
+amount. One column for all coupled cells leaves fewer columns, far fewer rows, and one answer for
+all sensitive cells of the group. A witness moves all of them. Multipliers are carried back to the
+rows that couple them, so that they prove the same limit by the relations of the table.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class CoupledSystem:
-    """A system between groups of cells that move together, and the way back.
+    """The system over groups of cells that move together, and the way back to the cells.
 
     Parameters
     ----------
     system : System
     cells : CoupledCells
-        Group and sign of each unknown cell. Rows of fractional coefficients couple nothing, since
-        their sums would be rounded.
+        Group and sign of each unknown cell. Rows with fractional coefficients couple no cells,
+        since their sums would be rounded.
     matrix : scipy.sparse.csr_array, shape (n_rows_left, n_groups)
-        Distinct rows between groups.
+        Distinct rows over groups.
     rows : numpy.ndarray of int, shape (n_rows_left,)
-        Row of the system behind each.
+        Row of the system from which each comes.
     """
 
     system: System
@@ -71,14 +71,14 @@ class CoupledSystem:
         return np.bincount(group[group >= 0], minlength=self.cells.n_groups)
 
     def room(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return how far each group may move, from how far each cell may."""
+        """Return how far each group may move, given how far each cell may."""
         if not self.is_smaller:
             return low, high
         up, down = self.cells.least(high, -low)
         return -down, up
 
     def deviation(self, moves: Floats) -> Floats:
-        """Return what moves of groups are for the cells."""
+        """Return the deviations of cells from the moves of groups."""
         if not self.is_smaller or not len(moves):
             return moves
         found: Floats = self.cells.spread @ moves
@@ -87,10 +87,10 @@ class CoupledSystem:
     def multipliers(
         self, duals: Floats, cell: int, sign: int, nearest: tuple[Integers, Integers] | None
     ) -> Floats:
-        """Return multipliers of all rows that bound a cell as those of rows between groups do.
+        """Return multipliers of all rows that prove the limit of multipliers of rows over groups.
 
-        What is left of a group, s e_p - A^T gamma, must count with the room of its nearest cell
-        on that side, and not with that of any other.
+        The entries of s e_p - A^T gamma in a group are moved to its nearest cell on that side,
+        whose room limits the group, since those of other cells would count with larger rooms.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class CoupledSystem:
         sign : {1, -1}
             s, upwards or downwards.
         nearest : tuple of numpy.ndarray of int, shape (n_groups,), or None
-            As `nearest` gives them; not needed where nothing is coupled.
+            The result of `nearest`; None if no cells are coupled.
         """
         found = np.zeros(len(self.system.rows))
         found[self.rows] = duals
@@ -120,7 +120,7 @@ class CoupledSystem:
         Parameters
         ----------
         low, high : numpy.ndarray of float, shape (n_unknown,)
-            How far each cell may move, down as a number that is not positive, and up.
+            How far each cell may move down (as a number <= 0) and up.
         """
         cells = np.flatnonzero(self.cells.group >= 0)
         group, same = self.cells.group[cells], self.cells.sign[cells] > 0
@@ -133,12 +133,12 @@ class CoupledSystem:
 
     @cached_property
     def _gathered(self) -> csr_array:
-        """Matrix of shape (n_groups, n_unknown) that adds up what cells count for their group."""
+        """Matrix of shape (n_groups, n_unknown) that adds up coefficients of cells by group."""
         return csr_array(self.cells.spread.T)
 
     @cached_property
     def _dependent(self) -> Integers:
-        """Cells that do not move on their own account: all but the first of each group."""
+        """Cells whose moves follow from another cell: all but the first of each group."""
         first = np.unique(self.cells.group, return_index=True)[1]
         is_first = np.zeros(self.system.n_unknown, dtype=bool)
         is_first[first] = True

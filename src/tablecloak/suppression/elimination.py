@@ -1,7 +1,7 @@
-"""Sparse elimination modulo a prime: the dimension of what is unknown, and what moves together.
+"""Sparse elimination modulo a prime: dimension of the deviations, and cells that move together.
 
 Coefficients are fractions, so that all arithmetic is exact. The rank modulo a prime is never larger
-than the true one: a dimension is never understated. It would be overstated only if the prime, of
+than the true rank, so the dimension is never too small. It would be too large only if the prime, of
 61 binary digits, divided all of the largest minors of the relations that are not 0.
 """
 
@@ -24,8 +24,8 @@ PRIME = 2**61 - 1
 """A Mersenne prime; sums of two products below it still fit into few machine words."""
 
 DRAWN = 3
-"""Random solutions by which cells are compared. Cells that are not proportional agree in all of
-them with a probability of 2^-122."""
+"""Number of random solutions by which cells are compared. Cells that are not proportional agree in
+all of them with a probability of 2^-122."""
 
 
 class Solutions:
@@ -38,7 +38,7 @@ class Solutions:
     Attributes
     ----------
     dimension : int
-        Of the space of solutions.
+        Dimension of the space of solutions.
     """
 
     def __init__(self, matrix: csr_array) -> None:
@@ -82,7 +82,7 @@ class Solutions:
 
 
 def _rows_of(matrix: csr_array) -> list[dict[int, int]]:
-    """Return the rows modulo the prime; decimal coefficients are the fractions that they mean."""
+    """Return the rows modulo the prime, with decimal coefficients read as fractions."""
     whole, real = whole_rows(matrix)
     rows = []
     for row, (start, stop) in enumerate(zip(whole.indptr[:-1], whole.indptr[1:], strict=True)):

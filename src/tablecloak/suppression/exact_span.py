@@ -1,8 +1,8 @@
 """Witnesses of one pattern made exact: binary fractions for which all relations hold.
 
-The hidden cells follow from few free ones by whole coefficients, d = N z, and only what the
-relations left over ask of the free cells has to be eliminated in whole numbers: some 30 columns
-where the pattern has 2,000 cells. z is then rounded once, and N z adds up without rounding.
+The hidden cells follow from few free ones by whole coefficients, d = N z. Relations that determine
+no cell leave conditions on z, and only these are eliminated in whole numbers: some 30 columns for a
+pattern of 2,000 cells. z is then rounded once, and N z adds up without rounding.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MOST_MULTIPLE = 1000
-"""Largest denominator with which coefficients are read as fractions. A wrong fraction is noticed
-when the relations are checked."""
+"""Largest denominator with which coefficients are read as fractions. The check of the relations
+detects a wrong fraction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,12 @@ class ExactSpan:
     Parameters
     ----------
     basis : Basis
-        Of all deviations.
+        Basis of all deviations.
     multiple : int
-        Divisor of the deviations of the free cells that makes N whole.
+        Least number by which N is multiplied to make it whole; deviations of free cells are divided
+        by it.
     matrix : scipy.sparse.csr_array, shape (n_cells, n_free)
-        N, multiplied by it.
+        N, multiplied by `multiple`.
     space : NullSpace
         Null space of the conditions on the free cells.
     """
@@ -59,13 +60,13 @@ class ExactSpan:
         Parameters
         ----------
         relations : scipy.sparse.csr_array, shape (n_relations, n_cells)
-            Between the cells that move.
+            Relations between the cells that move.
         budget : Budget
             The elimination is given up when it ends.
         most_free : float, default=inf
-            Number of free cells beyond which there is no span.
+            Most free cells for which a span is returned.
         """
-        # Cells in many relations determine many others, which leaves fewer conditions.
+        # Cells in many relations should not be free: determined, they leave fewer conditions.
         many = np.diff(csc_array(relations).indptr).astype(np.float64)
         basis = basis_of(relations, -many, most_free)
         if basis is None:
@@ -108,7 +109,7 @@ class ExactSpan:
 
 
 def _common_multiple(fractions: Floats) -> int:
-    """Smallest number that makes fractions whole; 1 if none up to `MOST_MULTIPLE` does."""
+    """Return the least factor that makes fractions whole; 1 if none up to `MOST_MULTIPLE` does."""
     left = np.unique(np.round(np.abs(fractions), 9))
     for multiple in range(1, MOST_MULTIPLE + 1):
         if np.all(np.abs(left * multiple - np.rint(left * multiple)) < 1e-7 * multiple):

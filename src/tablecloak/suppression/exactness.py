@@ -1,4 +1,4 @@
-"""Solutions of a solver made exact: close ones for which all relations hold without rounding."""
+"""Makes solutions exact: close deviations for which all relations hold without rounding."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 KEPT_CELLS = 50_000
-"""Most cells of all eliminations that are kept at once; each takes about a kilobyte."""
+"""Most cells, over all eliminations together, that are kept; each takes about a kilobyte."""
 
 FEWEST_SPANNED = 200
-"""Number of moved cells from which on a basis of free cells is used, not an elimination."""
+"""Least number of moved cells for which a basis of free cells is used instead of an elimination."""
 
 LARGEST_SPANNED = 10_000_000
-"""Largest product of moved and free cells for such a basis, whose coefficients are all stored.
-Chosen by trial; not measured."""
+"""Largest product of moved and free cells for which a basis is used, since all its coefficients are
+stored. Chosen by trial; not measured."""
 
 MOST_SHRUNK = 1e-6
-"""Share by which a deviation is shrunk when rounding moved cells beyond their bounds."""
+"""Largest share by which a deviation is shrunk if rounding moved cells beyond their bounds."""
 
 HELD_SHARE = 1e-7
-"""Distance from a bound, as a share of the largest move, that counts as lying at it."""
+"""Cells within this distance of a bound, as a share of the largest move, count as lying at it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Exactness:
     ----------
     system : System
     needs : Needs
-        Of that system, perhaps cut to what an intruder knows.
+        Needs in that system, perhaps capped by the bounds that an intruder knows.
     whole_only : bool
         Whether deviations must be whole numbers.
     is_thorough : bool, default=True
@@ -61,7 +61,7 @@ class Exactness:
     is_thorough: bool = True
 
     def near(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
-        """Deviations close to one that a solver returned, for which all relations hold exactly."""
+        """Yield deviations close to a solver's, for which all relations hold exactly."""
         if self.whole_only and not np.all(d == np.rint(d)):
             return
         entries = self._whole_entries(cells)
@@ -79,7 +79,7 @@ class Exactness:
         return bool(products_vanish(matrix, csr_array(d[None, :]))[0]) and self._adds_up(cells, d)
 
     def _whole_entries(self, cells: Integers) -> tuple[Integers, Integers, Floats]:
-        """Row, column and coefficient of all entries in rows of whole numbers."""
+        """Return row, column and coefficient of all entries in rows of whole numbers."""
         system, by_cell = self.system, self.system.by_cell
         taken = entries_of(by_cell, cells)
         column = np.repeat(np.arange(len(cells)), np.diff(by_cell.indptr)[cells])
@@ -96,7 +96,7 @@ class Exactness:
         d: Floats,
         budget: Budget,
     ) -> Iterator[Floats]:
-        """Deviations whose rounding errors some cells take up; elimination is done once for all."""
+        """Yield deviations in which some cells absorb the rounding errors; eliminates only once."""
         yield from self._spanned(cells, d, budget)
         if not self.is_thorough and len(cells) >= FEWEST_SPANNED:
             return
@@ -115,7 +115,7 @@ class Exactness:
                 yield exact
 
     def _spanned(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
-        """Deviations that rest on one elimination, whichever cells lie at bounds."""
+        """Yield deviations by one elimination, which does not depend on the cells at bounds."""
         if len(cells) < FEWEST_SPANNED:
             return
         spans, key = self.system.spans, cells.tobytes()
@@ -142,7 +142,7 @@ class Exactness:
             shrunk = 1 - 2 * beyond
 
     def _held(self, cells: Integers, d: Floats) -> Flags:
-        """Cells that lie at a bound, or move exactly as far as required."""
+        """Flag the cells that lie at a bound, or move exactly as far as required."""
         system, needs = self.system, self.needs
         near = HELD_SHARE * float(np.max(np.abs(d)))
         held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
@@ -152,7 +152,7 @@ class Exactness:
         return held
 
     def beyond(self, cells: Integers, d: Floats) -> float:
-        """Share by which a deviation must shrink to keep half of what bounds accept."""
+        """Return the share by which a deviation must shrink to use half the tolerance of bounds."""
         system = self.system
         low, high = system.low[cells], system.high[cells]
         slack = system.slack[cells] / 2
@@ -161,7 +161,7 @@ class Exactness:
         return float(np.max(beyond[passed] / np.abs(d[passed]), initial=0.0))
 
     def _adds_up(self, cells: Integers, d: Floats) -> bool:
-        """Whether a deviation keeps relations with real coefficients, for its least need."""
+        """Whether a deviation keeps relations with real coefficients, judged by its least need."""
         if np.all(self.system.factor > 0):
             return True
         by_cell = self.system.by_cell

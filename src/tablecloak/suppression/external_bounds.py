@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 def with_finite_bounds(problem: ProtectionProblem) -> ProtectionProblem:
     """Return the problem with infinite external bounds replaced by distant finite ones.
 
-    The replacement is so distant that it rarely matters. Where it does, it makes the intruder
+    The finite bounds are so distant that they rarely matter. Where they do, they make the intruder
     stronger, so that every proof holds for the given bounds as well.
     """
     if np.all(np.isfinite(problem.lower_bound)) and np.all(np.isfinite(problem.upper_bound)):
@@ -44,7 +44,7 @@ def with_intervals(problem: ProtectionProblem, lower: Floats, upper: Floats) -> 
     Raises
     ------
     InputError
-        If an interval does not hold the true value; names the first cell.
+        If an interval does not contain the true value; names the first cell.
     """
     values = problem.table.values
     wrong = np.flatnonzero((lower > values) | (upper < values))

@@ -10,7 +10,7 @@ __all__ = ["HOLDS", "Hold"]
 
 
 class Hold:
-    """Whether protection of a pattern against insiders is a must, a wish, or not tried."""
+    """Whether protection against insiders is required, attempted, or not attempted."""
 
     name: ClassVar[str]
 
@@ -18,22 +18,22 @@ class Hold:
     """Whether the search protects against insiders at all."""
 
     is_strict: ClassVar[bool] = False
-    """Whether a pattern that leaves an insider unprotected against is an error."""
+    """Whether the search fails if a pattern is not protected against some insider."""
 
     @classmethod
     def parse(cls, given: Hold | str) -> Hold:
-        """Accept one of them or its name.
+        """Accept a way to hold, or its name.
 
         Raises
         ------
         InputError
-            For an unknown name, with the likely one.
+            If the name is unknown; suggests the likely one.
         """
         return HOLDS.parse(given, Hold, "`hold` is")
 
 
 HOLDS: Registry[Hold] = Registry("way to hold against insiders")
-"""All of them by name."""
+"""All ways to hold against insiders, by name."""
 
 
 @HOLDS.register
@@ -53,7 +53,7 @@ class Strict(Hold):
 
 @HOLDS.register
 class Off(Hold):
-    """Against outsiders only."""
+    """Against the external intruder only."""
 
     name: ClassVar[str] = "off"
     is_asked: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""That a pattern also holds against one intruder who knows more than everybody."""
+"""The claim that a pattern also holds against one insider."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class InsiderClaim:
-    """That a pattern also holds against one intruder who knows more than everybody.
+    """The claim that a pattern also holds against one insider.
 
     Parameters
     ----------
     knowledge : Knowledge
     index : numpy.ndarray of int
-        Positions among all sensitive cells of those whose common witnesses this intruder can rule
+        Positions, among all sensitive cells, of those whose common witnesses this insider can rule
         out.
     upper_witness, lower_witness : numpy.ndarray of int
-        Witnesses that replace these.
+        Witnesses that replace the common ones for these cells.
     open : numpy.ndarray of int
-        Positions of sensitive cells of which nothing is claimed against this intruder.
+        Positions of sensitive cells for which nothing is claimed against this insider.
     """
 
     knowledge: Knowledge

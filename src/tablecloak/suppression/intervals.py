@@ -6,11 +6,11 @@ v: for every multiplier gamma of the relations, with alpha - beta = e_p - A^T ga
 
     sum_i (alpha_i v+_i + beta_i v-_i) >= UPL_p
 
-(and likewise downwards and for the width). Rows are found where an attack succeeds. The attack
-is made between the best intervals that are proved and those of the relaxation, so that every
-round either improves the first or cuts off the second.
+(and likewise downwards and for the width). A successful attack gives a row. Each attack is on a
+point between the best proved intervals and those of the relaxation, so that every round either
+improves the former or cuts off the latter.
 
-Ends are rounded outwards to the decimals of the table, and the proof is made anew between them.
+Ends are rounded outwards to the decimals of the table, and the proof is made again within them.
 
 References
 ----------
@@ -61,7 +61,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class IntervalBound:
-    """What a search keeps of its proof that no protected intervals lose less than a bound.
+    """The proof of a search that no protected intervals lose less than a bound.
 
     Parameters
     ----------
@@ -103,11 +103,11 @@ class IntervalPattern(Result):
     ----------
     problem : ProtectionProblem
     lower, upper : numpy.ndarray of float, shape (n_cells,)
-        Ends to publish; equal where the value itself is published. Of a cell that must be
+        Ends to publish; equal where the value itself is published. For a cell that must be
         suppressed without being sensitive they are the external bounds, perhaps infinite.
     requirement : Requirement
     certificate : ProtectionCertificate
-        Proof that an intruder who takes the intervals for bounds comes no closer than allowed.
+        Proof that an intruder who uses the intervals as bounds comes no closer than allowed.
     bound_certificate : IntervalBound
     bound : float
         Proved lower bound on the loss of any protected intervals.
@@ -130,7 +130,7 @@ class IntervalPattern(Result):
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
-        """Return what is claimed of the intervals, each claim with its proof. Secret."""
+        """Return all claims about the intervals, each with its proof. Secret."""
         proof, proved = self.certificate, self.bound_certificate
         return interval_claims(
             proof, (self.lower, self.upper), self.problem, self.loss, self.bound,
@@ -138,7 +138,7 @@ class IntervalPattern(Result):
         )  # fmt: skip
 
     def proved_bound(self) -> float:
-        """Return the bound on the loss that the claim of it proves; no solver is called."""
+        """Return the bound on the loss that its claim proves; no solver is called."""
         proof = self.bound_certificate
         return proved_widths_bound(
             (self.lower, self.upper), self.problem, self.requirement, self.loss,
@@ -159,22 +159,22 @@ class IntervalPattern(Result):
 
     @property
     def searched_loss(self) -> float:
-        """Loss before blurring, which the gaps refer to."""
+        """Loss before blurring, to which the gaps refer."""
         return self.narrowest
 
     @property
     def unavoidable(self) -> float:
-        """Widths that the levels of the sensitive cells ask for."""
+        """Loss of the widths that the levels of the sensitive cells demand."""
         needs = asked_of(self.problem, self.requirement)
         width = np.maximum(needs.upper + needs.lower, needs.width)
         return float(_costs(self.problem)[needs.cells] @ width)
 
     def release(self) -> pd.DataFrame:
-        """Return what may be published: codes and both ends, equal where the value is exact."""
+        """Return the table that may be published: codes and both ends, equal for exact values."""
         return published_intervals(self.problem.table, self.lower, self.upper)
 
     def summary(self) -> str:
-        """Say in one line what is published, and how good that is. Names no value."""
+        """Return in one line the number of intervals, loss, bound and gap. Names no value."""
         return (
             f"partial suppression ({self.requirement.value}): {int(self.hidden.sum())} of "
             f"{self.problem.table.n_cells} cells as intervals, {self.problem.n_sensitive} "
@@ -208,12 +208,12 @@ def publish_intervals(
     weights : WeightRule or str, optional
         Loss of one unit of width, by default 1 / |value|; None keeps the problem's weights.
     blur : float, default=1
-        Each side is widened by a random share of the width, up to this. Without it the true value
+        Largest random share of the width by which each side is widened. Without blur the true value
         is often the midpoint, or exactly its level away from an end.
     time_limit : float, default=60
-        Seconds; a first set of intervals is always completed.
+        Time limit in seconds; a first set of intervals is always completed.
     seed : int, optional
-        For the blur. Secret: whoever knows it can undo the blur. By default drawn anew.
+        Seed of the blur, by default a random one. Secret: whoever knows it can undo the blur.
     progress : callable, optional
         Called with stage, loss, bound and number of rows.
     solver : str, optional
@@ -274,7 +274,7 @@ def publish_intervals(
 
 
 def _costs(problem: ProtectionProblem) -> Floats:
-    """Loss of one unit of width of each cell; 0 for cells that must be suppressed."""
+    """Return the loss of one unit of width of each cell; 0 for cells that must be suppressed."""
     return np.where(problem.forced, 0.0, problem.weights)
 
 

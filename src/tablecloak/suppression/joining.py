@@ -33,10 +33,10 @@ def certificate_of(
 ) -> ProtectionCertificate:
     """Join the witnesses of separate systems into one proof.
 
-    Systems share no relation, so the first witnesses of all of them add up to one witness,
-    and so do the second ones: the proof is as long as that of the hardest system. With
-    insiders they stay apart: an insider who can rule out one summand rules out the sum. A witness
-    that several insiders need is stored once.
+    Systems share no relation, so the first witnesses of all systems add up to one witness, and so
+    do the second ones: the proof has as many witnesses as the system with the most. If insiders are
+    claimed against, witnesses stay apart, because an insider who can rule out one summand rules out
+    the sum. A witness that several insiders need is stored once.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def certificate_of(
     proofs : sequence of PoolProof
         Proof of all levels of each system.
     insiders : sequence of (Knowledge, sequence of PoolProof)
-        For each further intruder new proofs of the levels whose common witness it can rule out.
+        For each insider, new proofs of the needs whose common witness it can rule out.
     left_out : mapping of int to numpy.ndarray of int
-        By the position of an insider the sensitive cells, among all, of which nothing is claimed
-        against it.
+        For each insider, by position, the sensitive cells for which nothing is claimed against it,
+        by their positions among all sensitive cells.
     """
     rows = _RowsByCell(problem.table.n_cells, apart=bool(insiders))
     upper, lower = rows.join(proofs, problem)
@@ -91,7 +91,7 @@ class _RowsByCell:
             numbers = [
                 self._number(proof, place, start + place) for place in range(len(proof.witnesses))
             ]
-            # The last entry is that of TRUTH, whose number is -1.
+            # Index TRUTH, which is -1, finds the last entry.
             numbered = np.array([*numbers, TRUTH])
             upper[proof.index], lower[proof.index] = numbered[proof.upper], numbered[proof.lower]
         return upper, lower
@@ -101,7 +101,7 @@ class _RowsByCell:
         positions, moves = proof.witnesses[place]
         number = summed
         if self.apart:
-            # Pools share the arrays of a witness, so that their identity tells equal witnesses.
+            # Pools share the arrays of a witness, so equal witnesses have identical arrays.
             number = self.number_of.setdefault(id(moves), self.count)
             if number < self.count:
                 return number

@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 Witnesses = list[tuple[Integers, Floats]]
-"""Witnesses as the cells that each moves, increasing, and by how much."""
+"""Witnesses, each as the cells that it moves, increasing, and their moves."""
 
 MOST_SPARE = 5_000
 """Most spare witnesses that a pool keeps for insiders who can rule out those in use."""
@@ -34,13 +34,13 @@ class PoolProof:
     Parameters
     ----------
     index : numpy.ndarray of int, shape (n_proved,)
-        Positions of the sensitive cells, among all of the table.
+        Positions of the proved cells among all sensitive cells of the table.
     upper, lower : numpy.ndarray of int, shape (n_proved,)
         Witness that moves each of them up, and down, as a position in `witnesses`.
     cells : numpy.ndarray of int, shape (n_unknown,)
         Number in the table of each cell of the pool's system.
     witnesses : list of (numpy.ndarray of int, numpy.ndarray of float)
-        By cells of the pool's system. Pools that share a witness share its arrays.
+        Witnesses by cells of the pool's system. Pools that share a witness share its arrays.
     """
 
     index: Integers
@@ -51,7 +51,7 @@ class PoolProof:
 
 
 class KeptWitnesses(ProvedNeeds):
-    """Stores exact witnesses, and selects those that prove most.
+    """Stores exact witnesses, and selects for each need the one that moves its cell farthest.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class KeptWitnesses(ProvedNeeds):
         Parameters
         ----------
         witnesses : iterable of (numpy.ndarray of int, numpy.ndarray of float)
-            By cells of this system. What goes beyond its bounds is left out, and what is more
-            than `MOST_SPARE`.
+            Witnesses by cells of this system. Those beyond its bounds are left out, and those
+            beyond the first `MOST_SPARE`.
         """
         rows = list(witnesses)[: max(MOST_SPARE + len(self._used()) - len(self.rows), 0)]
         if not rows:
@@ -90,7 +90,7 @@ class KeptWitnesses(ProvedNeeds):
         self._hold(good)
 
     def take(self, witnesses: Iterable[tuple[Integers, Floats]]) -> None:
-        """Keep witnesses for which all relations and bounds hold, and prove what they can."""
+        """Keep witnesses that satisfy all relations and bounds, and use them for open needs."""
         self._hold(list(witnesses))
         self.use_all()
 
@@ -101,7 +101,7 @@ class KeptWitnesses(ProvedNeeds):
         ----------
         witness : tuple of (numpy.ndarray of int, numpy.ndarray of float)
         numbers : dict of int to int
-            Numbers of the witnesses at hand by the identity of their moves; brought up to date.
+            Numbers of the stored witnesses by the identity of their moves; updated in place.
         """
         number = numbers.setdefault(id(witness[1]), self._next)
         if number == self._next:
@@ -117,16 +117,16 @@ class KeptWitnesses(ProvedNeeds):
         return found
 
     def use_all(self) -> None:
-        """Prove what the witnesses at hand can prove."""
+        """Use the stored witnesses for all needs that they prove."""
         self._use_best(self._matrix(), self._numbers(), np.ones(len(self.rows), dtype=bool))
 
     def proof(self, chosen: Flags) -> PoolProof:
-        """Return the witnesses of some needs, renumbered from 0, for each side of each."""
+        """Return the witnesses of both sides of some needs, renumbered from 0."""
         needs = np.flatnonzero(chosen)
         return self.proof_by(needs, self.upper_witness[needs], self.lower_witness[needs])
 
     def proof_by(self, needs: Integers, upper: Integers, lower: Integers) -> PoolProof:
-        """Return some witnesses of some needs, renumbered from 0.
+        """Return given witnesses of some needs, renumbered from 0.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class KeptWitnesses(ProvedNeeds):
         return [(self.system.cells[cells], moves) for cells, moves in self.rows.values()]
 
     def moved(self) -> Flags:
-        """Which cells any witness in use moves; all of them must be suppressed."""
+        """Flag the cells that witnesses in use move; all of them must be suppressed."""
         flags = np.zeros(self.system.n_unknown, dtype=bool)
         for number in self._used():
             flags[self.rows[int(number)][0]] = True
@@ -174,7 +174,7 @@ class KeptWitnesses(ProvedNeeds):
         self._cache = None
 
     def _keep_only(self, kept: Flags) -> None:
-        """Drop all witnesses but some, which replace the others in the given order."""
+        """Drop all but some witnesses, and let these replace the dropped ones in their order."""
         if np.all(kept):
             return
         rows, matrix = list(self.rows.items()), self._matrix()
@@ -190,7 +190,7 @@ class KeptWitnesses(ProvedNeeds):
         self._use_best(matrix, numbers, kept)
 
     def _use_best(self, matrix: csc_array, numbers: Integers, usable: Flags) -> None:
-        """Use witnesses that move a cell farther than those in use, where a level is not reached.
+        """Use witnesses that move a cell farther than those in use, where a need is open.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class KeptWitnesses(ProvedNeeds):
             reach[need[starts]], witness[need[starts]] = best, numbers[first]
 
     def _matrix(self) -> csc_array:
-        """All witnesses as columns by cell, made anew when one was added."""
+        """All witnesses as rows, stored by columns; rebuilt when a witness was added."""
         if self._cache is None:
             self._cache = csc_array(_stacked(list(self.rows.values()), self.system.n_unknown))
         return self._cache

@@ -20,11 +20,11 @@ class Knowledge:
     Parameters
     ----------
     name : str
-        Who it is, for the internal report.
+        Name of the intruder, for the internal report.
     cells : numpy.ndarray of int
-        Suppressed cells of which it knows more than the external bounds.
+        Suppressed cells of which the intruder knows more than the external bounds.
     lower, upper : numpy.ndarray of float
-        Its bounds on their values.
+        Bounds on their values that the intruder knows.
     """
 
     name: str

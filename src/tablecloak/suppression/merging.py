@@ -1,4 +1,4 @@
-"""Search on the problem in which equal cells are one, and the way back to the given problem."""
+"""Search on the problem with equal cells merged, and the way back to the given problem."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class MergedBound(BoundCertificate):
-    """A bound that was proved for the merged problem, as one of the given problem.
+    """A bound proved for the merged problem, as a bound of the given problem.
 
-    Its rows are multipliers of the given relations, which keep their numbers, for the cells that
-    groups are named by. The verifier merges the cells of the given problem anew.
+    A group is named by one of its cells. Rows are multipliers of the given relations, whose numbers
+    merging keeps, for the cells that name groups. The verifier merges the given problem again.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class MergedBound(BoundCertificate):
 
 
 def merged_for(problem: ProtectionProblem, requirement: Requirement) -> MergedProblem:
-    """Return the merged problem whose levels, as two-sided ones, are what is needed.
+    """Return the merged problem, with the needs as its two-sided levels.
 
     Parameters
     ----------
@@ -87,7 +87,8 @@ def merged_for(problem: ProtectionProblem, requirement: Requirement) -> MergedPr
         try:
             needs_of(merged.problem, Requirement.TWO_SIDED)
         except ModelError as error:
-            # No pattern protects such a group. Left apart, the search names its cells.
+            # No pattern protects such a group. Keep its cells apart, so that the error of the
+            # search names each of them.
             own = np.isin(merged.coupled.group, np.array(error.cells, dtype=np.int64))
             if np.all(apart[own]):
                 raise
@@ -155,7 +156,7 @@ def _spread(candidate: Candidate, merged: MergedProblem, system: System) -> Cand
 
 
 def spread_pool(found: WitnessPool, merged: MergedProblem, system: System) -> WitnessPool:
-    """Return the witnesses of groups as those of cells; where the sign is -1, up means down."""
+    """Return the witnesses of groups as those of cells; a cell of sign -1 moves the other way."""
     pool = WitnessPool(system)
     groups = csr_array(merged.spread[:, found.system.cells].T)[:, system.cells]
     for number, (positions, data) in found.rows.items():
@@ -176,7 +177,7 @@ def spread_pool(found: WitnessPool, merged: MergedProblem, system: System) -> Wi
 
 @dataclass(frozen=True, eq=False)
 class Renaming:
-    """Exchanges numbers of cells, and those among the sensitive cells, in rows."""
+    """Replaces the numbers of cells, and positions among the sensitive cells, in rows."""
 
     cells: Integers
     index: Integers
@@ -184,12 +185,12 @@ class Renaming:
 
     @classmethod
     def of_groups(cls, merged: MergedProblem) -> Renaming:
-        """Return what exchanges groups for the cells that they are named by."""
+        """Return the renaming of groups to the cells that name them."""
         index = np.cumsum(merged.original.sensitive) - 1
         return cls(merged.cells, index[merged.cells[merged.problem.sensitive]])
 
     def of(self, row: Row) -> Row:
-        """Return a row renamed, the same one each time that sums refer to it."""
+        """Return the renamed row; for the same row always the same object, as sums refer to it."""
         if id(row) not in self.done:
             self.done[id(row)] = self._renamed(row)
         return self.done[id(row)]

@@ -1,4 +1,4 @@
-"""What every sensitive cell must be able to do: distances, from its levels and a requirement."""
+"""The needs of sensitive cells: distances to move, from protection levels and a requirement."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 REAL_DIGIT = 1e-6
-"""What counts as last digit of values that are no decimal numbers, as a share of their median."""
+"""Unit of the last digit assumed for values that are no decimal numbers, as a share of their
+median."""
 
 LEAST_SHARE = 1e-8
-"""Least width of the interval of any sensitive cell, as a share of its value: an interval of a few
-rounding errors tells the value."""
+"""Least width of the interval of any sensitive cell, as a share of its value, since an interval as
+narrow as a few rounding errors discloses the value."""
 
 LEAST_PRECISION = 1e-6
-"""Largest rounding error of a value, as a share of its protection level, that can be proved."""
+"""Largest rounding error of a value, as a share of its protection level, for which the level can be
+proved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ class Needs:
     Parameters
     ----------
     cells : numpy.ndarray of int, shape (n_sensitive,)
-        Indices of the sensitive cells.
+        Numbers of the sensitive cells.
     upper, lower, width : numpy.ndarray of float, shape (n_sensitive,)
         Required distance above and below the true value, and between both ends.
     index : numpy.ndarray of int, shape (n_sensitive,)
@@ -59,7 +61,7 @@ class Needs:
         return Needs(cells, self.upper[kept], self.lower[kept], self.width[kept], self.index[kept])
 
     def cut(self, low: Floats, high: Floats) -> Needs:
-        """Return what is left to need when everybody knows low <= d <= high beforehand."""
+        """Return the needs, capped by the bounds low <= d <= high that everybody already knows."""
         above, below = high[self.cells], -low[self.cells]
         return Needs(
             self.cells,
@@ -70,9 +72,9 @@ class Needs:
         )
 
     def met(self, above: Floats, below: Floats) -> Flags:
-        """Which needs are met when the cells can move by `above` and by `below`.
+        """Flag the needs that are met if the cells can move by `above` and by `below`.
 
-        Figures are binary fractions, so a need counts as met within 1e-9 of itself.
+        A need counts as met within 1e-9 of itself, which allows for binary rounding.
         """
         share = 1 - 1e-9
         return (
@@ -83,7 +85,7 @@ class Needs:
 
 
 def asked_of(problem: ProtectionProblem, requirement: Requirement) -> Needs:
-    """Return needs as the levels ask for them, whether or not the external bounds admit them."""
+    """Return the needs that the levels demand, whether or not the external bounds admit them."""
     cells = np.flatnonzero(problem.sensitive)
     distances = requirement.distances(problem, cells)
     return _with_least_widths(problem, Needs(cells, *distances, np.arange(len(cells))))
@@ -92,7 +94,7 @@ def asked_of(problem: ProtectionProblem, requirement: Requirement) -> Needs:
 def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Needs:
     """Translate protection levels into needs.
 
-    A cell of which the levels ask nothing needs a least width: see `Requirement`.
+    A cell whose levels are 0 needs a least width: see `Requirement`.
 
     Raises
     ------
@@ -110,11 +112,11 @@ def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Need
 
 
 def own_precision(values: Floats, bound: Floats | None = None) -> Floats:
-    """Rounding error of the distance between each value and a bound on it.
+    """Return the rounding error of the distance between each value and a bound on it.
 
-    Four units in the last place of the larger of the two; nothing where both are whole numbers,
-    which are stored as they are. It depends on no other cell, and is all that a witness may leave
-    the bound by.
+    It is four units in the last place of the larger of the two, and 0 if both are whole numbers,
+    which are stored exactly. It depends on no other cell, and is the most by which a witness may
+    pass the bound.
     """
     largest, is_whole = np.abs(values), _are_whole(values)
     if bound is not None:
@@ -129,7 +131,7 @@ def _are_whole(numbers: Floats) -> Flags:
 
 
 def _check_precision(problem: ProtectionProblem, needs: Needs) -> None:
-    """Refuse a level that the last digits of its own value cannot show."""
+    """Refuse a level that is smaller than the rounding error of its own value."""
     level = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
     precision = own_precision(problem.table.values[needs.cells])
     blurred = needs.cells[(level > 0) & (precision > LEAST_PRECISION * level)]
@@ -150,7 +152,7 @@ def decimals_of(problem: ProtectionProblem) -> int | None:
 
 
 def _with_least_widths(problem: ProtectionProblem, needs: Needs) -> Needs:
-    """Return needs in which every cell asks for something."""
+    """Return the needs with a least width for every cell that has no other need."""
     nothing = (needs.upper <= 0) & (needs.lower <= 0) & (needs.width <= 0)
     if not np.any(nothing):
         return needs

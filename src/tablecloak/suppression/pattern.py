@@ -78,7 +78,7 @@ class SuppressionPattern(Result):
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
-        """Return what is claimed of the pattern, each claim with its proof. Secret."""
+        """Return all claims about the pattern, each with its proof. Secret."""
         return self.claims_beside(self.certificate.certificates[0])
 
     def claims_beside(self, protection: Claim) -> tuple[Claim, ...]:
@@ -99,7 +99,7 @@ class SuppressionPattern(Result):
 
     @property
     def is_proved_in_whole_numbers(self) -> bool:
-        """Whether all witnesses against strangers are tables of whole numbers.
+        """Whether all witnesses against the external intruder are tables of whole numbers.
 
         An intruder who knows that values are whole then cannot rule them out.
         """
@@ -109,7 +109,7 @@ class SuppressionPattern(Result):
 
     @cached_property
     def robustness(self) -> Robustness:
-        """What an intruder can compute after learning hidden values. Secret."""
+        """The hidden values that an intruder can compute after learning some. Secret."""
         return Robustness.of(self.problem, self.suppressed)
 
     def verify(self) -> Verification:
@@ -118,7 +118,7 @@ class SuppressionPattern(Result):
         Raises
         ------
         VerificationError
-            If a sensitive cell is not proved to be protected, or the bound not proved.
+            If the protection of a sensitive cell, or the bound, is not proved.
         """
         measured = self.certificate.verify()
         if self.bound_certificate is not None:
@@ -126,9 +126,10 @@ class SuppressionPattern(Result):
         return measured
 
     def proved_bound(self) -> float:
-        """Return the bound on the loss that the claim of it proves; no solver is called.
+        """Return the bound on the loss that its claim proves; no solver is called.
 
-        At least the weight of the sensitive and forced cells, since every pattern hides them.
+        The bound is at least the weight of the sensitive and forced cells, which every pattern
+        hides.
         """
         proof = self.bound_certificate
         if proof is None:
@@ -149,10 +150,11 @@ class SuppressionPattern(Result):
         return self.problem.table.to_frame().assign(status=self.statuses())
 
     def release(self) -> pd.DataFrame:
-        """Return what may be published: codes, and the values of published cells only.
+        """Return the table that may be published: codes, and the values of published cells only.
 
-        Suppressed cells have no value. Which of them are sensitive is not told, nor the loss,
-        which is a sum of hidden values. Order, digits and types follow from published cells.
+        Suppressed cells have no value. The release tells neither which of them are sensitive nor
+        the loss, which is a sum of hidden values. Order, digits and types depend on published cells
+        only.
         """
         table = self.problem.table
         order = published_order(table)
@@ -163,7 +165,7 @@ class SuppressionPattern(Result):
         return published_rows(table, **{table.name: shown, "status": status})
 
     def summary(self) -> str:
-        """Say in one line what was suppressed, and how good the pattern is."""
+        """Return in one line the loss, the bound and the proofs of the pattern."""
         gap = self._gaps() if self.bound_certificate else "gap no bound"
         bound = f"{self.bound:.12g}" if self.bound_certificate else "none"
         return (

@@ -1,7 +1,7 @@
 """The proof that a pattern protects: witnesses for every sensitive cell, and against insiders.
 
-`ProtectionCertificate.verify` checks it by matrix products. `certificates` carries it as plain
-arrays, which the stand-alone verifier checks once more.
+`ProtectionCertificate.verify` checks the proof by matrix products. `certificates` returns it as
+plain arrays, which the stand-alone verifier checks once more.
 """
 
 from __future__ import annotations
@@ -39,18 +39,19 @@ Integers = npt.NDArray[np.int64]
 
 REAL_SHARE = 1e-9
 """Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share
-of the least level among the sensitive cells that rest on it, and of each of its own terms there."""
+of the least level among the sensitive cells that it proves, and of each term of the relation."""
 
 ROOM_SHARE = 1e-9
-"""Share of the distance to a bound by which a witness may pass it: shrunk by it, it keeps all."""
+"""Share of the distance to a bound by which a witness may pass it: shrunk by this share, the
+witness keeps all bounds."""
 
 TRUTH = -1
-"""Number of the witness that is the true table itself: it moves nothing."""
+"""Number that stands for the true table itself, as the witness that moves no cell."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a check measured.
+    """The result of a successful check.
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ class Verification:
     bounds : float
         Largest violation of an external bound, at most the rounding error of that cell's value.
     exact : bool
-        Whether every relation was checked exactly. Not so are those with coefficients that are no
-        decimal numbers; there the error is at most 1e-9 of the level that is proved.
+        Whether every relation was checked exactly. Relations with coefficients that are no decimal
+        numbers are not; their error is at most 1e-9 of the level that is proved.
     """
 
     checked: int
@@ -86,7 +87,7 @@ class ProtectionCertificate:
         For each sensitive cell, in the order of `problem.sensitive`, the witness that moves
         it up and the one that moves it down; -1 where the true table suffices.
     insiders : tuple of InsiderClaim
-        The same for intruders who know more; each names the cells of which it claims nothing.
+        Claims against insiders; each names the cells for which it claims nothing.
     """
 
     problem: ProtectionProblem
@@ -149,14 +150,14 @@ class ProtectionCertificate:
         Raises
         ------
         VerificationError
-            Says what is broken, and by how much.
+            If a relation or bound is broken; says which kind, and by how much.
         """
         matrix = self._canonical()
         self._check_relations(matrix)
         self._check_bounds(matrix)
 
     def _canonical(self) -> csr_array:
-        """The witnesses with one entry for each cell, so that every check sees the same numbers."""
+        """Return the witnesses without duplicate entries, so that all checks see equal numbers."""
         matrix = csr_array(self.deviations, dtype=np.float64, copy=True)
         if matrix.shape[1] != self.problem.table.n_cells:
             raise VerificationError("The witnesses are not those of a table of this size.")
@@ -183,7 +184,7 @@ class ProtectionCertificate:
         matrix: csr_array,
         by_cell: csc_array,
     ) -> None:
-        """Witnesses outside the intruder's bounds prove nothing against it."""
+        """Check the claim against one insider; witnesses outside its bounds prove nothing."""
         known, values = claim.knowledge, self.problem.table.values
         low, high = self.problem.lower_bound - values, self.problem.upper_bound - values
         true = values[known.cells]
@@ -197,7 +198,7 @@ class ProtectionCertificate:
         passed = is_outside(
             moves.data, low[known.cells[at]], high[known.cells[at]], (below[at], above[at])
         )
-        # The last entry answers for TRUTH, which is -1.
+        # Index TRUTH, which is -1, finds the last entry.
         refuted = np.zeros(matrix.shape[0] + 1, dtype=bool)
         refuted[moves.indices[passed]] = True
         reach = []
@@ -257,7 +258,7 @@ class ProtectionCertificate:
         return worst, False
 
     def _least_levels(self) -> Floats:
-        """Least level among the sensitive cells that rest on each witness."""
+        """Return the least level among the sensitive cells that each witness proves."""
         level = least_asked(asked_of(self.problem, self.requirement))
         least = np.full(self.deviations.shape[0], np.inf)
         every = np.arange(len(level))
@@ -301,14 +302,14 @@ class ProtectionCertificate:
 
 
 def least_asked(needs: Needs) -> Floats:
-    """Return the least distance that is asked of each need; inf where nothing is."""
+    """Return the least positive distance of each need; inf if it has none."""
     asked = np.array([needs.upper, needs.lower, needs.width])
     least: Floats = np.where(asked > 0, asked, np.inf).min(axis=0)
     return least
 
 
 def is_outside(moves: Floats, low: Floats, high: Floats, slack: tuple[Floats, Floats]) -> Flags:
-    """Which moves pass their room by more than slack, or a share of it; it holds the truth."""
+    """Flag moves that pass their room by more than the slack, or by a share of the room."""
     below, above = np.minimum(low, 0.0), np.maximum(high, 0.0)
     least = below - np.minimum(slack[0], ROOM_SHARE * -below)
     most = above + np.minimum(slack[1], ROOM_SHARE * above)
@@ -317,6 +318,6 @@ def is_outside(moves: Floats, low: Floats, high: Floats, slack: tuple[Floats, Fl
 
 
 def _rows_of(matrix: csr_array) -> Iterator[tuple[Integers, Floats]]:
-    """The columns and entries of each row."""
+    """Yield the columns and entries of each row."""
     for start, stop in pairwise(matrix.indptr.tolist()):
         yield matrix.indices[start:stop], matrix.data[start:stop]

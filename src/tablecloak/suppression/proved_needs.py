@@ -1,4 +1,4 @@
-"""Which needs are proved so far, how far, and by which witness."""
+"""The needs proved so far: how far witnesses move each cell, and which ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 PROGRESS = 1e-10
-"""Share of a need by which a witness must come closer to it to be worth keeping."""
+"""Least share of a need by which a witness must move its cell farther to be kept."""
 
 
 class ProvedNeeds:
@@ -39,7 +39,7 @@ class ProvedNeeds:
         return ~self.needs.met(self.above, self.below)
 
     def open_sides(self) -> tuple[Flags, Flags]:
-        """Which of them still need room above, and which below."""
+        """Flag the needs that still need room above, and those that need it below."""
         every = slice(None)
         return self._lacking(every, 1), self._lacking(every, -1)
 
@@ -52,7 +52,7 @@ class ProvedNeeds:
         return bool(self._lacking(index, sign))
 
     def _lacking(self, index: int | slice | Integers, sign: int) -> Flags:
-        """The same for any selection of needs."""
+        """Flag, for a selection of needs, those that still need room on one side."""
         needs, share = self.needs, 1 - 1e-9
         above, below = self.above[index], self.below[index]
         side, need = (above, needs.upper) if sign > 0 else (below, needs.lower)
@@ -61,7 +61,7 @@ class ProvedNeeds:
         return lacking
 
     def reached(self, index: int) -> float:
-        """How far witnesses move one need, up and down together, each as far as it counts."""
+        """Return how far witnesses move a cell up and down together, up to what its need counts."""
         needs = self.needs
         if self.needs.width[index] > 0:
             return float(self.above[index] + self.below[index])
@@ -69,14 +69,14 @@ class ProvedNeeds:
         return float(above + min(self.below[index], needs.lower[index]))
 
     def _is_new(self, index: Integers, moves: Floats) -> bool:
-        """Whether moves bring some needs farther than they are, and these lack it."""
+        """Whether moves bring an open need closer to what it asks."""
         return self._n_new(index, moves) > 0
 
     def _n_new(self, index: Integers, moves: Floats) -> int:
         return sum(int(np.sum(side)) for side in self._brought_on(index, moves))
 
     def _brought_on(self, index: Integers, moves: Floats) -> tuple[Flags, Flags]:
-        """Which needs that lack room above, and below, moves bring closer to it."""
+        """Flag the open needs, above and below, that moves bring closer to what they ask."""
         needs = self.needs
         step = PROGRESS * np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
         up = (moves > self.above[index] + step) & self._lacking(index, 1)

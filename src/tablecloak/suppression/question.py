@@ -1,4 +1,4 @@
-"""What is asked of a pattern: how far every sensitive cell must be able to move, and for whom."""
+"""The question put to a pattern: how far sensitive cells must move, and for which intruders."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A problem with all that follows from it before any cell is suppressed.
+    """A problem with everything that is computed from it before any cell is suppressed.
 
-    Searches and audits are handed it, so that nothing below asks the problem again.
+    Searches and audits receive the question, so that these values are computed once.
 
     Parameters
     ----------
     problem : ProtectionProblem
-        As given: what certificates are about.
+        The problem as given, to which certificates refer.
     finite : ProtectionProblem
-        With finite external bounds: what programs are about.
+        The problem with finite external bounds, which programs use.
     requirement : Requirement
     needs : Needs
-        What every sensitive cell must be able to do.
+        Distances to which every sensitive cell must be able to move.
     intruders : sequence of Intruder
-        Who attacks besides the external intruder; "integers" is among them if everybody knows that
-        values are whole.
+        Intruders besides the external one; "integers" is among them if everybody knows that values
+        are whole.
     named : tuple of str
-        Names of those kinds that the caller named.
+        Names of the kinds of intruders that the caller gave.
     hold : Hold
         Whether a pattern must hold against these.
     """
@@ -57,7 +57,7 @@ class Question:
     def must_hold(self) -> bool:
         """Whether a proof against all insiders is required.
 
-        If not, a pattern that nobody is known to attack who knows that values are whole will do.
+        If not, it suffices that no intruder who knows that values are whole is known to attack.
         """
         return bool(self.named) and self.hold.is_strict
 
@@ -74,12 +74,12 @@ class Question:
         intruders: Intruder | str | Sequence[Intruder | str],
         hold: Hold | str = "strict",
     ) -> Question:
-        """Read what a caller gave, and find out what it asks of each cell.
+        """Return the question for the arguments of a caller, with the needs of each cell.
 
         Raises
         ------
         InputError
-            For an unknown requirement, intruder, or way to hold against intruders.
+            If the requirement, an intruder, or the way to hold against intruders is unknown.
         ModelError
             If external bounds alone break a protection level.
         """
@@ -93,12 +93,12 @@ class Question:
         return cls(problem, finite, requirement, needs, kinds, names, hold)
 
     def knowing(self, lower: Floats, upper: Floats) -> Question:
-        """Return the question where everybody also knows published intervals, shape (n_cells,).
+        """Return the question if everybody also knows published intervals, shape (n_cells,).
 
         Raises
         ------
         InputError
-            If an interval does not hold the true value.
+            If an interval does not contain the true value.
         """
         known = with_intervals(self.finite, lower, upper)
         return replace(self, problem=known, finite=known)

@@ -1,4 +1,4 @@
-"""What it means for a suppressed cell to be protected: the kind, and how its members are found."""
+"""What counts as protected: base class and registry of the requirements on sensitive cells."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ Integers = npt.NDArray[np.int64]
 
 
 class Requirement(ABC):
-    """Which interval an intruder must be left with, for a sensitive cell p with value a_p.
+    """The least interval that an intruder must be left with, for a sensitive cell p of value a_p.
 
-    max x_p and min x_p are taken over all tables that agree with what is published and with
-    the external bounds. Where nothing is asked, because the levels that count are 0, the interval
-    must be at least as wide as one unit of the table's last decimal: no sensitive cell may be
-    computed exactly.
+    max x_p and min x_p are taken over all tables that agree with the published cells and with the
+    external bounds. If the levels that count are 0, the interval must still be at least as wide as
+    one unit of the table's last decimal: no sensitive cell may be computed exactly.
     """
 
     name: ClassVar[str]
@@ -51,7 +50,7 @@ class Requirement(ABC):
     def distances(
         self, problem: ProtectionProblem, cells: Integers
     ) -> tuple[Floats, Floats, Floats]:
-        """Return what cells need, from their protection levels.
+        """Return the distances that cells need, from their protection levels.
 
         Parameters
         ----------
@@ -71,7 +70,7 @@ class Requirement(ABC):
         Raises
         ------
         InputError
-            For an unknown name, with the likely one.
+            If the name is unknown; suggests the likely one.
         """
         return REQUIREMENTS.parse(given, Requirement, "`require` is")
 
@@ -84,7 +83,7 @@ REQUIREMENTS: Registry[Requirement] = Registry("requirement", "tablecloak.suppre
 
 
 class _Standard:
-    """A requirement that is an attribute of `Requirement`, looked up when it is asked for."""
+    """A requirement as an attribute of `Requirement`, looked up in the registry on access."""
 
     def __init__(self, name: str) -> None:
         self.name = name

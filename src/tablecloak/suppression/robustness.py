@@ -1,8 +1,8 @@
-"""How much an intruder must learn before a pattern gives way.
+"""How many hidden values an intruder must learn to compute others.
 
-A pattern can satisfy every protection level while all hidden cells move along one direction:
-whoever then learns a single hidden value knows all of them. The dimension of what remains unknown
-is the number of hidden values from which all others follow.
+A pattern can satisfy every protection level although all hidden cells move along one direction. An
+intruder who then learns a single hidden value knows all of them. The dimension of the space of
+deviations is the number of hidden values from which all others follow.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 SUMMED_UP_CELLS = 100_000
-"""Hidden cells up to which summaries tell the dimension of what is unknown. docs/decisions.md,
-"Dimension of what is unknown"."""
+"""Most hidden cells for which a summary contains the dimension, which takes seconds for more cells.
+docs/decisions.md, "Dimension of what is unknown"."""
 
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """What follows once hidden values are learned. Secret.
+    """The hidden values that follow once an intruder learns some of them. Secret.
 
-    From `dimension` hidden values that are well chosen all others follow. Exact arithmetic
-    modulo a prime of 61 binary digits; `dimension` is never too small. External bounds are left
-    aside: where they are tight, who knows them may learn values from less.
+    All hidden values follow from `dimension` well chosen ones. Arithmetic is exact modulo a prime
+    of 61 binary digits; `dimension` is never too small. External bounds are left aside: where they
+    are tight, an intruder may compute values from fewer others.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ class Robustness:
     cells : numpy.ndarray of int, shape (n_unknown,)
         Hidden cells whose values are not known beforehand.
     dimension : int
-        Number of hidden values from which all others follow, and no fewer do.
+        Least number of hidden values from which all others follow.
     component : numpy.ndarray of int, shape (n_unknown,)
-        Cells of different components say nothing of each other; -1 for cells that follow from
-        the published ones.
+        Component of each cell; values of one component tell nothing of another. -1 for cells that
+        follow from the published ones.
     dimensions : numpy.ndarray of int, shape (n_components,)
         Dimension of each component; they add up to `dimension`.
     group : numpy.ndarray of int, shape (n_unknown,)
-        Cells of one group follow from each other: who learns one knows all. -1 as above.
+        Group of each cell; an intruder who learns one cell of a group knows all. -1 as above.
     fact : numpy.ndarray of int, shape (n_unknown,)
-        Copies of the same figure, such as a total with a single child, have one number.
+        Number of each value; copies of one value, such as a total with a single child, share it.
     """
 
     problem: ProtectionProblem
@@ -66,7 +66,7 @@ class Robustness:
 
     @classmethod
     def of(cls, problem: ProtectionProblem, suppressed: Flags) -> Robustness:
-        """Measure a pattern, whoever made it.
+        """Compute the robustness of any pattern.
 
         Parameters
         ----------
@@ -114,17 +114,17 @@ class Robustness:
 
     @property
     def n_exposed(self) -> int:
-        """Number of sensitive cells that follow from one other figure."""
+        """Number of sensitive cells that follow from one other value."""
         moving = self.group >= 0
         pairs = np.unique(np.column_stack([self.group, self.fact])[moving], axis=0)
         facts = np.append(np.bincount(pairs[:, 0], minlength=_n(self.group)), 0)
         return int(np.sum(moving & self.sensitive & (facts[self.group] > 1)))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each component, those that give way first on top.
+        """Return one row for each component, the least robust first.
 
-        Columns: hidden ``cells``, ``sensitive`` ones among them, ``dimension``, and ``told``, the
-        most sensitive cells that one value tells.
+        Columns: number of hidden ``cells``, number of ``sensitive`` ones among them, ``dimension``,
+        and ``told``, the largest number of sensitive cells that follow from one value.
         """
         moving, n = self.component >= 0, len(self.dimensions)
         own, told = self.component[moving], np.zeros(n, dtype=np.int64)
@@ -140,7 +140,7 @@ class Robustness:
         return frame.sort_values(["told", "dimension"], ascending=[False, True], kind="stable")
 
     def summary(self) -> str:
-        """Say in a few words how much must be learned. Names no cell and no value."""
+        """Return in a few words how many values determine others. Names no cell and no value."""
         n = int(self.sensitive.sum())
         values = "value determines" if self.dimension == 1 else "values determine"
         return (
@@ -149,7 +149,7 @@ class Robustness:
         )
 
     def in_summary(self) -> str:
-        """Return what summaries of a pattern add, if it hides a sensitive cell."""
+        """Return the addition to the summary of a pattern; empty if it hides no sensitive cell."""
         return f", {self.summary()}" if np.any(self.sensitive) else ""
 
     def __repr__(self) -> str:
@@ -161,7 +161,7 @@ def _n(group: Integers) -> int:
 
 
 def _facts(problem: ProtectionProblem, is_open: Flags) -> Integers:
-    """Return one number for all copies of a figure, shape (n_cells,)."""
+    """Return one number for all copies of a value, shape (n_cells,)."""
     movable = ~problem.frozen & is_open
     group = CoupledCells.find(problem.table.relations, movable, problem.sensitive).group
     facts: Integers = np.where(group >= 0, group, _n(group) + np.arange(len(group)))

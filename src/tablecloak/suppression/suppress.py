@@ -54,8 +54,8 @@ def suppress(
           clean-up. Any size, no lower bound.
         - "exact": the same, then branch and bound over capacity rows. Small tables; always
           gives a lower bound, and a proof of optimality if time allows.
-        - "auto": exact up to 2,000 free cells; beyond, sequential, and exact in the time that
-          is then left. Up to 50,000 free cells a fifth of the time is kept back for a bound.
+        - "auto": exact up to 2,000 free cells; on larger tables sequential, then exact in the time
+          that is left. Up to 50,000 free cells a fifth of the time is kept back for a bound.
     require : Requirement or str, default="two-sided"
         What counts as protected; "width" and "upper" are weaker and only meant for comparison
         with published examples.
@@ -65,35 +65,35 @@ def suppress(
         Insiders against whom the pattern must hold as well: "contributors", "pairs",
         "all-pairs", "holdings", "zeros", "integers", "any-cell", or classes of
         `tablecloak.suppression.audit.intruders`. The bound stays that of the external intruder:
-        valid, but less tight. A table of counts is never returned if somebody who knows that
-        counts are whole is known to attack it; whether that is proved as well says
-        `SuppressionPattern.is_proved_in_whole_numbers`.
+        valid, but less tight. For a table of counts, no pattern is returned that an intruder who
+        knows that counts are whole is known to attack; whether it is proved against this intruder
+        says `SuppressionPattern.is_proved_in_whole_numbers`.
     hold : {"strict", "possible", "off"}, default="strict"
         How the pattern must hold against those insiders.
 
         - "strict": against all of them; otherwise an error is raised.
-        - "possible": as far as possible. Cells that no pattern hides from some insider, and what
-          is not settled in time, are left out of what the certificate claims; notes and
-          `SuppressionPattern.insiders` tell how many, and what it costs. A pattern that is proved
-          against everybody is always returned.
-        - "off": `protect_against` is not regarded.
+        - "possible": as far as possible. The certificate claims nothing for pairs of an insider and
+          a cell that no pattern protects, or that are not settled in time; notes and
+          `SuppressionPattern.insiders` tell how many these are, and what protection costs. A
+          pattern that is proved against the external intruder is always returned.
+        - "off": `protect_against` is ignored.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its
         cells have a lower weight.
     discount : float, default=0.5
-        By which share the weights of cells suppressed last period fall.
+        Share by which the weights of cells suppressed last period are lowered.
     time_limit : float, default=60
         Seconds after which the best proved pattern is returned, verified; kept to within 5 % or
         a second. A first pattern is always completed, if need be in a hurry; if that takes
         longer than the limit, the summary says so.
     seed : int, default=0
-        For random directions; the same seed gives the same pattern.
+        Seed of random directions; the same seed gives the same pattern.
     threads : int, optional
-        How many independent tasks to do at once, such as strategies of the heuristic; by default as
-        many as there are processors. The pattern is the same for any number if no time limit cuts
-        the search short.
+        Number of independent tasks, such as strategies of the heuristic, done at once; by default
+        the number of processors. The pattern is the same for any number if no time limit cuts the
+        search short.
     progress : callable, optional
-        Called with stage, loss, bound and what is still open.
+        Called with stage, loss, bound and the number of open needs or nodes.
     solver : str, optional
         Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
         `tablecloak.solve.solver.using_solver`, or else "highs".
@@ -114,7 +114,7 @@ def suppress(
         If a cell cannot be protected at all, or not against an insider against whom the pattern
         must hold; names the cells.
     SolverError
-        If no proved pattern was found, or none that holds where it must.
+        If no proved pattern was found, or none that holds against the insiders as required.
 
     Notes
     -----
@@ -148,7 +148,7 @@ def _weighed(
     previous: SuppressionPattern | npt.ArrayLike | None,
     discount: float,
 ) -> ProtectionProblem:
-    """Return the problem with weights by a rule, lower for what was suppressed last period."""
+    """Return the problem with weights by a rule, lower for cells suppressed last period."""
     if rule is None and previous is None:
         return problem
     weights = problem.weights if rule is None else WeightRule(rule).of(problem)

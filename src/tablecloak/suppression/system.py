@@ -1,8 +1,8 @@
-"""What an intruder does not know: the unknown cells and the relations that touch them.
+"""The system of cells that an intruder does not know, and of the relations that touch them.
 
-The unknowns are the deviations d from the true table: A d = 0 and low <= d <= high. Cells
-that are published do not occur. A large system falls apart into components that share no
-relation; what happens in one says nothing of another, so each is attacked on its own.
+The unknowns are the deviations d from the true table: A d = 0 and low <= d <= high. Published cells
+do not occur. A large system falls apart into components that share no relation; values in one tell
+nothing of another, so each component is attacked on its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 BUNDLE_CELLS = 300
-"""Components smaller than this share one solver: starting one costs more than a program."""
+"""Components smaller than this share a solver, since starting one costs more than a program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class System:
     low, high : numpy.ndarray of float, shape (n_unknown,)
         Smallest and largest deviation of each cell: external bound minus true value.
     needs : Needs
-        What sensitive cells among them must be able to do; its cells are local positions.
+        Distances to which sensitive cells must be able to move; cells are local positions.
     unit : float
         Median protection level.
     integer : bool
@@ -58,7 +58,7 @@ class System:
     null_spaces : dict
         Eliminations of the relations over sets of cells, kept for witnesses over the same cells.
     spans : dict
-        The same for many cells at once; None where that would take too much.
+        Bases of deviations over large sets of cells; None where one would take too much memory.
     """
 
     cells: Integers
@@ -83,9 +83,9 @@ class System:
         problem : ProtectionProblem
             With finite external bounds.
         needs : Needs
-            Of all sensitive cells, by their numbers in the table.
+            Needs of all sensitive cells, by their numbers in the table.
         unknown : numpy.ndarray of bool, shape (n_cells,)
-            Cells that are not published, or may not be.
+            Cells that are suppressed, or that may be.
         """
         cells = np.flatnonzero(unknown)
         position = np.full(problem.table.n_cells, -1, dtype=np.int64)
@@ -124,7 +124,7 @@ class System:
         ----------
         positions : numpy.ndarray of int, shape (n_known,)
         low, high : numpy.ndarray of float, shape (n_known,)
-            Smallest and largest deviation that it deems possible.
+            Smallest and largest deviation that the intruder considers possible.
         """
         lowest, highest = self.low.copy(), self.high.copy()
         lowest[positions] = np.maximum(lowest[positions], low)
@@ -167,15 +167,15 @@ class System:
         return found
 
     def determined(self) -> list[tuple[int, int]]:
-        """Return cells that follow from single relations, whatever the rest.
+        """Return cells that follow from single relations, one after the other.
 
-        A cell that is alone in a relation follows from it; once known, it may leave another
-        cell alone in another relation, and so on.
+        A cell that is the only unknown of a relation follows from it. Once it is known, another
+        cell may be the only unknown of another relation, and so on.
 
         Returns
         -------
         list of (int, int)
-            Cell and row that determines it, in the order in which they follow.
+            Each cell with the row that determines it, in the order in which the cells follow.
         """
         matrix, by_cell = self.matrix, self.by_cell
         left = np.diff(matrix.indptr).astype(np.int64)
@@ -235,7 +235,7 @@ class System:
 
 
 def entries_of(matrix: csr_array, rows: Integers) -> Integers:
-    """Positions of the entries of several rows in `matrix.indices`, one row after the other."""
+    """Return the positions in `matrix.indices` of the entries of several rows, row by row."""
     start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
     length = stop - start
     ends = np.cumsum(length)

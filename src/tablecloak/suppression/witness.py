@@ -19,30 +19,30 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 NOISES = (1e-10, 1e-8, 1e-13)
-"""Shares of the largest move below which moves count as what a solver leaves of 0, one after the
-other: beside cells of another order of magnitude, small moves are noise, or just what is meant."""
+"""Shares of the largest move below which moves count as rounding errors of 0, tried one after the
+other. Where cells differ by orders of magnitude, a small move can be noise or the move needed."""
 
 LEFT_SHARE = 0.02
-"""If no larger share than this of the needs that a solution could bring on is still lacking, no
-other way of rounding it is tried. Chosen by trial; not measured."""
+"""No other way of rounding a solution is tried once at most this share of the needs that it could
+prove is still open. Chosen by trial; not measured."""
 
 PULLS = 3
-"""Times that a witness beyond its bounds is shrunk before it is given up."""
+"""How often a witness beyond its bounds is shrunk before it is given up."""
 
 LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
-"""Shares by which a witness is shrunk at least, and beyond which it is given up."""
+"""Least share by which a witness is shrunk, and share beyond which it is given up instead."""
 
 
 class WitnessPool(KeptWitnesses):
     """Collects witnesses and knows which needs they already prove.
 
-    One solution often proves many cells at once, and so does its mirror image, stretched or
-    shrunk to the bounds; whatever is proved needs no program of its own.
+    One solution often proves many cells at once, and so does its mirror image, scaled to the
+    bounds. A proved need takes no program of its own.
 
     Parameters
     ----------
     system : System
-        Its cells are meant by all positions here.
+        All positions here number its cells.
     """
 
     def add(self, deviation: Floats, budget: Budget, *, is_thorough: bool = True) -> None:
@@ -53,7 +53,7 @@ class WitnessPool(KeptWitnesses):
         deviation : numpy.ndarray of float, shape (n_unknown,)
             A d = 0 and low <= d <= high, in the unit of the table.
         budget : Budget
-            Making it exact is given up when it ends.
+            Making the solution exact is given up when it ends.
         is_thorough : bool, default=True
             Whether a solution that moves many cells may take an elimination of its own.
         """
@@ -78,7 +78,8 @@ class WitnessPool(KeptWitnesses):
                 return
             most = max(most, self._n_new(index[touched], d[touched]))
             for signed in (d, -d):
-                # Scaling amplifies what the solver left of a residual; the plain one may still do.
+                # Scaling a deviation amplifies the solver's residual, so fall back to the unscaled
+                # one.
                 stretched = self._stretched(moved, signed)
                 if not self._add_one(moved, stretched, index, touched, exactness, budget):
                     self._add_one(moved, signed, index, touched, exactness, budget)
@@ -97,17 +98,17 @@ class WitnessPool(KeptWitnesses):
             self._keep(cells, deviation, index[touched], deviation[touched])
 
     def against(self, system: System) -> tuple[WitnessPool, Flags]:
-        """Return what is left of the proof against somebody who knows narrower bounds.
+        """Return the part of the proof that holds against an intruder with narrower bounds.
 
         Parameters
         ----------
         system : System
-            The same cells with that intruder's room and needs.
+            The system of the same cells, with that intruder's room and needs.
 
         Returns
         -------
         pool : WitnessPool
-            With the witnesses that this intruder cannot rule out.
+            A pool of the witnesses that this intruder cannot rule out.
         changed : numpy.ndarray of bool, shape (n_needs,)
             Needs whose witness it can rule out.
         """
@@ -129,19 +130,19 @@ class WitnessPool(KeptWitnesses):
         return pool, lost
 
     def learn_from(self, other: WitnessPool) -> None:
-        """Keep the witnesses in use by a pool that started from this one, for the next one."""
+        """Keep as spare the witnesses in use by a pool derived from this one."""
         new = [number for number in other._used().tolist() if number not in self.rows]
         self.learn(other.rows[number] for number in new)
 
     def keep_used(self, other: WitnessPool) -> None:
-        """Keep the witnesses in use by a pool that started from this one, by their numbers."""
+        """Keep the witnesses in use by a pool derived from this one, under their numbers."""
         new = [number for number in other._used().tolist() if number not in self.rows]
         self.rows.update((number, other.rows[number]) for number in new)
         self._next = max(self._next, other._next)
         self._cache = None if new else self._cache
 
     def in_whole_numbers(self) -> WitnessPool:
-        """Return a pool that holds, and takes, witnesses in whole numbers only."""
+        """Return a pool that holds and accepts witnesses in whole numbers only."""
         whole = [bool(np.all(data == np.rint(data))) for _, data in self.rows.values()]
         pool = self.copy()
         pool._keep_only(np.array(whole, dtype=bool))
@@ -149,7 +150,7 @@ class WitnessPool(KeptWitnesses):
         return pool
 
     def adopt(self, other: WitnessPool) -> None:
-        """Take over the witnesses of a pool that started from this one, where they suffice."""
+        """Take over the witnesses of a pool derived from this one, for the needs that they meet."""
         proved = ~other.open
         used = np.concatenate([other.upper_witness[proved], other.lower_witness[proved]])
         for number in np.unique(used[used != TRUTH]).tolist():
@@ -160,7 +161,7 @@ class WitnessPool(KeptWitnesses):
             setattr(self, name, np.where(proved, getattr(other, name), getattr(self, name)))
 
     def without(self, position: int) -> WitnessPool:
-        """Return a pool with those witnesses only that leave a cell alone."""
+        """Return a pool with only the witnesses that do not move a cell."""
         matrix = self._matrix()
         touching = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
         kept = np.ones(len(self.rows), dtype=bool)
@@ -170,13 +171,13 @@ class WitnessPool(KeptWitnesses):
         return pool
 
     def within(self, cells: Flags) -> WitnessPool:
-        """Return a pool with those witnesses only that move no other cells."""
+        """Return a pool with only the witnesses that move no cell but the given ones."""
         pool = self.copy()
         pool._keep_only(abs(self._matrix()) @ (~cells).astype(np.float64) == 0)
         return pool
 
     def _stretched(self, cells: Integers, d: Floats) -> Floats:
-        """Scale a direction as far as the bounds allow, or as far as any need asks."""
+        """Scale a direction as far as the bounds allow, but no farther than the needs ask."""
         system, needs = self.system, self.needs
         limits = np.where(d > 0, system.high[cells], system.low[cells]) / d
         index = self.need_of[cells]
@@ -185,7 +186,7 @@ class WitnessPool(KeptWitnesses):
         most = np.maximum(np.maximum(needs.upper[index], needs.lower[index]), needs.width[index])
         wanted = float(np.max(most / moves, initial=0.0))
         factor = min(float(np.min(limits, initial=np.inf)), max(wanted, 1.0))
-        # A vertex that already touches its bounds must not be shifted by a last digit.
+        # Leave a vertex that touches its bounds as it is: scaling would change its last digits.
         if 1 - 1e-7 < factor < 1 + 1e-7:
             factor = 1.0
         if self._whole_only:
@@ -202,7 +203,7 @@ class WitnessPool(KeptWitnesses):
         exactness: Exactness,
         budget: Budget,
     ) -> bool:
-        """Keep one witness, made exact, if it proves something; return False if it is none."""
+        """Keep one witness, made exact, if it proves a need; return False if none can be made."""
         index, moves = needed[touched], d[touched]
         if not self._is_new(index, moves):
             return True
@@ -219,7 +220,7 @@ class WitnessPool(KeptWitnesses):
                     return True
             if missed == 0 or missed > MOST_PULLED:
                 break
-            # The true table keeps all bounds, so that what lies nearer to it does as well.
+            # The true table keeps all bounds, so a deviation that is shrunk towards it will, too.
             scale *= 1 - max(2 * missed, LEAST_PULLED)
         return kept
 

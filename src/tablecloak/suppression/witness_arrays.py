@@ -1,4 +1,4 @@
-"""The witnesses of a pattern as plain arrays, which a stranger checks."""
+"""The witnesses of a pattern as plain arrays, for the stand-alone verifier."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["witness_arrays"]
 Arrays = dict[str, npt.NDArray[Any]]
 
 MOST_LETTERS = 200
-"""Length of the name of an insider from which on it is shortened."""
+"""Most letters of the name of an insider; longer names are shortened."""
 
 
 def witness_arrays(
@@ -54,7 +54,7 @@ def witness_arrays(
 
 
 def _knows_more(knowledge: Knowledge, problem: ProtectionProblem) -> bool:
-    """Whether an insider knows a bound that not everybody knows; its claim is empty otherwise."""
+    """Whether an insider knows a bound that not everybody knows; without one its claim is empty."""
     cells = knowledge.cells
     narrower = knowledge.lower > problem.lower_bound[cells]
     narrower |= knowledge.upper < problem.upper_bound[cells]
@@ -62,10 +62,10 @@ def _knows_more(knowledge: Knowledge, problem: ProtectionProblem) -> bool:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names of bounded length, numbered where several insiders would share one."""
+    """Return names of bounded length, numbered where several insiders would share one."""
     used: dict[str, None] = {}
     for name in names:
-        # A file of fixed length cannot hold a 0 at the end of a text.
+        # Texts of fixed length in a file cannot end in a 0 character.
         full = name.rstrip("\0") or "unnamed"
         text, number = full[:MOST_LETTERS], 1
         while text in used:

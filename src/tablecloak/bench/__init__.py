@@ -1,4 +1,4 @@
-"""Solvers and methods side by side on frozen instances; every answer is judged by certificates."""
+"""Comparison of solvers and methods on fixed instances; certificates judge every answer."""
 
 from tablecloak.bench.runner import Bench, run_bench
 

@@ -1,4 +1,4 @@
-"""Answers of solvers, and what we make of them."""
+"""Answers of solvers, and our judgement of them."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ __all__ = ["Answer", "Judgement", "answer_of", "judge_methods", "judge_programs"
 Floats = npt.NDArray[np.float64]
 
 FEASIBLE = 1e-5
-"""Violation of a scaled program up to which a point counts as feasible: ten times what solvers
-promise, since some hand their points over as text."""
+"""Largest violation of a scaled program at which a point counts as feasible: ten times the usual
+tolerance of solvers, since some hand over their points as text."""
 
 EQUAL = 1e-5
-"""Relative difference up to which two objectives count as equal; solvers stop at gaps of 1e-6."""
+"""Largest relative difference at which objectives count as equal; solvers stop at gaps of 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a solver said.
+    """The answer of a solver.
 
     Parameters
     ----------
     status : str
         "optimal", "feasible", "infeasible", "unbounded", "limit" (time or memory), "error".
     x : numpy.ndarray of float
-        Its point; for methods the adjusted values, or 1 for suppressed cells. Empty if none.
+        The point found; for methods the adjusted values, or 1 for suppressed cells. Empty if none.
     value, bound : float
-        What it claims; NaN if nothing.
+        Objective and bound that the solver claims; NaN if it claims none.
     seconds : float
     memory : float
-        Peak, in MiB.
+        Peak memory, in MiB.
     cpu_seconds : float
-        Of the processor, for the whole process.
+        CPU time of the whole process.
     history : list of (float, float, float)
-        Seconds, value and bound on the way.
+        Seconds, value and bound during the search.
     message : str
     """
 
@@ -62,17 +62,17 @@ class Answer:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What an answer is worth.
+    """The verdict on an answer.
 
     Parameters
     ----------
     verdict : {"solved", "limit", "wrong", "failed"}
-        "solved": claimed to be optimal, and nothing speaks against it. "limit": a sound answer
-        without that claim, or none in time.
+        "solved": claimed to be optimal, and not refuted. "limit": a correct answer without that
+        claim, or none in time.
     why : str
-        What is wrong.
+        Reason for the verdict "wrong".
     value : float
-        Objective of the point, computed by us; NaN if it is none.
+        Objective of the point, computed by us; NaN without a feasible point.
     """
 
     verdict: str
@@ -83,22 +83,22 @@ class Judgement:
 def judge_programs(program: Program, answers: dict[str, Answer]) -> dict[str, Judgement]:
     """Judge the answers to one program against the program and against each other.
 
-    A point is checked row by row. "Optimal" is wrong if anybody has a feasible point that is
-    better; "infeasible" if anybody has one at all; a bound if it exceeds one. So one honest
-    solver is enough to convict another.
+    Points are checked row by row. A claim "optimal" is wrong if any solver has a better feasible
+    point, a claim "infeasible" if any has a feasible point, and a bound if it exceeds the value of
+    any feasible point. One correct solver is therefore enough to refute another.
     """
     return _judged(answers, {name: _checked(program, a) for name, a in answers.items()})
 
 
 def judge_methods(problem: ProtectionProblem, answers: dict[str, Answer]) -> dict[str, Judgement]:
-    """Judge releases of a problem: by an audit, and by the loss of the others."""
+    """Judge releases of a problem by an audit, and by comparing their losses."""
     return _judged(answers, {name: _audited(problem, a) for name, a in answers.items()})
 
 
 def _judged(
     answers: dict[str, Answer], checked: dict[str, tuple[float, str]]
 ) -> dict[str, Judgement]:
-    """Judge answers whose points were checked: value, and what is wrong with them."""
+    """Judge answers whose points were checked, given the value and the fault of each."""
     sound = [value for value, why in checked.values() if not why and np.isfinite(value)]
     best = min(sound, default=np.inf)
     return {
@@ -108,7 +108,7 @@ def _judged(
 
 
 def _checked(program: Program, answer: Answer) -> tuple[float, str]:
-    """Objective of a point, and what is wrong with it."""
+    """Return the objective of a point, and what is wrong with it."""
     if answer.status not in ("optimal", "feasible"):
         return np.nan, ""
     if len(answer.x) != program.n_columns:

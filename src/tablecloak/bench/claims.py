@@ -1,7 +1,7 @@
-"""Claims that are measured: which instances, which methods, which limits, which figures.
+"""Claims that are measured, with their instances, methods, limits and figures.
 
-A claim is one file with one constant in a folder of specifications, such as `benchmarks/claims` of
-the repository; it is found there and no other line has to change::
+A claim is a file with one constant in a folder of specifications, such as `benchmarks/claims` in
+the repository. A new file there is found without any other change::
 
     CLAIM = Claim(
         name="suppression",
@@ -30,17 +30,17 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run is given.
+    """The conditions of a run.
 
     Parameters
     ----------
     limit : float
-        Seconds, on the clock of the run.
+        Time limit in seconds, by the clock of the run.
     seed : int, default=0
     folder : Path, optional
-        Where instances lie that are files.
+        Folder of the instances that are files.
     peers : str, optional
-        A Python that has the other tools.
+        Python interpreter in which the tools to compare with are installed.
     """
 
     limit: float
@@ -51,15 +51,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Instance:
-    """Something to measure on; it is built in the process that is measured.
+    """A problem to measure methods on; it is built in the process that is measured.
 
     Parameters
     ----------
     name : str
     build : callable
-        Without arguments.
+        Builds the problem; takes no arguments.
     limits : sequence of float, optional
-        Usual limits, where they differ from those of the claim.
+        Usual limits, if they differ from those of the claim.
     """
 
     name: str
@@ -69,17 +69,17 @@ class Instance:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to answer.
+    """A method that is measured.
 
     Parameters
     ----------
     name : str
     run : callable
-        Given what an instance builds and a `Setting`, returns the figures.
+        Takes what an instance builds, and a `Setting`; returns the figures.
     about : str
-        What it does, in a phrase.
+        Description of the method, in a phrase.
     limits : sequence of float, optional
-        Usual limits, where they differ from those of the instance and the claim.
+        Usual limits, if they differ from those of the instance and the claim.
     """
 
     name: str
@@ -90,12 +90,12 @@ class Method:
 
 @dataclass(frozen=True)
 class Column:
-    """A figure in the page of results.
+    """A column of figures in the page of results.
 
     Parameters
     ----------
     figure : str
-        Its name among the figures.
+        Name of the figure.
     heading : str
     form : str, default=",g"
         How numbers are written, as in `format`.
@@ -108,7 +108,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What is claimed, and how it is measured.
+    """A claim of the project, and how it is measured.
 
     Parameters
     ----------
@@ -117,29 +117,29 @@ class Claim:
     title, text : str
         Heading and first paragraph of its section in the page of results.
     said_in : sequence of str
-        Files of the repository that rest on the figures.
+        Files of the repository that quote the figures.
     methods : sequence of Method
     instances : callable
-        Returns the instances, given the folder of instance files or None.
+        Takes the folder of instance files, or None; returns the instances.
     smallest : Instance
-        One that every method answers within a second; run once at every change of the package.
+        An instance that every method answers within a second; the tests run it once.
     columns : sequence of Column
     limits : sequence of float, default=(60,)
         Usual limits in seconds.
     clock : {"processor", "wall"}
-        Whose seconds limits and times are. A busy machine does not slow the processor's.
+        Clock of limits and times. The processor's clock does not depend on how busy a machine is.
     split : bool, default=False
-        Whether each method and limit has a table of its own in the page.
+        Whether each method and limit has a separate table in the page.
     before : str, optional
-        Figure whose value at the commit measured before is shown as well; growth stands in bold.
+        Figure whose value at the previously measured commit is shown too; growth stands in bold.
     remark : callable, optional
         Returns a paragraph computed from the latest records.
     draw : callable, optional
         Draws the latest records into the folder of the page.
     page : str, optional
-        Page of the repository that shows the figures, in place of a table here.
+        Page of the repository that shows the figures instead of a table in the page of results.
     findings : str
-        What explains the figures.
+        Explanation of the figures.
     """
 
     name: str
@@ -202,12 +202,12 @@ def _loaded(path: Path) -> Claim:
 
 
 def chosen(noun: str, wanted: Sequence[str], known: Mapping[str, Any]) -> list[Any]:
-    """Return those that are wanted, or all.
+    """Return the known objects with the wanted names, or all of them.
 
     Raises
     ------
     InputError
-        For an unknown name, with the likely one.
+        If a name is unknown; the message suggests a similar one.
     """
     for name in wanted:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Instances: tables from the literature, generated families with sizes and severities, files."""
+"""Instances: tables from the literature, generated tables of several sizes, and files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def instances(folder: str | Path | None = None, *, quick: bool = False) -> dict[
     Parameters
     ----------
     folder : str or path, optional
-        Problem files (JJ, CSV, Parquet) to be added.
+        Folder of problem files to be added.
     quick : bool, default=False
-        Only what is solved within seconds.
+        Whether to return only instances that are solved within seconds.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def generated(shape: tuple[int, ...], severity: float, seed: int = 1) -> Protect
     Parameters
     ----------
     shape : tuple of int
-        Number of codes on each dimension, without totals.
+        Number of codes of each dimension, without totals.
     severity : float
-        Share of the inner cells that is sensitive, the smallest ones; their levels are a tenth
+        Share of the inner cells that is sensitive, mostly small ones; their levels are a tenth
         of the value.
     seed : int, default=1
     """
@@ -78,7 +78,7 @@ def generated(shape: tuple[int, ...], severity: float, seed: int = 1) -> Protect
     table = tabulate(frame, names, "value")
     inner = (table.keys != "Total").all(axis=1).to_numpy()
     wanted = max(round(severity * int(inner.sum())), 1)
-    # Small values are likelier to be sensitive, not certain to be.
+    # Small values are more likely to be sensitive, but need not be.
     lot = np.where(inner, table.values * random.lognormal(0, 1, table.n_cells), np.inf)
     sensitive = np.zeros(table.n_cells, dtype=bool)
     sensitive[np.argsort(lot, kind="stable")[:wanted]] = True

@@ -1,4 +1,4 @@
-"""A function called in a process of its own, with limits of time and memory, and what it used."""
+"""A function call in a separate process, with limits of time and memory, and its use of both."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ OUT_OF_MEMORY = "out of memory"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call.
+    """The outcome of a call.
 
     Parameters
     ----------
     result : object
-        None if there is none.
+        What the function returned; None if it failed.
     error : str
-        Last line of what went wrong, `OUT_OF_MEMORY`, or empty.
+        Last line of the error message, `OUT_OF_MEMORY`, or empty.
     cpu_seconds : float
-        Of the processor, processes that it started included.
+        CPU time, including that of processes which the call started.
     memory : float
-        Peak, in MiB; NaN where the system does not tell.
+        Peak memory, in MiB; NaN if the system does not report it.
     timed_out : bool
     """
 
@@ -52,13 +52,13 @@ def isolated(
     Parameters
     ----------
     function : callable
-        Declared in a module, so that it can be found there.
+        A function at the top level of a module, so that the new process can import it.
     *arguments
-        Anything that can be pickled.
+        Arguments of the function, which can be pickled.
     seconds : float, optional
-        Of the wall, after which the process is ended.
+        Wall-clock time after which the process is killed.
     memory : float, optional
-        MiB of address space.
+        Limit of the address space, in MiB.
     """
     with tempfile.TemporaryDirectory(prefix="tablecloak-bench-") as folder:
         task, answer = Path(folder) / "task", Path(folder) / "answer"
@@ -87,5 +87,5 @@ def isolated(
 
 
 def _places() -> list[str]:
-    """Where modules may lie: as here, and in the folder from which the bench is run."""
+    """Return the folders of modules: those of this process, and the current folder."""
     return [*(place for place in sys.path if place), str(Path.cwd())]

@@ -1,4 +1,4 @@
-"""Measure claims: every instance, method and limit in a process of its own."""
+"""Measurement of claims: every instance, method and limit in a separate process."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ T = TypeVar("T")
 CLOCKS = ("processor", "wall")
 
 SMOKE_SECONDS = 0.01
-"""Limit of each run on the smallest instance."""
+"""Time limit in seconds of each run on the smallest instance."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run that is to be made.
+    """A run to be made.
 
     Parameters
     ----------
     folder : Path
-        Of the specifications.
+        Folder of the specifications.
     claim, instance, method : str
     setting : Setting
     clock : str
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a claim is measured; everything that is not named.
+    """The part of a claim that is measured; an empty choice stands for everything.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Choice:
 
 
 def timed(function: Callable[[], T]) -> tuple[T, Figures]:
-    """Call a function; return what it returns, and its seconds of the wall and of the processor.
+    """Call a function; return its result, and its wall-clock and CPU time in seconds.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def asked(claim: Claim, folder: Path, setting: Setting, choice: Choice = Choice(
     Raises
     ------
     InputError
-        For an unknown instance, method or clock.
+        If an instance, method or clock is unknown.
     """
     instances = {each.name: each for each in claim.instances(setting.folder)}
     methods = {each.name: each for each in claim.methods}
@@ -105,14 +105,14 @@ def asked(claim: Claim, folder: Path, setting: Setting, choice: Choice = Choice(
 
 
 def measure(runs: Sequence[Run], source: Source, workers: int = 1) -> Iterator[Record]:
-    """Make runs, and yield their records as they come.
+    """Make runs, and yield the record of each when it has finished.
 
     Parameters
     ----------
     runs : sequence of Run
     source : Source
     workers : int, default=1
-        Processes at the same time.
+        Number of processes at the same time.
 
     Notes
     -----
@@ -136,7 +136,7 @@ def measure(runs: Sequence[Run], source: Source, workers: int = 1) -> Iterator[R
 
 
 def smoke(claim: Claim) -> dict[str, Figures]:
-    """Run every method once on the smallest instance, here; return the figures by method."""
+    """Run every method once on the smallest instance, in this process; return their figures."""
     found = {}
     for method in claim.methods:
         found[method.name] = method.run(claim.smallest.build(), Setting(SMOKE_SECONDS))
@@ -148,11 +148,11 @@ def _isolated(run: Run) -> Any:
 
 
 def figures_of(run: Run) -> Figures:
-    """Make a run in this process, which is given up to it: its clock is replaced."""
+    """Make a run in this process; its clock is replaced, so use the process for nothing else."""
     claim = claims_in(run.folder)[run.claim]
     instance = next(i for i in claim.instances(run.setting.folder) if i.name == run.instance)
     method = next(each for each in claim.methods if each.name == run.method)
-    # What is imported or compiled when it is first needed is no part of a measurement.
+    # Imports and compilation at first use must not count in a measurement.
     method.run(claim.smallest.build(), Setting(SMOKE_SECONDS))
     built = instance.build()
     if run.clock == "processor":

@@ -58,7 +58,7 @@ def _section(claim: Claim, found: list[list[Record]]) -> Iterator[str]:
         return
     names = [method.name for method in claim.methods]
     if claim.split:
-        # Methods in the order of the claim; one that is measured no longer comes last.
+        # Methods come in the order of the claim; those no longer in the claim come last.
         found.sort(key=lambda group: _place(names, group[0]))
         for (method, limit), part in groupby(found, key=lambda g: (g[0].method, g[0].limit)):
             about = next((m.about for m in claim.methods if m.name == method), "")
@@ -81,7 +81,7 @@ def _place(names: list[str], record: Record) -> tuple[int, str, float]:
 
 
 def _table(claim: Claim, found: list[list[Record]], keys: Sequence[str]) -> Iterator[str]:
-    """Rows for records, the latest of each question first in its group."""
+    """Yield the lines of a table of records; in each group the latest record comes first."""
     last = [group[0] for group in found]
     keys = [key for key in keys if len({getattr(record, key) for record in last}) > 1]
     known = {name for record in last for name in record.figures}
@@ -117,7 +117,7 @@ def _figures(record: Record, columns: Sequence[Column]) -> list[str]:
 
 
 def _before(claim: Claim, group: list[Record]) -> list[str]:
-    """Show the compared figure at the commit before, and its change; empty if there is none."""
+    """Show the compared figure at the previous commit, and its change; empty if there is none."""
     if claim.before is None or len(group) == 1:
         return []
     form = next(column.form for column in claim.columns if column.figure == claim.before)
@@ -125,7 +125,7 @@ def _before(claim: Claim, group: list[Record]) -> list[str]:
     if now is None or not old:
         return [_shown(old, form), "-"]
     change = now / old - 1
-    # All compared figures are losses or seconds; less than one in ten thousand is rounding.
+    # All compared figures are losses or seconds; a change below 1e-4 counts as rounding.
     return [_shown(old, form), f"**{change:+.1%}**" if change > 1e-4 else f"{change:+.1%}"]
 
 

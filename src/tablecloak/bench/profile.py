@@ -1,4 +1,4 @@
-"""What a bench says: performance profiles, gaps over time, and a summary to read.
+"""Reports of a bench: performance profiles, gaps over time, and a summary.
 
 References
 ----------
@@ -26,11 +26,11 @@ from tablecloak.tables.formats import write_frame
 __all__ = ["gap_over_time", "performance_profile", "summary", "write_bench"]
 
 SHIFT = 1.0
-"""Seconds added to each time before the geometric mean, so that tiny ones do not rule it."""
+"""Seconds added to each time before the geometric mean, so that tiny times do not dominate it."""
 
 
 def performance_profile(table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each solver which share of the questions it solves within a factor of the best.
+    """Return for each solver the share of questions that it solves within a factor of the best.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def performance_profile(table: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns ``solver``, ``factor`` (>= 1, increasing) and ``share``; Dolan and Moré [1]_, with
-        infinite time for questions that were not solved. Questions nobody solved count, too.
+        infinite time for questions that were not solved. Questions that no solver solved count too.
     """
     seconds = table["seconds"].where(table["verdict"] == "solved", np.inf)
     times = table.assign(seconds=seconds).pivot_table(
@@ -79,7 +79,7 @@ def plot_profile(table: pd.DataFrame, title: str) -> Any:
 
 
 def gap_over_time(bench: Bench, instance: str, question: str) -> Any:
-    """Draw how value and bound of each solver moved."""
+    """Draw value and bound of each solver over time."""
     figure, axes = new_figure(7, 4)
     chosen = bench.history[
         (bench.history["instance"] == instance) & (bench.history["question"] == question)
@@ -135,7 +135,7 @@ def summary(bench: Bench) -> str:
 
 
 def write_bench(bench: Bench, folder: str | Path) -> list[Path]:
-    """Write answers.parquet, history.parquet, summary.md, and, if matplotlib is there, the plots.
+    """Write answers.parquet, history.parquet, summary.md, and plots if matplotlib is installed.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def write_bench(bench: Bench, folder: str | Path) -> list[Path]:
 
 
 def _plots(bench: Bench, folder: Path) -> list[Path]:
-    """Draw a profile of each question that several solvers were asked, and courses of slow ones."""
+    """Draw a profile for each question with several solvers, and slow answers over time."""
     files = []
     for question in bench.table["question"].unique():
         part = bench.table[bench.table["question"] == question]
@@ -170,7 +170,7 @@ def _plots(bench: Bench, folder: Path) -> list[Path]:
         slow = bench.table[
             (bench.table["instance"] == pair.instance) & (bench.table["question"] == pair.question)
         ]
-        # What is solved at once has no course to show.
+        # An answer found at once has no history to show.
         if slow["seconds"].max() >= 1.0:
             figure = gap_over_time(bench, str(pair.instance), str(pair.question))
             files.append(_saved(figure, folder / f"course-{pair.question}-{pair.instance}.svg"))

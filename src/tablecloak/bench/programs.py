@@ -1,4 +1,4 @@
-"""What is asked of a solver: the programs behind auditing, adjustment and suppression."""
+"""The questions to solvers: the programs behind auditing, adjustment and suppression."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 MOST_COLUMNS = 20_000
-"""Columns up to which the complete formulation of suppression is built."""
+"""Number of columns up to which the complete formulation of suppression is built."""
 
 SECONDS = 5.0
-"""For the pattern or the rows that a program starts from."""
+"""Time limit in seconds for the pattern or the rows that a program starts from."""
 
 
 def audit_program(problem: ProtectionProblem) -> Program:
@@ -50,7 +50,7 @@ def audit_program(problem: ProtectionProblem) -> Program:
 
 
 def adjustment_linear(problem: ProtectionProblem) -> Program:
-    """Return the adjustment with all sensitive cells moved up where they can be."""
+    """Return the adjustment with all sensitive cells moved up, if their bounds allow it."""
     form = _adjustment(problem)
     _, most = form.model.allowed()
     return form.directed(most).relaxed()
@@ -73,7 +73,7 @@ def suppression_master(problem: ProtectionProblem) -> Program | None:
 
 
 def suppression_complete(problem: ProtectionProblem) -> Program | None:
-    """Return suppression as one program: a table for each sensitive cell and side.
+    """Return suppression as one program, with a copy of the table for each sensitive cell and side.
 
     Kelly, Golden and Assad: Cell suppression: disclosure protection for sensitive tabular data,
     Networks 22 (1992). None if it is too large, or asks for a width.
@@ -114,7 +114,7 @@ def _rooms(problem: ProtectionProblem, movable: Integers) -> tuple[Floats, Float
 def _copies(
     problem: ProtectionProblem, movable: Integers, copies: int
 ) -> tuple[csr_array, Floats, Floats]:
-    """Rows of all copies: each is additive, and only suppressed cells move in it."""
+    """Return the rows of all copies: each is additive, and only suppressed cells move in it."""
     low, high = _rooms(problem, movable)
     relations = csr_array(problem.table.relations[:, movable])
     n, zero = len(movable), np.zeros(relations.shape[0])
@@ -138,7 +138,7 @@ def _copies(
 def _column_bounds(
     problem: ProtectionProblem, movable: Integers, needs: list[tuple[int, int, float]]
 ) -> tuple[Floats, Floats]:
-    """Primaries are suppressed; in its copy a sensitive cell moves as far as it must."""
+    """Return bounds: primaries are suppressed, and in its copy a sensitive cell moves its level."""
     low, high = _rooms(problem, movable)
     primary = problem.sensitive[movable] | problem.forced[movable]
     lower, upper = [primary.astype(np.float64)], [np.ones(len(movable))]
@@ -170,4 +170,4 @@ PROGRAMS: dict[str, Callable[[ProtectionProblem], Program | None]] = {
 """Programs that any solver can be asked to solve."""
 
 METHODS = ("suppress", "adjust")
-"""Whole problems, for tools."""
+"""Questions that pose the whole problem; only tools for protection answer them."""

@@ -1,4 +1,4 @@
-"""Stored results: one line of JSON for each run, with all that is needed to repeat it."""
+"""Stored results: one line of JSON for each run, with everything needed to repeat it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["Record", "Source", "add_records", "latest", "read_records", "source_
 NOT_RECORDED = "not recorded"
 
 PACKAGES = ("tablecloak", "highspy", "numpy", "scipy", "pulp", "pyscipopt")
-"""Packages whose version changes figures."""
+"""Packages whose version can change the figures."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where figures come from; "not recorded" where that was not written down.
+    """The origin of figures; "not recorded" for an entry that nobody wrote down.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Source:
         Processor, number of cores, system.
     versions : str
     commit : str
-        Ends in "+" where files were changed after it.
+        Ends in "+" if files were changed after this commit.
     command : str
     date : str
         Day, as in 2026-11-23.
@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One run.
+    """The record of one run.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Record:
         "processor", "wall", or "not recorded".
     figures : dict
     cpu_seconds, peak_mib : float or None
-        Of the whole process, what it started included; None if not recorded.
+        CPU time and peak memory of the process and those it started; None if not recorded.
     source : Source
     """
 
@@ -79,7 +79,7 @@ class Record:
 
     @property
     def key(self) -> tuple[str, str, str, float | None]:
-        """What was asked; the same question may have been answered at several commits."""
+        """The question; it may have been answered at several commits."""
         return self.claim, self.instance, self.method, self.limit
 
 
@@ -89,7 +89,7 @@ def read_records(path: Path) -> list[Record]:
     Raises
     ------
     InputError
-        Names the line that is no record.
+        If a line is not a record; the message names the line.
     """
     found = []
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
@@ -105,8 +105,8 @@ def read_records(path: Path) -> list[Record]:
 def add_records(path: Path, records: Iterable[Record]) -> None:
     """Add records to a file.
 
-    Of each question the last answer is kept, and the last one of another commit before it, so that
-    both can be compared.
+    For each question the last answer is kept, and the last one from an earlier commit, so that both
+    can be compared.
     """
     kept: dict[tuple[Any, ...], list[Record]] = {}
     for record in [*read_records(path), *records]:
@@ -117,7 +117,7 @@ def add_records(path: Path, records: Iterable[Record]) -> None:
 
 
 def latest(records: Sequence[Record]) -> dict[tuple[Any, ...], list[Record]]:
-    """Return the records of each question, the last one first."""
+    """Return the records of each question, the latest first."""
     found: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
         found[record.key] = [record, *found.get(record.key, [])]

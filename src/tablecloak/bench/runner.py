@@ -1,4 +1,4 @@
-"""Ask every solver every question, each in a process of its own, and judge the answers."""
+"""Ask every solver every question, each in a separate process, and judge the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["Bench", "run_bench"]
 
 GRACE = 10.0
-"""Seconds beyond the limit after which a process is ended: start, model and clean-up."""
+"""Seconds beyond the limit after which a process is killed: time for start, model and clean-up."""
 
 Said = Callable[[str], None]
 
@@ -65,19 +65,19 @@ def run_bench(
     solvers : sequence of str
         Names, or ``module:function``; see `tablecloak.bench.solvers.solver_named`.
     questions : sequence of str
-        Of "audit", "adjustment-linear", "adjustment-mixed", "suppression-master",
+        Some of "audit", "adjustment-linear", "adjustment-mixed", "suppression-master",
         "suppression-complete" (programs), "suppress", "adjust" (whole problems).
     time_limit : float, default=60
         Seconds for each answer.
     memory_limit : float, default=4096
         MiB for each process.
     said : callable, optional
-        Told each verdict in a line.
+        Called with each verdict, as a line of text.
 
     Raises
     ------
     InputError
-        For an unknown question or solver.
+        If a question or solver is unknown.
     """
     known = [*PROGRAMS, *METHODS]
     for question in questions:
@@ -112,7 +112,7 @@ class _Contest:
         self.steps: list[pd.DataFrame] = []
 
     def ask_about(self, instance: str, build: Build, questions: Sequence[str]) -> None:
-        """Ask all questions about an instance; those that it has no answer to are left out."""
+        """Ask all questions about an instance; those that do not apply to it are left out."""
         try:
             problem = build()
         except ModelError as error:
@@ -174,7 +174,7 @@ def _say_nothing(text: str) -> None:
 
 
 def _asked(solver: str, question: Any, kind: str, seconds: float, memory: float) -> Answer:
-    """Run one solver in a process of its own."""
+    """Run one solver in a separate process."""
     outcome = isolated(ask, solver, question, kind, seconds, seconds=seconds + GRACE, memory=memory)
     if outcome.timed_out:
         return Answer("limit", seconds=seconds + GRACE, message=outcome.error)

@@ -1,4 +1,4 @@
-"""Solvers: our own, HiGHS as it comes, all that PuLP finds, and anybody's by name."""
+"""Solvers that can be compared: our own, all registered ones, and functions of the user by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tablecloak.suppression.suppress import suppress
 __all__ = ["Solver", "ask", "available_solvers", "solver_named", "takes"]
 
 Solver = Callable[[Any, str, float], Answer]
-"""Given a program (or a problem), the kind of question, and seconds."""
+"""A function of a program or problem, the kind of question, and the time limit in seconds."""
 
 OURS = "tablecloak"
 """Name of this package among the solvers."""
@@ -34,14 +34,14 @@ OURS = "tablecloak"
 
 @dataclass(frozen=True)
 class Contestant:
-    """A registered solver as it is shipped, with one of its algorithms.
+    """A registered solver without our own methods, with one of its algorithms.
 
     Parameters
     ----------
     sibling : type
-        Of `tablecloak.solve.solver.SOLVERS`.
+        A class of `tablecloak.solve.solver.SOLVERS`.
     algorithm : str
-        "" for the one it chooses.
+        Name of the algorithm; "" leaves the choice to the solver.
     is_linear, is_mixed : bool
         Whether it takes part in linear, and in mixed-integer, programs.
     """
@@ -52,7 +52,7 @@ class Contestant:
     is_mixed: bool
 
     def __call__(self, program: Program, kind: str, seconds: float) -> Answer:
-        """Return what the solver says; building its model counts."""
+        """Return the solver's answer; the time for building its model counts."""
         request = Request(seconds=seconds, algorithm=self.algorithm, as_shipped=True)
         claim = self.sibling().run(program, request)
         status = _STATUS[claim.status]
@@ -63,7 +63,7 @@ class Contestant:
 
 
 def contestants() -> dict[str, Contestant]:
-    """Return all registered solvers; each algorithm of one that lets us choose is a name."""
+    """Return all registered solvers by name; each algorithm that can be chosen has its own name."""
     named: dict[str, Contestant] = {}
     for sibling in SOLVERS:
         mixed = Capability.INTEGERS in sibling.capabilities
@@ -105,7 +105,7 @@ def solver_named(name: str) -> Solver:
     """
     if ":" in name:
         module, function = name.split(":", 1)
-        # Last, so that no file here takes the place of a module of Python.
+        # The folder comes last, so that no file in it hides a module of Python.
         if str(Path.cwd()) not in sys.path:
             sys.path.append(str(Path.cwd()))
         try:
@@ -123,14 +123,14 @@ def solver_named(name: str) -> Solver:
 
 
 def ask(name: str, question: Any, kind: str, seconds: float) -> Answer:
-    """Ask a solver by its name; loading it does not count."""
+    """Ask a solver by its name; the time for loading it does not count."""
     solve = solver_named(name)
     watch = Stopwatch()
     return replace(solve(question, kind, seconds), seconds=watch.seconds)
 
 
 def _ours(question: Any, kind: str, seconds: float) -> Answer:
-    """Answers with a proof: weak duality, or a search tree with multipliers."""
+    """Answer with a proof: weak duality, or a search tree with multipliers."""
     history = History()
     if kind == "suppress":
         found = answer_of(suppress(question, time_limit=seconds, progress=history))

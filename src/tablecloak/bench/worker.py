@@ -17,7 +17,7 @@ __all__ = ["main"]
 def main(task: Path, answer: Path) -> None:
     """Do a task that `tablecloak.bench.isolated` wrote on this machine."""
     places, packed = pickle.loads(task.read_bytes())
-    # Last, so that no file of the user takes the place of a module of Python.
+    # The folders come last, so that no file of the user hides a module of Python.
     sys.path.extend(place for place in places if place not in sys.path)
     function, arguments, memory = pickle.loads(packed)
     if memory is not None:
@@ -51,8 +51,8 @@ def _cpu_seconds() -> float:
 
 
 def peak_memory() -> float:
-    """Peak memory of this process, in MiB; NaN where the system does not tell."""
-    # What `resource` calls the peak includes that of the process that started this one.
+    """Return the peak memory of this process, in MiB; NaN if the system does not report it."""
+    # The peak that `resource` reports includes that of the process that started this one.
     status = Path("/proc/self/status")
     if not status.exists():
         return float("nan")

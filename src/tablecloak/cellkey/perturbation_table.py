@@ -347,7 +347,7 @@ class KeyRows(Perturbations):
 def _check(table: PerturbationTable) -> None:
     """Refuse a table whose rows or intervals are not valid."""
     if table.kind not in KINDS:
-        raise InputError(f"The kind {table.kind!r} is none of {listed(KINDS)}.")
+        raise InputError(f"`kind` is {table.kind!r}; it must be one of {listed(KINDS)}.")
     if not len(table.row):
         raise InputError("The perturbation table has no rows.")
     sizes = {len(table.row), len(table.change), len(table.upper)}

@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Nearness(ABC):
-    """What is kept small between a table and its reconciled version."""
+    """Base class of all distances between a table and its reconciled version."""
 
     name: ClassVar[str]
 
@@ -37,7 +37,7 @@ class Nearness(ABC):
 
     @abstractmethod
     def nearest(self, question: Question, budget: Budget) -> NearestPoint:
-        """Search the nearest table."""
+        """Search for the nearest additive table."""
 
     @abstractmethod
     def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
@@ -47,9 +47,9 @@ class Nearness(ABC):
         ----------
         question : Question
         multipliers : numpy.ndarray of float
-            Of the relations, or of the rows of the program.
+            Multipliers of the relations, or of the rows of the program.
         loss : float
-            Distance of a table that is known; the bound is never above it.
+            Distance of a known table; the bound never exceeds it.
         """
 
 
@@ -77,11 +77,11 @@ class LeastSquares(Nearness):
 
 
 class _ByProgram(Nearness):
-    """A distance that a linear program makes small."""
+    """Base class of distances that a linear program minimises."""
 
     @abstractmethod
     def program(self, question: Question) -> Program:
-        """Return the program; its first columns are what is added to each cell."""
+        """Return the program; its first columns are the amounts added to each cell."""
 
     def nearest(self, question: Question, budget: Budget) -> NearestPoint:
         """See `Nearness.nearest`."""
@@ -99,8 +99,8 @@ class _ByProgram(Nearness):
     def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
         """See `Nearness.bound`."""
         program = self.program(question)
-        # Tables with a larger change of one cell are farther away than the known one: with these
-        # limits, dust in the multipliers costs dust and not the whole bound.
+        # A table with a larger change of one cell is farther away than the known table. With these
+        # limits, a rounding error in the multipliers lowers the bound by a rounding error only.
         limit = np.full(program.n_columns, loss)
         limit[: 2 * question.n_cells] = np.tile(loss / question.weights, 2)
         upper = np.maximum(np.minimum(program.upper, limit), program.lower)
@@ -108,10 +108,10 @@ class _ByProgram(Nearness):
 
 
 def _changes(question: Question) -> tuple[csr_array, Floats, Floats, Floats]:
-    """Relations between what is added and what is taken off; their sides; limits of both.
+    """Return the relations on increases and decreases, their sides, and the limits of both.
 
-    A bound that the given value violates already makes the opposite change compulsory; the least
-    of it is taken up by the columns' lower bounds.
+    If a given value violates a bound, its cell has to change; the lower bounds of the columns
+    require the least change.
     """
     a, y = question.relations, question.values
     rows = csr_array(hstack([a, -a], format="csr"))

@@ -7,7 +7,7 @@ The dual function of  min 1/2 sum w (x - y)^2,  A x = b,  l <= x <= u  is
 attained at x(t) = clip(y - A't / w, l, u), with gradient A x(t) - b. It is concave and piecewise
 quadratic. Each Newton step solves (A D A') dt = A x - b, D = 1/w for the cells inside their bounds,
 by conjugate gradients: only sparse products, so that millions of cells take seconds. Every t gives
-a lower bound on the distance; the bound is therefore proved whatever becomes of the search.
+a lower bound on the distance, so that the bound is proved even if the search is interrupted.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ __all__ = ["NearestPoint", "least_squares", "least_squares_bound"]
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 200
-"""Newton steps; a handful where no bound binds, ten to thirty where many do."""
+"""Largest number of Newton steps; few are needed if no bound binds, ten to thirty if many do."""
 
 RESIDUAL = 1e-12
-"""Largest residual of a relation, relative to its terms, of an answer."""
+"""Largest residual of a relation, relative to its terms, at which the search is finished."""
 
 CLOSE = 1e-7
-"""Residual after which the next Newton steps solve their system to full accuracy."""
+"""Residual below which Newton steps solve their system to full accuracy."""
 
 FORCING = 0.1
-"""Accuracy of the system of a step far from the answer: more would be wasted there."""
+"""Relative accuracy of a step's system far from the answer, where higher accuracy is wasted."""
 
 MOST_PRODUCTS = 2000
-"""Conjugate gradient steps of one system."""
+"""Largest number of conjugate gradient steps for one system."""
 
 ENOUGH_RISE = 1e-4
-"""Share of the rise that the gradient promises which a step must bring."""
+"""Smallest accepted rise of a step, as a share of the rise that the gradient predicts."""
 
 RIDGE = 1e-13
-"""Added to the diagonal, relative to it: relations may depend on each other."""
+"""Amount added to the diagonal, relative to it, since relations may depend on each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class NearestPoint:
 
 
 def least_squares(question: Question, budget: Budget) -> NearestPoint:
-    """Find the nearest table, or the best multipliers until the time is over.
+    """Find the nearest table, or the best multipliers that the time allows.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def least_squares(question: Question, budget: Budget) -> NearestPoint:
     Returns
     -------
     NearestPoint
-        With a residual above `RESIDUAL` if there is no such table, or not enough time.
+        Its residual is above `RESIDUAL` if no such table exists, or the time was too short.
     """
     matrix, transposed = question.relations, csr_array(question.relations.T)
     squared = matrix.multiply(matrix).tocsr()
@@ -109,8 +109,8 @@ def least_squares(question: Question, budget: Budget) -> NearestPoint:
 def least_squares_bound(question: Question, multipliers: Floats) -> float:
     """Return a lower bound on sum w (x - y)^2 over all tables, from any multipliers.
 
-    Computed in extended precision, and lowered by what rounding may have cost: at most one unit in
-    the last place for each of the terms that are added up.
+    The bound is computed in extended precision, and lowered by the largest possible rounding error:
+    one unit in the last place for each term of its sums.
     """
     long = np.longdouble
     transposed = csr_array(question.relations.T, dtype=long)
@@ -128,7 +128,7 @@ def least_squares_bound(question: Question, multipliers: Floats) -> float:
 def _best_response(
     question: Question, transposed: csr_array, multipliers: Floats
 ) -> tuple[Floats, float]:
-    """x(t) and g(t)."""
+    """Return x(t) and g(t)."""
     price = transposed @ multipliers
     y, w = question.values, question.weights
     x = np.clip(y - price / w, question.lower, question.upper)
@@ -169,7 +169,7 @@ def _conjugate_gradients(
     diagonal = squared @ inverse
     largest = float(diagonal.max(initial=0.0)) or 1.0
     ridge = RIDGE * largest
-    # Rows without a moving cell would divide by nothing: they keep a small diagonal of their own.
+    # Rows in which no cell can move would divide by zero: give them a small diagonal entry.
     preconditioner = 1.0 / np.maximum(diagonal, 1e-6 * largest)
     found = np.zeros(len(right))
     rest = right.copy()

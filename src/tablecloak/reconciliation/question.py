@@ -1,4 +1,4 @@
-"""What a reconciliation asks: the nearest table that adds up, within bounds."""
+"""The question of a reconciliation: which additive table within bounds is the nearest."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Question:
     Parameters
     ----------
     values : numpy.ndarray of float, shape (n_cells,)
-        y, which need not add up.
+        Given values y, which need not add up.
     weights : numpy.ndarray of float, shape (n_cells,)
-        w > 0: how much a change of a cell counts; for L2 the inverse of its variance.
+        Weights w > 0 of the changes; for L2 the inverse of the variance.
     relations : scipy.sparse.csr_array, shape (n_relations, n_cells)
         A.
     sides : numpy.ndarray of float, shape (n_relations,)
@@ -54,7 +54,7 @@ class Question:
         return found
 
     def scale(self) -> Floats:
-        """Size of the terms of each relation, at least 1: what its residual is measured by."""
+        """Size of the terms of each relation, at least 1; residuals are relative to it."""
         size = np.maximum(np.abs(self.values), 1.0)
         found: Floats = abs(self.relations) @ size + np.abs(self.sides)
         return np.maximum(found, 1.0)

@@ -29,10 +29,10 @@ Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 
 LATER = 1e-6
-"""Weight of cells of later passes, relative to their own: they follow, and hardly matter."""
+"""Factor of the weights of cells of later passes, so that they hardly affect earlier ones."""
 
 MOST_NAMED = 5
-"""Cells and relations that an error names."""
+"""Largest number of cells and relations that an error names."""
 
 
 @on_chosen_solver
@@ -54,8 +54,8 @@ def reconcile(
 ) -> ReconciledTable:
     """Make a table additive with least change.
 
-    For tables with noise from a privacy mechanism, cell keys, seasonal adjustment, or weights:
-    each cell is good on its own, and totals differ from the sums of their parts.
+    Use it for tables with noise from a privacy mechanism, cell keys, seasonal adjustment, or
+    survey weights: each cell is a good estimate, but totals differ from the sums of their parts.
 
     Parameters
     ----------
@@ -68,18 +68,18 @@ def reconcile(
     distance : str, default="L2"
         "L2", the sum of squares; "L1", the sum of absolute changes; "Linf", the largest change.
     variance : str or array_like, optional
-        Column, or array by rows, with the variance of the noise of each cell; by default all are
-        the same. L2 weighs squares by 1 / variance, the others changes by 1 / standard deviation.
+        Column, or array by rows, with the variance of the noise of each cell; all equal by
+        default. L2 weights squares by 1 / variance, L1 and Linf changes by 1 / standard deviation.
     lower, upper : str or float, optional
         Bounds of all cells, or columns with the bound of each; none by default.
     fixed : mapping, str or array_like, optional
-        Cells that must stay as they are (invariants): codes such as ``{"region": "Total"}``, of
-        which one may be a list; a column of truth values; or an array of them by rows.
+        Cells that must keep their values (invariants): codes such as ``{"region": "Total"}`` or
+        lists of codes; a column of truth values; or an array of truth values by rows.
     order : sequence of mapping, default=()
         Cells in order of importance, by codes as in `fixed`. Each pass makes the changes of its
-        cells small and then fixes them; the last pass does the rest.
+        cells small and then fixes them; a last pass adjusts all other cells.
     whole : bool, default=False
-        Whether the last step makes whole numbers, each within 1 of the real one.
+        Whether the last step makes whole numbers, each within 1 of the real number.
     time_limit : float, default=60
         Seconds.
     progress : callable, optional
@@ -95,18 +95,18 @@ def reconcile(
     Raises
     ------
     InputError
-        If the frame cannot be read, a bound or variance makes no sense, or no whole table lies
-        near.
+        If the frame cannot be read, a bound or variance is not valid, or no table of whole numbers
+        lies within 1.
     ModelError
-        If no additive table meets bounds and fixed cells; names the cells that contradict each
-        other.
+        If no additive table meets bounds and fixed cells; the message names cells that contradict
+        each other.
     SolverError
         If no additive table was found in time.
 
     Notes
     -----
-    A privacy guarantee of the noise survives: reconciling looks at nothing but what is published
-    (post-processing). It does not survive for cells that are fixed at their true values.
+    A privacy guarantee of the noise still holds: reconciling uses only values that may be published
+    anyway (post-processing). It does not hold for cells that are fixed at their true values.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def reconcile(
 def _read(
     frame: pd.DataFrame, dimensions: Mapping[str, Any] | Sequence[str], value: str
 ) -> ReadyCells:
-    """Cells in the order of the rows."""
+    """Return the table with its cells in the order of the rows."""
     cells = read_cells(frame, dimensions, value, frequency=None, largest=(), tolerance=0.0)
     if len(cells.values) < len(frame):
         raise InputError("A cell occurs twice. Each needs one row.")
@@ -169,7 +169,7 @@ def _in_order(
     keys: pd.DataFrame,
     budget: Budget,
 ) -> tuple[tuple[Pass, ...], Floats]:
-    """Answer pass after pass; each fixes its cells at its answer, which the next ones keep."""
+    """Answer pass after pass; later passes keep the values of the cells of earlier ones."""
     done = np.zeros(question.n_cells, dtype=bool)
     passes: list[Pass] = []
     values = question.values
@@ -190,7 +190,7 @@ def _in_order(
 def _numbers_of(
     frame: pd.DataFrame, given: str | npt.ArrayLike | None, default: float, name: str
 ) -> Floats:
-    """One number for each row: from a column, an array, or one for all."""
+    """Return one number for each row: from a column, from an array, or the same for all."""
     if given is None:
         return np.full(len(frame), default)
     if isinstance(given, str):
@@ -206,7 +206,7 @@ def _numbers_of(
 
 
 def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike | None) -> Truths:
-    """Rows that are chosen by codes, by a column, or by truth values."""
+    """Return the rows that are chosen by codes, by a column, or by truth values."""
     if given is None:
         return np.zeros(len(frame), dtype=bool)
     if isinstance(given, str):
@@ -239,7 +239,7 @@ def _check_bounds(question: Question, keys: pd.DataFrame) -> None:
 def _require_table(
     question: Question, point: NearestPoint, keys: pd.DataFrame, budget: Budget
 ) -> None:
-    """Refuse a point that does not add up; say why there is none, if that is proved."""
+    """Refuse a table that does not add up; if it is proved that none does, say why."""
     if point.residual <= ACCEPTED:
         return
     program = Program(

@@ -1,4 +1,4 @@
-"""What a reconciliation gives: an additive table near a given one, with a proved bound."""
+"""The result of a reconciliation: an additive table near a given one, with a proved bound."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ ACCEPTED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One pass: its question, its answer, and what proves that no other table is much nearer.
+    """One pass: its question, its answer, and the proof that no other table is much nearer.
 
     Parameters
     ----------
     question : Question
     x : numpy.ndarray of float, shape (n_cells,)
-        Real numbers, before a last step to whole ones.
+        Reconciled values, as real numbers, even if a last step makes them whole.
     multipliers : numpy.ndarray of float
-        Of the rows of its program.
+        Multipliers of the relations, or of the rows of its program.
     loss : float
         Distance of the answer.
     bound : float
@@ -59,9 +59,9 @@ class ReconciledTable(Result):
     name : str
         Name of the measure.
     given : numpy.ndarray of float, shape (n_cells,)
-        The values that did not add up.
+        Values that did not add up.
     values : numpy.ndarray of float, shape (n_cells,)
-        The values that do.
+        Reconciled values, which add up.
     distance : str
         "L2", "L1" or "Linf".
     passes : tuple of Pass
@@ -127,7 +127,7 @@ class ReconciledTable(Result):
         Raises
         ------
         VerificationError
-            Names what does not hold.
+            If a condition fails; the message names it.
         """
         measure = NEARNESS[self.distance]()
         last = self.passes[-1]

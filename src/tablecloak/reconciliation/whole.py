@@ -1,4 +1,4 @@
-"""The last step of a reconciliation: whole numbers next to the real ones."""
+"""The last step of a reconciliation: whole numbers next to real numbers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["whole_table"]
 Floats = npt.NDArray[np.float64]
 
 NEAR = 1e-6
-"""Distance up to which a real number counts as a whole one."""
+"""Largest distance from a whole number at which a real number counts as whole."""
 
 LEAST_SECONDS = 1.0
-"""Time limit of one program, where the time is over: without a whole table there is no answer."""
+"""Time limit in seconds of one program after the time is over: without it there is no answer."""
 
 
 def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
-    """Return whole numbers that add up, each less than 1 away from the real one if that can be.
+    """Return whole numbers that add up, each less than 1 from the real number if possible.
 
     Parameters
     ----------
     question : Question
-        With whole bounds and sides.
+        Its bounds and sides are whole numbers.
     real : numpy.ndarray of float, shape (n_cells,)
         The real table.
     budget : Budget
@@ -49,9 +49,9 @@ def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
 
     Notes
     -----
-    The two whole numbers next to each cell are tried first. In two dimensions they always suffice
-    (Cox and Ernst 1982) and a linear program finds them; in more they may not, and cells may then
-    move on to the next whole number, by 1 at most in all.
+    The two whole numbers next to each value are tried first. In two dimensions they always suffice
+    (Cox and Ernst 1982) and a linear program finds them. In more dimensions they may not suffice;
+    then a value that is whole already may also change, by 1 at most.
     """
     near = np.where(np.abs(real - np.rint(real)) <= NEAR, np.rint(real), real)
     tightest = np.floor(near), np.ceil(near)
@@ -77,7 +77,7 @@ def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
 
 
 def _program(question: Question, near: Floats, low: Floats, high: Floats) -> Program | None:
-    """Minimise sum w (low + t - x)^2, made linear between whole numbers: exact for t in {0, 1}."""
+    """Return the program min sum w (low + t - x)^2, linear in t, which is exact for t in {0, 1}."""
     low = np.maximum(low, np.ceil(question.lower - NEAR))
     high = np.minimum(high, np.floor(question.upper + NEAR))
     if np.any(low > high):
@@ -98,7 +98,7 @@ def _program(question: Question, near: Floats, low: Floats, high: Floats) -> Pro
 
 
 def _solved(program: Program, budget: Budget) -> tuple[Floats | None, bool]:
-    """Steps above the lower whole number, and whether it is settled that there are none."""
+    """Return the steps above the lower whole numbers or None, and whether that is settled."""
     seconds = max(budget.left, LEAST_SECONDS)
     relaxed = LinearSolver(program).solve(seconds)
     if relaxed.status is SolveStatus.INFEASIBLE:

@@ -83,7 +83,7 @@ def rounded(folder, numbers: str, rules: str = "FREQ(4,20)"):
 
 
 def test_a_base_below_the_smallest_count_is_refused_as_by_tau_argus(folder):
-    with pytest.raises(tc.InputError, match="line 6: The base 3 is too small .* take 4 or more"):
+    with pytest.raises(tc.InputError, match="line 6: The base 3 is too small .* Take 4 or more"):
         rounded(folder, "(1,3)")
 
 

@@ -17,12 +17,12 @@ Integers = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
 
 BEAM = 6
-"""Boxes that are followed at once. On 14,248 cells of four dimensions one lost half as much again
-(with half as many moves), in a seventh of the time."""
+"""Number of boxes that are extended at once. On 14,248 cells of four dimensions a single one, with
+half as many moves, lost half as much again in a seventh of the time. docs/decisions.md, "Boxes"."""
 
 LEAST_PRICE = 1e-6
-"""Price of any cell, as a share of the median weight, so that of equal boxes the smaller one counts
-and a box does not wander through hidden cells."""
+"""Least price of a cell, as a share of the median weight, so that the smaller of equal boxes is
+preferred and a box moves no more hidden cells than it needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class Box:
     cells : numpy.ndarray of int, shape (n_moved,)
         Positions in the system, increasing.
     signs : numpy.ndarray of int, shape (n_moved,)
-        1 for those that go up together, -1 for the others.
+        1 for cells that move up together, -1 for those that then move down.
     price : float
-        Of the cells that it would hide.
+        Price of the cells that the box would hide.
     """
 
     cells: Integers
@@ -46,7 +46,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A product of moves on the dimensions so far."""
+    """A product of moves on the dimensions treated so far."""
 
     points: Integers
     signs: Signs
@@ -72,30 +72,30 @@ class BoxFinder:
         self.few, self.many = Moves(grid, *FEW), Moves(grid, *MANY)
         positive = weights[weights > 0]
         self.least = LEAST_PRICE * (float(np.median(positive)) if len(positive) else 1.0)
-        # The last entry answers for points without a cell.
+        # Points without a cell have the last entry, which admits no move.
         self.room = np.append(room, -1.0)
         self.price = np.append(np.where(free, 0.0, weights) + self.least, np.inf)
 
     def hide(self, cells: Integers) -> None:
-        """Let cells cost next to nothing."""
+        """Set the price of cells, now hidden, to the least price."""
         self.price[cells] = self.least
 
     def publish(self, cells: Integers, weights: Floats) -> None:
-        """Let cells cost their weights again."""
+        """Set the price of cells, now published, to their weights."""
         self.price[cells] = weights + self.least
 
     def cheapest(self, cell: int, target: float, most: float = np.inf) -> Box | None:
         """Return the cheapest box found in which every cell can move by `target`.
 
-        The cell goes up in it. Dimensions are taken in two orders, those with the fewest moves
-        first, and last; prices of cells that move alike are counted once at the end only.
+        The cell moves up in it. Two orders of dimensions are tried: fewest moves first, and fewest
+        moves last. Only the final price counts cells that move alike once.
 
         Parameters
         ----------
         cell : int
         target : float
         most : float, default=inf
-            Price from which a box is not followed any further.
+            Price at which a box is not extended any further.
         """
         found = self._cheapest(self.few, cell, target, most)
         if found is None and most == np.inf:
@@ -129,10 +129,10 @@ class BoxFinder:
         return parts
 
     def _prices(self, part: _Part, leads: Integers, signs: Signs, target: float) -> Floats:
-        """Return what the product of a part with each move would cost."""
+        """Return the price of the product of a part with each move."""
         places = self.grid.place[part.points[None, :, None] + leads[:, None, :]]
         price = np.where(self.room[places] >= target, self.price[places], np.inf)
-        # Rows are filled up at their end.
+        # Rows are padded at their end with sign 0, which must cost nothing.
         price = np.where(signs[:, None, :] != 0, price, 0.0)
         total: Floats = price.sum(axis=(1, 2))
         return total

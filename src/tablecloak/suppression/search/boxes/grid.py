@@ -1,7 +1,7 @@
-"""Cells by their codes: where each combination of codes lies, and how codes add up.
+"""Cells by their codes: the place of each combination of codes, and how codes add up.
 
-Codes only guess where a witness may lie. That it is one follows from the relations, so that codes
-which mean something else cost time and nothing more.
+Codes only suggest witnesses. The relations decide whether a suggestion is one, so codes with
+another meaning cost time but do no harm.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Places = npt.NDArray[np.int32]
 Signs = npt.NDArray[np.int8]
 
 MOST_POINTS = 100_000_000
-"""Combinations of codes up to which each has a place in memory, five bytes each."""
+"""Most combinations of codes for which a grid is built; each takes five bytes of memory."""
 
 MOST_CODES = 5_000
-"""Codes of one dimension up to which a table counts as crossed: each pair of a code and a leaf
-takes a byte, and where one dimension has more codes, it names the cells."""
+"""Most codes of one dimension for which a grid is built. Each pair of a code and a leaf takes a
+byte, and a dimension with more codes usually is a list of all cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +43,13 @@ class Grid:
     strides : numpy.ndarray of int, shape (n_dimensions,)
         A combination of codes is the point sum_i code_i stride_i.
     place : numpy.ndarray of int, shape (n_points,)
-        Position of the cell in the system; one past the last where there is none that may move.
+        Position of the cell in the system; n_unknown for points without a cell that may move.
     sign : numpy.ndarray of int, shape (n_points,)
-        Its sign within the position.
+        Sign of the cell relative to its position, which several cells that move alike share.
     home : numpy.ndarray of int, shape (n_unknown,)
         The point of each position; of several that move alike, the most detailed.
     filled : tuple of numpy.ndarray of int, shape (n_codes,)
-        Cells with each code of each dimension.
+        Number of cells with each code of each dimension.
     """
 
     covers: tuple[Signs, ...]
@@ -61,12 +61,12 @@ class Grid:
 
     @classmethod
     def of(cls, table: Table, system: System) -> Grid | None:
-        """Read codes and relations; None if cells are not known by their codes.
+        """Return the grid of a table; None if its cells have no usable codes.
 
         Parameters
         ----------
         table : Table
-            The one of the problem of the system.
+            The table of the system's problem.
         system : System
         """
         given, group, turn = _given(table)
@@ -84,7 +84,7 @@ class Grid:
         place[points] = position[group]
         sign = np.ones(len(place), dtype=np.int8)
         sign[points] = turn
-        # What is below a cell must move with it: the fewer, the cheaper.
+        # Cells below a cell must move with it, so a point with fewer cells below is cheaper.
         below = sum(
             np.log1p(cover.sum(axis=1, dtype=np.int64))[codes[:, number]]
             for number, cover in enumerate(covers)
@@ -110,14 +110,14 @@ class Grid:
 
 
 def _given(table: Table) -> tuple[Table, Integers, Signs]:
-    """Return the table with all codes; for each of its cells that of `table`, and its sign."""
+    """Return the table with all codes, and for each of its cells the cell and sign in `table`."""
     if isinstance(table, MergedTable):
         return table.given, table.group, table.turn.astype(np.int8)
     return table, np.arange(table.n_cells), np.ones(table.n_cells, dtype=np.int8)
 
 
 def _covers(table: Table, codes: Integers, counts: list[int]) -> tuple[Signs, ...]:
-    """Return what is below each code, by the relations whose cells differ in one dimension only."""
+    """Return the leaves below each code, by relations whose cells differ in one dimension only."""
     relations = table.relations
     length = np.diff(relations.indptr)
     row = np.repeat(np.arange(relations.shape[0]), length)

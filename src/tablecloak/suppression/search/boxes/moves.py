@@ -1,4 +1,4 @@
-"""Moves on one dimension: one leaf up, another down, and with them the codes above."""
+"""Moves on one dimension: one leaf moves up, another down, and the codes above move with them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ Integers = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
 
 FEW, MANY = (80, 6), (1000, 50)
-"""Moves of each code, and leaves below it, that are tried at first, and where that finds nothing:
-those with the fewest codes, then the fullest. docs/decisions.md, "Boxes"."""
+"""Number of moves of each code, and of leaves below it, that are tried first, and then where no box
+was found. Moves with the fewest codes are taken first, then those with the most cells.
+docs/decisions.md, "Boxes"."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,13 @@ class Moves:
     known: dict[tuple[int, int], tuple[Integers, Signs]] = field(default_factory=dict)
 
     def of(self, dimension: int, code: int) -> tuple[Integers, Signs]:
-        """Return where moves lead, as differences of points, and by how much; one move a row.
+        """Return the moves of a code, one a row: codes as differences of points, and their signs.
 
         Returns
         -------
         numpy.ndarray of int, shape (n_moves, n_codes)
         numpy.ndarray of int, shape (n_moves, n_codes)
-            0 where a row is filled up.
+            Signs; 0 where a row is padded.
         """
         key = dimension, code
         if key not in self.known:
@@ -62,7 +63,7 @@ class Moves:
         own = own[np.argsort(-filled[own], kind="stable")][: self.own]
         others = np.flatnonzero(cover[code] == 0)
         up, down = cover[:, own].T, cover[:, others].T
-        # The last move of each leaf takes nothing back: all codes above it move.
+        # In the last move of each leaf no other leaf goes down: all codes above it move.
         down = np.vstack([down, np.zeros((1, len(cover)), dtype=np.int8)])
         every = (up[:, None, :] - down[None, :, :]).reshape(-1, len(cover))
         fullness = np.tile(np.append(filled[others], 0), len(own))

@@ -21,22 +21,22 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 BITS = 40
-"""Binary digits of how far a box moves, so that sums of its moves stay exact. What they leave out
-is far below the share of a need that may lack."""
+"""Binary digits to which the move of a box is rounded, so that sums of moves stay exact. The
+rounding is far below the accepted shortfall of a need."""
 
 MET = 1 - 5e-10
-"""Share of a need that counts as all of it; witnesses are accepted from 1 - 1e-9 on."""
+"""Share of a need at which it counts as met; witnesses are accepted from 1 - 1e-9 on."""
 
 MOST_SHARED = 20
-"""Boxes that may use a secondary cell for those to count as beside each other. Chosen by trial;
-not measured."""
+"""Most boxes that share a secondary cell and are still exchanged together because of it. Chosen by
+trial; not measured."""
 
 REPORTED_EVERY = 100
-"""Needs or boxes between two reports of progress."""
+"""Number of needs or boxes between two reports of progress."""
 
 
 class BoxPattern:
-    """Boxes, what they hide, and which needs they meet.
+    """Boxes, the cells that they hide, and the needs that they meet.
 
     All cells of a box move equally far, up or down, so that each box is two witnesses.
 
@@ -79,13 +79,13 @@ class BoxPattern:
         return ordered
 
     def hold(self, cells: Flags, met: Integers) -> None:
-        """Hide cells for good, and take needs as met: other witnesses, which move them, stay."""
+        """Hide cells for good, with the needs that other witnesses over these cells meet."""
         self.must |= cells
         self.finder.hide(np.flatnonzero(cells))
         self.met[met] += 1
 
     def build(self, budget: Budget) -> None:
-        """Protect one need after the other, the largest first, as far as boxes and time suffice."""
+        """Meet one need after the other, the largest first, as far as boxes and time suffice."""
         ordered = self.open.tolist()
         for count, need in enumerate(ordered):
             if budget.is_over:
@@ -103,7 +103,7 @@ class BoxPattern:
         budget : Budget
         random : numpy.random.Generator
         size : int, default=1
-            Boxes that are exchanged at once at most.
+            Most boxes that are exchanged at once.
         """
         numbers = np.array(list(self.boxes), dtype=np.int64)
         beside = self._beside(numbers) if size > 1 else None
@@ -118,7 +118,7 @@ class BoxPattern:
                 budget.report("exchanging", self.loss)
 
     def _beside(self, numbers: Integers) -> Callable[[int], Integers]:
-        """Return what tells the places of the boxes that share secondaries with that of a place."""
+        """Return a function from the place of a box to the places of boxes sharing secondaries."""
         boxes = [self.boxes[number] for number in numbers.tolist()]
         box = np.repeat(np.arange(len(boxes)), [len(each.cells) for each in boxes])
         cells = np.concatenate([each.cells for each in boxes])
@@ -143,7 +143,7 @@ class BoxPattern:
             yield box.cells, -moves
 
     def _found(self, need: int, most: float = np.inf) -> Box | None:
-        """Return a cheap box for a need; codes only guess that it is a witness."""
+        """Return a cheap box for a need, if the relations confirm that it is a witness."""
         cell = int(self.system.needs.cells[need])
         box = self.finder.cheapest(cell, float(self.size[need]), most)
         return box if box is not None and self._keeps_relations(box) else None
@@ -158,12 +158,12 @@ class BoxPattern:
         return bool(np.all(factor[rows] > 0)) and not np.any(sums)
 
     def _reach(self, box: Box) -> float:
-        """Return how far a box moves: as far as its cells can, or as any need of them asks."""
+        """Return how far a box moves: as far as its cells can, but no farther than their needs."""
         most = float(self.room[box.cells].min())
         need = self.system.need_of[box.cells]
         asked = min(most, float(np.max(self.size[need[need >= 0]], initial=0.0)))
         if self.system.integer and math.ceil(asked) <= most:
-            # It then also holds for who knows that values are whole.
+            # A whole move also holds against an intruder who knows that values are whole.
             return float(math.ceil(asked))
         fraction, exponent = math.frexp(asked)
         return math.ldexp(math.floor(math.ldexp(fraction, BITS)), exponent - BITS)
@@ -191,7 +191,7 @@ class BoxPattern:
         self.finder.publish(cells, self.weights[cells])
 
     def _exchange(self, numbers: list[int], random: np.random.Generator) -> None:
-        """Protect what some boxes alone protect by others, if these hide less."""
+        """Replace boxes by others that meet the needs only they meet, if these hide less."""
         removed = [self.boxes[number] for number in numbers]
         if not removed:
             return
@@ -211,7 +211,7 @@ class BoxPattern:
                 self._add(box)
 
     def _met_for_less(self, needs: list[int], saved: float) -> list[int] | None:
-        """Meet needs for less than a price, or leave everything as it is and return None."""
+        """Meet needs for less than a price; if that fails, change nothing and return None."""
         added: list[int] = []
         for need in needs:
             if self.met[need]:

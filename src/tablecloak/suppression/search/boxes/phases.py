@@ -23,27 +23,27 @@ from tablecloak.suppression.witness import WitnessPool
 __all__ = ["protect_by_boxes"]
 
 MOST_OPEN_SHARE = 0.1
-"""Share of the needs that boxes may leave to programs; where they leave more, the table is none
-that they suit, and another phase begins anew. Chosen by trial; not measured."""
+"""Largest share of the needs that boxes may leave to programs. If they leave more, boxes do not
+suit the table, and another phase builds the pattern. Chosen by trial; not measured."""
 
 GROUPS = (1, 4)
-"""Boxes that are exchanged at once, one size after the other. docs/decisions.md, "Boxes"."""
+"""Numbers of boxes that are exchanged at once, in this order. docs/decisions.md, "Boxes"."""
 
 LEAST_GAIN = 5e-3
-"""Share by which a round of exchanges must lower the loss for another of the same size; programs
-gain more in the same time. docs/decisions.md, "Boxes"."""
+"""Share by which a round of exchanges must lower the loss for another round of the same size; below
+it programs gain more in the same time. docs/decisions.md, "Boxes"."""
 
 REMAINING = Strategy(areas=((8, 0),), symmetric=False, reweightings=1)
-"""Programs for the needs that boxes leave open."""
+"""Strategy of the programs for needs that boxes leave open."""
 
 
 def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
-    """Build a first pattern from boxes, what they leave open by programs; then exchange boxes.
+    """Build a first pattern from boxes, and from programs for open needs; then exchange boxes.
 
     Notes
     -----
-    Where cells are not known by their codes, or boxes leave too much open, nothing changes; nor
-    in networks, where the shortest cycle is better than any box.
+    The state is unchanged if cells have no usable codes, if boxes leave too many needs open, or if
+    the table is a network, where the shortest cycle is better than any box.
     """
     needs = state.system.needs
     is_late = budget.is_stopped or (budget.is_over and state.best is not None)
@@ -54,7 +54,7 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         return state
     weights = state.problem.weights[state.system.cells]
     pattern = BoxPattern(grid, state.system, weights, state.must)
-    # Nothing is as quick where time is short, so that the first pattern is completed in any case.
+    # Boxes are the quickest way to a first pattern, so it is completed even if time is over.
     pattern.build(budget.at_least(np.inf) if state.best is None else budget)
     if len(pattern.open) > MOST_OPEN_SHARE * len(needs.cells):
         return state
@@ -65,20 +65,22 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     if state.best is None:
         state = with_first(state, candidate, budget)
     if not state.is_dense:
-        # Dense tables are left to programs: 30,000 enterprises gain 1 % here in 8 s.
+        # Dense tables are left to programs: exchanging boxes gained 1 % in 8 s on one of 30,000
+        # enterprises (docs/decisions.md, "Pace of a first pattern").
         _improve(pattern, budget)
         candidate = _candidate(state, pattern, left)
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 
 def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:
-    """Protect by programs what boxes cannot; the pattern is told what that hides for good."""
+    """Meet by programs the needs that boxes cannot; the pattern then hides their cells for good."""
     open_ = pattern.open
     if not len(open_):
         return []
     found, working = _candidate(state, pattern, []), budget.at_least(np.inf)
     builder = Builder(state.system, found.weights, None, working)
-    # Programs over the whole table would move, and so hold, nearly all that is hidden.
+    # Programs over the whole table would move nearly all hidden cells, none of which could then be
+    # published by an exchange.
     for need in open_.tolist():
         if not working.is_over:
             protect_need(builder, found.pool, found.hidden, need, REMAINING)
@@ -107,7 +109,7 @@ def _improve(pattern: BoxPattern, budget: Budget) -> None:
 
 
 def _candidate(state: SearchState, pattern: BoxPattern, others: Witnesses) -> Candidate:
-    """Return the pattern with its proof, as any other search does."""
+    """Return the pattern of boxes with its witnesses as a candidate."""
     pool = WitnessPool(state.system)
     pool.take([*pattern.witnesses(), *others])
     return Candidate(pattern.hidden, pool, pattern.weights)

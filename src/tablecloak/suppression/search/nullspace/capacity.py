@@ -1,12 +1,12 @@
 """Whether sensitive cells can move far enough in a null space, without a linear program.
 
-With Z the rows divided by the room of each class and M = Z'Z, the point M^-1 q of the class
-with row q moves it farthest among all of one weighted length: a witness, if no class then
-passes its room. Where one does, the weights are changed towards those that the farthest move
-proper would have (Lawson), a few times. What is found is a witness; what is not found may exist.
+Let Z be the rows divided by the room of each class, and M = Z'Z. Of all points of one weighted
+length, M^-1 q moves the class with row q farthest; it is a witness if no class then passes its
+room. If one does, the weights are changed a few times towards those of the farthest move within all
+rooms (Lawson). A point that is found is a witness; if none is found, there may still be one.
 
-Rooms up and down differ. A point serves both sides if it keeps to the smaller room everywhere;
-for what that leaves open each side is looked at alone.
+Rooms up and down differ. A point serves both sides if it keeps to the smaller room everywhere. For
+classes that this leaves open each side is tried alone.
 
 References
 ----------
@@ -32,30 +32,31 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 NO_ROOM = 1e-9
-"""Room, in units of the system, that every class counts with: one whose cells have theirs on
+"""Least room of a class in computations, in units of the system; a class whose cells have room on
 different sides has none."""
 
 LEAST_ROOM = 1e-3
-"""Share of its larger room that a class counts with at least in the weights of least squares;
-one that cannot move down at all would otherwise not move up either."""
+"""Least room of a class in the weights of least squares, as a share of its larger room. Otherwise a
+class that cannot move down would not move up either."""
 
 RIDGE = 1e-13
 """Share of the mean diagonal added to M, against rounding errors."""
 
 LAWSON_TURNS = 12
-"""Most changes of the weights for one class. More proved hardly any other; docs/decisions.md,
-"Null space"."""
+"""Most changes of the weights for one class. More changes proved hardly any further class.
+docs/decisions.md, "Null space"."""
 
 HOPELESS = 1.5
 """Excess over the room at which a class is given up if the last changes of weights gained less than
 2 %."""
 
 MOST_OPEN = 60
-"""Classes that least squares leaves open beyond which no weights are changed: too much was
-published at once. Chosen by trial; not measured."""
+"""Most classes left open by least squares for which weights are changed; if more are, too many
+classes were published at once. Chosen by trial; not measured."""
 
 MOST_OPEN_SHARE = 0.1
-"""The same at the start, as a share of the needed classes: with more, the table has little room."""
+"""Most open classes for which weights are changed at the start, as a share of the needed classes:
+if more are open, the table has little room."""
 
 SHARED_WORK = 3e6
 """Size of the product of rows, rank and needed classes beyond which points that serve many classes
@@ -65,24 +66,24 @@ MOST_PASSED = 1e3
 """How far a class counts to pass its room, in medians, when weights are changed."""
 
 EACH_RANK = 200
-"""Rank up to which weights are changed for one class alone; beyond, that takes seconds."""
+"""Largest rank at which weights are changed for single classes; beyond it that takes seconds."""
 
 COMMON_TURNS = 3
-"""Changes of the weights that all open classes share: mostly the same small rooms bind."""
+"""Changes of the weights for all open classes together, since mostly the same small rooms bind."""
 
 LEAST_CHANGE = 1e-3
 """Factor on the weight of a class that does not move."""
 
 SHARED = 6
-"""Such points, one after the other, each for what those before it leave open."""
+"""Most points for many classes at once, each for the classes that those before it leave open."""
 
 EXACT = 1 - 1e-9
-"""Share of a need that counts as all of it."""
+"""Share of a need at which it counts as met."""
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What was proved in a null space.
+    """The result of an attempt to prove all needs in a null space.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class Verdicts:
 
 
 class Capacity:
-    """Looks for witnesses in one null space.
+    """Searches for witnesses in one null space.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class Capacity:
         ----------
         random : numpy.random.Generator
         every : bool
-            Whether all classes that cannot be proved are wanted, or just one of them.
+            Whether to return all classes that cannot be proved, or only the first.
         """
         space = self.space
         if not len(self.needed) or not space.rank:
@@ -192,7 +193,7 @@ class Capacity:
     def _shared(
         self, factor: tuple[Floats, bool], random: np.random.Generator
     ) -> tuple[Integers, list[Floats]]:
-        """Return what points for many classes at once leave open, and these points."""
+        """Return the classes that points for many classes leave open, and these points."""
         rows, left, points = self.space.rows, self.needed, []
         for _ in range(SHARED):
             wanted = random.choice([-1.0, 1.0], len(left)) / self.level[left]
@@ -263,7 +264,7 @@ class Capacity:
 def _changed(weights: Floats, passed: Floats) -> Floats:
     """Return weights that grow where a point passes its room most."""
     some = passed[(passed > 0) & np.isfinite(passed)]
-    # One class without any room would take all the weight at once.
+    # Cap the excess, since a class without room would otherwise take all the weight at once.
     passed = np.minimum(passed, MOST_PASSED * (float(np.median(some)) if len(some) else 1.0))
     changed = weights * (passed / max(float(passed.max()), np.finfo(float).tiny) + LEAST_CHANGE)
     scaled: Floats = changed / changed.max()

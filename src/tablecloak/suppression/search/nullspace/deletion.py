@@ -22,17 +22,17 @@ BLOCK, LEAST_BLOCK = 1 / 3, 8
 space"."""
 
 HIGH_RANK_REFUSAL = 0.25
-"""What a refusal counts at a rank beyond `EACH_RANK`."""
+"""Weight of a refusal at a rank beyond `EACH_RANK`, where fewer weights are tried."""
 
 HOPELESS = 0.1
-"""Share of the needed classes that may be open at the start: with more, rooms bind and nothing
-would be gained."""
+"""Largest share of the needed classes that may be open at the start; if more are, rooms bind and
+deletion would gain nothing."""
 
 RIGID = 1e-9
-"""Share of its larger room below which a class has none on the other side."""
+"""Share of the larger room of a class below which it counts as having none on the other side."""
 
 KEPT = 25
-"""Classes that could not be published, since the start, after which a deletion ends."""
+"""Number of refusals, since the start, after which a deletion ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,13 @@ class Deletion:
             if is_proved
             else Capacity(space).verdicts(random, every=True)
         )
-        # What no point of the whole space proves is left to linear programs.
+        # Classes that no point of the whole space proves are left to linear programs.
         self.excused = np.isin(space.class_of, [-1, *self.verdicts.open])
         self.kept = np.zeros(len(space.class_of), dtype=bool)
         self.checks = 0
 
     def _without_rigid(self, space: Space) -> Space:
-        """Publish what has no room on one side, which every symmetric witness leaves alone."""
+        """Publish classes without room on one side, which no symmetric witness moves."""
         rigid = np.minimum(space.high, space.low) <= RIGID * np.maximum(space.high, space.low)
         rigid &= ~space.fixed
         if not np.any(rigid):
@@ -82,13 +82,13 @@ class Deletion:
         return smaller if self._holds_all_needed(smaller) else space
 
     def run(self, budget: Budget, jitter: Floats, most_kept: int = KEPT) -> Shrunk:
-        """Publish the heaviest classes until nothing falls any more.
+        """Publish the heaviest classes until refusals show that no more can be published.
 
         Parameters
         ----------
         budget : Budget
         jitter : numpy.ndarray of float, shape (n_unknown,)
-            Factors on the weights of cells, for another order.
+            Factors on the weights of cells, which change the order of classes.
         most_kept : int, default=25
         """
         if len(self.verdicts.open) > HOPELESS * max(len(self.space.needed), 10):
@@ -105,7 +105,7 @@ class Deletion:
                 block = max(1, len(order) // 3)
             else:
                 self.kept |= self.space.class_of == order[0]
-                # A refusal at a high rank says less: fewer weights were tried.
+                # A refusal at a high rank counts less, since fewer weights were tried.
                 failed += 1 if self.space.rank <= EACH_RANK else HIGH_RANK_REFUSAL
         return Shrunk(self.space, self.verdicts, budget.is_over)
 
@@ -121,7 +121,7 @@ class Deletion:
         return free[np.argsort(-weight[free], kind="stable")]
 
     def _published(self, classes: Integers) -> bool:
-        """Whether classes could be published; then they are."""
+        """Publish classes if all needs still hold; return whether they were published."""
         smaller = self.space.without(classes, self.random)
         if not self._holds_all_needed(smaller):
             return False

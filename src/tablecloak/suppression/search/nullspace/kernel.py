@@ -21,10 +21,10 @@ RANK_SHARE = 1e-10
 numbers, whose pivots shrink far more slowly."""
 
 RESIDUAL = 1e-7
-"""Moves of published cells beyond which the null space is computed anew, by eigenvectors."""
+"""Largest move of a published cell by null vectors; beyond it eigenvectors are computed instead."""
 
 SPARSE_COST = 40
-"""Cost of a multiplication in a sparse product beside one in a dense product."""
+"""Cost of a multiplication in a sparse product, as a multiple of one in a dense product."""
 
 
 def null_vectors(basis: Basis, hidden: Flags) -> Floats:
@@ -96,7 +96,7 @@ def _by_pivots(gram: Floats) -> Floats:
 
 
 def _by_eigenvectors(gram: Floats) -> Floats:
-    """Null vectors of a positive semidefinite matrix: slower, and not led astray by pivots."""
+    """Null vectors of a positive semidefinite matrix: slower than by pivots, but more accurate."""
     values, vectors = dense.eigh(gram, check_finite=False)
     found: Floats = vectors[:, values < RANK_SHARE * max(float(values[-1]), 1.0)]
     return found

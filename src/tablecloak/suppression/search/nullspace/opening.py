@@ -1,4 +1,4 @@
-"""What deletion from all hidden tells about a table, for the phases that follow."""
+"""The first deletion, from every cell hidden, and its findings for the phases that follow."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearc
 __all__ = ["Opening"]
 
 ROOMY_RANK = 0.2
-"""Share of the first rank below which deletion must bring it for a table to count as roomy; where
-rooms bind, the first classes are refused already. docs/decisions.md, "Null space"."""
+"""A table counts as roomy if deletion brings the rank below this share of the first one; where
+rooms bind, even the first classes are refused. docs/decisions.md, "Null space"."""
 
 CUT_SHORT_RANK = 0.85
-"""The same where time ended the deletion."""
+"""Share of the first rank for a roomy table if time ended the deletion. docs/decisions.md, "Null
+space"."""
 
 ROOMY_OPEN = 0.1
 """Share of the sensitive cells that the null space need not prove in such a table."""
@@ -29,7 +30,7 @@ class Opening:
     found : Found
         The best pattern of deletions so far.
     proof_seconds : float
-        What the proof of the first pattern took.
+        Seconds that the proof of the first pattern took.
     """
 
     search: NullSpaceSearch
@@ -40,7 +41,7 @@ class Opening:
     def is_roomy(self) -> bool:
         """Whether rooms are large beside protection levels, so that deletion finds good patterns.
 
-        Where they bind, most deletions are refused for want of room, and programs do better.
+        Where rooms bind, most deletions are refused, and programs find better patterns.
         """
         found = self.found
         n_needs = len(self.search.system.needs.cells)

@@ -21,22 +21,22 @@ from tablecloak.suppression.search.state import SearchState
 __all__ = ["clean_up_in_null_space", "delete_from_all_hidden", "search_null_space"]
 
 AWAITED_SECONDS = 3.0
-"""Seconds that a first deletion may be expected to take, however little time there is: programs
-take many times as long for a first pattern of the same table."""
+"""Most expected seconds of a first deletion that is completed however little time is left, since
+programs take many times as long for a first pattern. docs/decisions.md, "Null space"."""
 
 AWAITED_SHARE = 4.0
-"""What it gets in any case, as a multiple of what it is expected to take: machines differ."""
+"""Time limit of such a deletion, as a multiple of the expected seconds, since machines differ."""
 
 PROOF_GAIN = 0.01
-"""Share by which the loss must fall before the pattern is proved in between, so that little is lost
-if the search is stopped."""
+"""Share by which the loss must fall before the pattern is proved during the search, so that little
+is lost if the search is stopped."""
 
 PROOF_RESERVE = 2.0
 """Time kept back for the last proof, as a multiple of that of the first."""
 
 
 def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
-    """Hide everything and publish what can be; a first pattern, where the table has room."""
+    """Hide every cell and publish as many as possible: a first pattern if the table has room."""
     if budget.is_over or not len(state.system.needs.cells):
         return state
     budget.report("protecting", float(state.problem.weights[state.system.cells].sum()))
@@ -56,7 +56,7 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
 
 
 def clean_up_in_null_space(state: SearchState, budget: Budget) -> SearchState:
-    """Publish what can be of the best pattern."""
+    """Publish cells of the best pattern by deletion in its null space."""
     search = state.opening.search if state.opening else _search_of(state, budget)
     if search is None or state.best is None or budget.is_over:
         return state
@@ -65,7 +65,7 @@ def clean_up_in_null_space(state: SearchState, budget: Budget) -> SearchState:
 
 
 def search_null_space(state: SearchState, budget: Budget) -> SearchState:
-    """Hide a part again and delete in another order, until the budget ends or nothing is gained."""
+    """Hide a part again and delete in another order, until the budget ends or the gain stops."""
     assert state.opening is not None
     opening, best = state.opening, state.opening.found
     search, stale, proved = opening.search, 0, best.loss

@@ -26,11 +26,11 @@ NOISE = 1e-10
 """Share of the largest move below which a move is a rounding error."""
 
 MARGIN = 1e-7
-"""Share by which a witness keeps away from its bounds, and goes beyond its needs: rounding shifts
+"""Share by which a witness stays within its bounds, and exceeds its needs, because rounding changes
 it."""
 
 REPAIR = Strategy(areas=((8, 0),), reweightings=1)
-"""For the few needs that are open after an attack."""
+"""Strategy for the few needs that are open after an attack."""
 
 
 def proved_candidate(
@@ -41,7 +41,7 @@ def proved_candidate(
     deviations: Floats,
     budget: Budget,
 ) -> Candidate:
-    """Prove a pattern as any other is proved, and extend it where that fails.
+    """Prove a pattern by exact witnesses, and extend it for needs that stay open.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def proved_candidate(
         Cells that stay hidden.
     hidden : numpy.ndarray of bool, shape (n_unknown,)
     deviations : numpy.ndarray of float, shape (n_unknown, n_witnesses)
-        What is believed to be witnesses, in units of the system.
+        Proposed witnesses in floating-point numbers, in units of the system.
     budget : Budget
 
     Returns
@@ -75,7 +75,7 @@ def proved_candidate(
 
 
 def _add_exactly(pool: WitnessPool, deviations: Floats, budget: Budget) -> None:
-    """Keep what can be made exact by one elimination for all deviations, on both sides."""
+    """Keep the deviations that one elimination for all of them makes exact, on both sides."""
     cells = np.flatnonzero(np.any(deviations != 0, axis=1))
     if not len(cells) or budget.is_stopped:
         return

@@ -1,8 +1,8 @@
-"""Search by deletion: hide a part of what is published again, delete anew in another order.
+"""Search by deletion: hide a part of the published cells again, and delete in another order.
 
-Deletion takes milliseconds where a linear program per sensitive cell takes seconds, so that
+Deletion takes milliseconds where one linear program for each sensitive cell takes seconds, so that
 hundreds of orders can be tried. Each try hides a random share of the published cells again, and
-multiplies the weights by noise; what is not worse becomes the new pattern.
+multiplies the weights by noise. Its result becomes the new pattern if it loses no more.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ CELL_SHARES = (0.05, 0.5)
 docs/decisions.md, "Null space"."""
 
 SPANNING_SHARES = (0.02, 0.6)
-"""The same for published cells that determine all others, chosen on a logarithmic scale: each one
-hidden again raises the rank by one. docs/decisions.md, "Null space"."""
+"""Least and largest share, on a logarithmic scale, of published cells that determine all others and
+are hidden again in one try; each raises the rank by one. docs/decisions.md, "Null space"."""
 
 NOISE = 0.25
 """Largest spread of the log-normal noise on the weights of one try."""
@@ -40,10 +40,10 @@ RESTARTS = 0.1
 """Share of the tries that begin with everything hidden."""
 
 KEPT_IN_TRIES = 12
-"""Classes that could not be published after which a try ends."""
+"""Number of refusals after which a try ends."""
 
 MOST_CELLS = 20_000
-"""Cells up to which a basis is built: how much it fills is known afterwards only."""
+"""Most cells for which a basis is built, since its memory is only known afterwards."""
 
 MOST_RANK = 6000
 """Dimension of the unknown up to which dense null spaces are used: 10,000 cells by 6,000 take half
@@ -54,7 +54,7 @@ LARGE_RANK = 1200
 null space. docs/decisions.md, "Null space"."""
 
 REOPENINGS = 6
-"""Times that cells beside sensitive ones that cannot move are hidden again in that."""
+"""Most rounds in which cells near sensitive ones that cannot move are then hidden again."""
 
 WORK, SPEED = 12, 1e10
 """Floating-point operations of a deletion from all hidden, by cells times the square of the rank,
@@ -115,7 +115,7 @@ class NullSpaceSearch:
     ) -> None:
         self.system, self.weights, self.must, self.basis = system, weights, must, basis
         self.random = np.random.default_rng(seed)
-        # What has no room at all moves in no witness, as if it were published.
+        # No witness moves a cell without any room, so it counts as published.
         self.movable = (system.high > 0) | (system.low < 0)
 
     @classmethod
@@ -141,7 +141,7 @@ class NullSpaceSearch:
 
     @property
     def expected_seconds(self) -> float:
-        """What a first deletion is expected to take."""
+        """Seconds that a first deletion is expected to take."""
         rank = min(self.basis.n_free, LARGE_RANK)
         return WORK * self.system.n_unknown * rank**2 / SPEED
 
@@ -190,7 +190,7 @@ class NullSpaceSearch:
         most_kept: int = KEPT,
         is_proved: bool = False,
     ) -> Found | None:
-        """Publish what can be of a pattern; None if nothing in it can move.
+        """Publish cells of a pattern by deletion; None if none of its cells can move.
 
         Parameters
         ----------

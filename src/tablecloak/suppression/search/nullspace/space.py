@@ -1,4 +1,4 @@
-"""A null space with its classes: cells that move in proportion live and die together.
+"""A null space with its classes of cells that move in proportion, and are hidden together.
 
 Rows of the null space that are proportional belong to cells of which none can be published
 alone: one class, with the summed weight, the least room and the largest need. As cells are
@@ -43,9 +43,9 @@ class Space:
     high, low : numpy.ndarray of float, shape (n_classes,)
         How far it may move up and down, both 0 or more, in the measure of its row.
     upper, lower : numpy.ndarray of float, shape (n_classes,)
-        How far it must be able to; 0 without a sensitive cell.
+        How far it must be able to move; 0 without a sensitive cell.
     weight : numpy.ndarray of float, shape (n_classes,)
-        What its publication saves.
+        Loss that its publication saves.
     fixed : numpy.ndarray of bool, shape (n_classes,)
         Whether it must stay hidden.
     length : numpy.ndarray of float, shape (n_classes,)

@@ -1,1 +1,1 @@
-"""How intervals to publish are found, and rounded."""
+"""The search for intervals to publish, and their rounding."""

@@ -14,8 +14,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 NOISE = 3e-7
-"""Share of a width that may be the noise of a solver, or the repair of it (`ROUNDED`): ends are
-rounded without it first."""
+"""Share of a width that may be the solver's rounding error, or its repair (`ROUNDED`). Ends are
+first rounded without this share."""
 
 SPARE = 64
 """Units in the last place by which an end is moved on before it is rounded outwards again."""
@@ -28,7 +28,7 @@ def outwards(problem: ProtectionProblem, lower: Floats, upper: Floats) -> tuple[
     """Cut intervals at the external bounds, then round their ends outwards to the last digit.
 
     The digits are those of the table; where its values are no decimal numbers, the first digits
-    of each width. What lies beyond an external bound after that does no harm.
+    of each width. An end that rounding moves beyond an external bound does no harm.
     """
     open_ = upper > lower
     lower, upper = np.maximum(lower, problem.lower_bound), np.minimum(upper, problem.upper_bound)
@@ -62,7 +62,7 @@ def _rounded(ends: Floats, places: Floats, towards: np.ufunc) -> Floats:
 def blurred(
     up: Floats, down: Floats, blur: float, random: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Widen both sides by random shares of the width, so that none tells where the value is."""
+    """Widen both sides by random shares of the width, so that no end tells the true value."""
     width = up + down
     return (
         up + blur * random.random(len(up)) * width / 2,

@@ -21,7 +21,7 @@ FARTHEST = 1e6
 
 
 def widened(system: System, cost: Floats, open_: Flags, budget: Budget) -> Floats:
-    """First intervals: widen them for one need after another by the cheapest program.
+    """Return first intervals, widened for one need after another by the cheapest program.
 
     Columns are what the interval already allows, for nothing, and what must be added; upwards
     and downwards. Each program is measured in its own need. What has no solution in a program is

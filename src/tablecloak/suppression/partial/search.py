@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 ROUNDED = 1e-7
-"""Share by which an exact witness may leave the room of the program that proposed it."""
+"""Share of its room by which an exact witness may pass the bounds of the program that found it."""
 
 GAP = 1e-4
 """Gap between the best proved intervals and the relaxation at which the search ends."""
@@ -46,7 +46,7 @@ def system_of(merged: MergedProblem) -> System:
 
 
 def wide_open(merged: MergedProblem, attack: Attack, budget: Budget) -> WitnessPool:
-    """Return witnesses for all needs of a merged problem, or say which cells have none."""
+    """Return witnesses for all needs of a merged problem; an error names cells that have none."""
     system = attack.system
     pool = WitnessPool(system)
     prove(attack, pool, budget)
@@ -121,11 +121,11 @@ class IntervalSearch:
 
     @property
     def _left(self) -> Budget:
-        """What may be used; the time that the last proof takes is kept back."""
+        """The budget of the search, without the time kept back for the last proof."""
         return self.budget.within(max(self.budget.left - self.closing_seconds, 0.0))
 
     def proved(self, up: Floats, down: Floats) -> WitnessPool:
-        """Prove what can be proved between some ends, given as distances for all groups."""
+        """Prove as many needs as possible between given ends, as distances for all groups."""
         cells = self.system.cells
         room = replace(self.system, low=-down[cells], high=up[cells])
         return self._proved(room, self.budget.at_least(self.closing_seconds))[0]
@@ -139,7 +139,7 @@ class IntervalSearch:
             passed, _, pool = self._attacked(found)
             self.closing_seconds = watch.seconds
             if not passed:
-                # What is still open gets the room that its witness takes.
+                # A need that is still open gets the room that its witness takes.
                 used = spare.proof(pool.open).witnesses
                 both = np.concatenate(_reach(self.system.n_unknown, used)) / self.system.unit
                 self._attacked(np.maximum(found, both))

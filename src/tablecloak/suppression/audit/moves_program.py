@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,10 @@ suffice to meet it; rooms of 1e12 would only cost precision."""
 
 REACHED = 1e-3
 """Share of `FARTHEST` beyond which an answer may have been limited by that cap."""
+
+REFUTED = 1e-3
+"""Share of the distance reached within which a proved limit ends the search, although moves may
+have been capped. Chosen by trial; not measured."""
 
 RESTART_SHARE = 0.1
 """If more than this share of the cells change their bounds, the next attack does not start from the
@@ -144,10 +148,19 @@ class MovesProgram:
         else:
             distance = min(wanted, asked) if asked > 0 else wanted
             self._measure_in(nearest_unit(self.usual, distance))
+        best: Extreme | None = None
         while True:
             extreme, is_capped = self._extreme(column, sign, enough, time_limit)
-            if not is_capped or extreme.reach >= wanted * (1 - 1e-9):
+            if best is not None and best.limit < extreme.limit:
+                extreme = replace(extreme, limit=best.limit, duals=best.duals)
+            # A limit is proved without the cap. Where it refutes the distance asked for, a larger
+            # unit would only cost precision.
+            is_refuted = enough < np.inf and extreme.limit <= min(
+                enough * (1 - 1e-9), extreme.reach * (1 + REFUTED)
+            )
+            if not is_capped or is_refuted or extreme.reach >= wanted * (1 - 1e-9):
                 return extreme
+            best = extreme
             self._measure_in(self.unit * FARTHEST * REACHED)
 
     def _extreme(

@@ -163,21 +163,31 @@ def _improved(
     def better(other: Candidate) -> Candidate:
         return other if other.is_proved and other.loss < best.loss else best
 
+    is_tidy = False
     for turn in range(TURNS):
         if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
             again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 0))
             best = better(
                 protect_one_by_one(state.problem, state.system, again, budget, within=best.hidden)
             )
-    return _exchanged(state, best, budget)
+            is_tidy = True
+    return _exchanged(state, best, budget, is_tidy=is_tidy)
 
 
-def _exchanged(state: SearchState, best: Candidate, budget: Budget) -> Candidate:
-    """Publish single cells again and exchange others, as long as the loss falls."""
+def _exchanged(
+    state: SearchState, best: Candidate, budget: Budget, *, is_tidy: bool = False
+) -> Candidate:
+    """Publish single cells again and exchange others, as long as the loss falls.
+
+    A tidy pattern has been built within another one. Few of its cells can simply be published, so
+    that exchanges come first. docs/decisions.md, "Exchanges before the clean-up".
+    """
 
     def better(other: Candidate) -> Candidate:
         return other if other.is_proved and other.loss < best.loss else best
 
+    if is_tidy:
+        best = better(exchange(best, state.must, budget))
     while not budget.is_over:
         before = best.loss
         if int(best.hidden.sum()) <= CLEANED_CELLS:

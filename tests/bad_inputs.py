@@ -26,6 +26,14 @@ import pandas as pd
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from tablecloak.cellkey import (
+    KeyRows,
+    design_count_table,
+    design_magnitude_table,
+    draw_record_keys,
+    perturb_counts,
+    write_perturbations,
+)
 from tablecloak.certificates.file import write_certificate
 from tablecloak.cli.main import app
 from tablecloak.microdata.agencies import make_certificate
@@ -143,6 +151,7 @@ def sound_files() -> dict[str, bytes]:
         folder = Path(place)
         _write_problems(folder)
         _write_records(folder)
+        _write_counts(folder)
         for name, text in {
             "job.toml": JOB, "table.toml": TABLE_JOB, "table.csv": TABLE, "region.hrc": HRC,
             "t.rda": RDA, "t.tab": TAB, "t.hst": HST, "job.arb": ARB, "study.toml": STUDY,
@@ -217,6 +226,34 @@ def _write_records(folder: Path) -> None:
     people.to_parquet(folder / "people.parquet", index=False)
 
 
+def _write_counts(folder: Path) -> None:
+    """Records with keys, a perturbation table, the perturbed table, and a noisy one."""
+    random = np.random.default_rng(2)
+    n = 200
+    people = pd.DataFrame(
+        {
+            "person": [f"p{number}" for number in range(n)],
+            "region": random.choice(["N1", "N2", "South"], n),
+            "sex": random.choice(["m", "f"], n),
+            "wage": random.integers(100, 900, n),
+            "survey": 1.5,
+        }
+    )
+    secret = bytes(range(32))
+    (folder / "office.key").write_text(secret.hex() + "\n")
+    people["record_key"] = draw_record_keys(people["person"], secret=secret)
+    people.to_csv(folder / "keyed.csv", index=False)
+    table = design_count_table(3, 1.0, blocked=1)
+    write_perturbations(table, folder / "ptable.csv")
+    write_perturbations(design_magnitude_table(3, 1.0, rows=[1, 3]), folder / "sums.csv")
+    write_perturbations(KeyRows.rounding(n_rows=9, n_keys=4), folder / "ons.csv")
+    counts = perturb_counts(people, ["region", "sex"], table).release()
+    counts.to_csv(folder / "counts.csv", index=False)
+    noisy = pd.DataFrame({"region": ["Total", "N", "S"], "count": [12, 4, 5]})
+    noisy = noisy.assign(variance=[1.0, 4.0, 4.0], low=0, high=99, keep=False)
+    noisy.to_csv(folder / "noisy.csv", index=False)
+
+
 OUT = ("-o", "out.csv")
 SWAP = ("swap", "people.csv", *OUT, "--attribute", "age", "--rate", "0.1", "--key", "sex", "--key",
         "age")  # fmt: skip
@@ -245,11 +282,25 @@ BENCH = ("bench", "--quick", "--only", "cox", "--question", "audit", "--solver",
 CERTIFICATE = ("securesum", "certificate", "west", "--out", "out")
 JOIN = ("securesum", "join", "study.toml", "people.csv", "--as", "north", "--key", "north.key")
 APP = ("app", "--no-browser")
+SECRET = ("cellkey", "secret", "new.key")
+KEYS = ("cellkey", "keys", "keyed.csv", *OUT, "--id", "person", "--column", "key",
+        "--secret", "office.key")  # fmt: skip
+DESIGN = ("cellkey", "design", *OUT)
+COUNT = ("cellkey", "count", "keyed.csv", *OUT, "--by", "region", "--by", "sex", "--ptable",
+         "ptable.csv")  # fmt: skip
+SUM = ("cellkey", "sum", "keyed.csv", "wage", *OUT, "--by", "region", "--ptable", "sums.csv")
+INFER = ("cellkey", "attack", "counts.csv", "--by", "region", "--by", "sex", "--ptable",
+         "ptable.csv", *OUT)  # fmt: skip
+RECONCILE = ("reconcile", "noisy.csv", *OUT, "--by", "region", "--value", "count")
+EXAMPLE = ("example", "firms", "--out", "out")
 
 SOUND = [
     SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
     COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
+    SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE,
+    (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
+     "--fixed", "keep", "--whole"),
 ]  # fmt: skip
 """Commands that succeed on the sound files, so that a refusal is due to what is wrong."""
 
@@ -1043,6 +1094,157 @@ def bad_certificates() -> Iterator[BadInput]:
         yield BadInput(f"certificate: problem {what}", VERIFY, {"p.jj": content})
 
 
+def bad_keys() -> Iterator[BadInput]:
+    """Record keys, perturbation tables, and perturbed tables."""
+    for words, name in (
+        (KEYS, "keyed.csv"), (KEYS, "office.key"), (COUNT, "keyed.csv"), (COUNT, "ptable.csv"),
+        (SUM, "keyed.csv"), (SUM, "sums.csv"), (INFER, "counts.csv"), (INFER, "ptable.csv"),
+    ):  # fmt: skip
+        for what, content in NO_FILE.items():
+            yield BadInput(f"{' '.join(words[:2])}: {name} {what}", words, {name: content})
+    for words, name, column, entries in (
+        (KEYS, "keyed.csv", "person", ["", "p5"]),
+        (COUNT, "keyed.csv", "record_key", ["", "x", "-0.1", "1", "1.5", "nan", "inf"]),
+        (SUM, "keyed.csv", "record_key", ["", "x", "-0.1", "1.5"]),
+        (SUM, "keyed.csv", "wage", ["", "x", "nan", "inf"]),
+        (COUNT, "keyed.csv", "region", [""]),
+        ((*COUNT, "--weight", "survey"), "keyed.csv", "survey", ["", "x", "-1", "nan", "inf"]),
+        ((*SUM, "--weight", "survey"), "keyed.csv", "survey", ["", "x", "-1"]),
+        (INFER, "counts.csv", "count", ["x", "-3", "2.5", "nan?", "inf", "900000"]),
+        (INFER, "counts.csv", "region", ["", "East"]),
+    ):
+        for entry in entries:
+            what = f"{' '.join(words[:2])}: {column} {entry!r} in {name}"
+            what += " with weights" if "--weight" in words else ""
+            yield BadInput(what, words, {name: cell(name, 3, column, entry)})
+    separated = sound_files()["ptable.csv"].decode().replace(";", ",").encode()
+    for column, entries in (
+        ("i", ["", "x", "-1", "nan", "1.5", "9"]), ("v", ["", "x", "-9", "0.5", "inf"]),
+        ("p_int_ub", ["", "x", "-1", "2", "nan", "0.0001"]),
+    ):  # fmt: skip
+        for entry in entries:
+            frame = pd.read_csv(io.BytesIO(separated), dtype=str)
+            frame.loc[2, column] = entry
+            content = frame.to_csv(index=False).encode()
+            what = f"cellkey count: {column} {entry!r} in ptable.csv"
+            yield BadInput(what, COUNT, {"ptable.csv": content})
+    again = replaced(COUNT, "ptable.csv", "ons.csv")
+    for column, entries in (
+        ("pcv", ["", "x", "0", "99"]), ("ckey", ["", "x", "-1", "0.5", "77"]),
+        ("pvalue", ["", "x", "-99", "0.5", "inf"]),
+    ):  # fmt: skip
+        for entry in entries:
+            what = f"cellkey count: {column} {entry!r} in ons.csv"
+            yield BadInput(what, again, {"ons.csv": cell("ons.csv", 2, column, entry)})
+    for name, words in (("ptable.csv", COUNT), ("sums.csv", SUM)):
+        for column in ("i", "v", "p_int_ub"):
+            frame = pd.read_csv(io.BytesIO(sound_files()[name]), sep=";").drop(columns=column)
+            content = frame.to_csv(index=False).encode()
+            what = f"{' '.join(words[:2])}: {name} without {column}"
+            yield BadInput(what, words, {name: content})
+        yield BadInput(f"{name} with a header only", words, {name: header(name)})
+    for name, column, words in (
+        ("keyed.csv", "record_key", COUNT), ("keyed.csv", "region", COUNT),
+        ("keyed.csv", "wage", SUM), ("keyed.csv", "person", KEYS),
+        ("counts.csv", "count", INFER), ("counts.csv", "sex", INFER),
+    ):  # fmt: skip
+        what = f"{' '.join(words[:2])}: {name} without {column}"
+        yield BadInput(what, words, {name: without(name, column)})
+    for name, words in (("keyed.csv", KEYS), ("keyed.csv", COUNT), ("keyed.csv", SUM)):
+        what = f"{' '.join(words[:2])}: {name} with a header only"
+        yield BadInput(what, words, {name: header(name)})
+    for what, content in (
+        ("short", b"00ff\n"), ("not hexadecimal", b"zz" * 32), ("with a digit too few", b"a" * 63),
+    ):  # fmt: skip
+        yield BadInput(f"cellkey keys: a secret that is {what}", KEYS, {"office.key": content})
+    twice = sound_files()["counts.csv"]
+    twice += twice.splitlines(keepends=True)[1].rsplit(b",", 1)[0] + b",90\n"
+    yield BadInput("cellkey attack: a cell with two counts", INFER, {"counts.csv": twice})
+    yield BadInput("cellkey secret: a file that is there", SECRET, {"new.key": b"00"})
+
+
+def bad_key_options() -> Iterator[BadInput]:
+    """Words that `cellkey`, `reconcile` and `example` do not know, or numbers out of range."""
+    more: list[tuple[str, ...]] = [("cellkey", "shake"), ("cellkey", "secret")]
+    more += [replaced(SECRET, "new.key", word) for word in ("jobs", "p.jj/new.key", "office.key")]
+    for words in (KEYS, COUNT, SUM, INFER, RECONCILE):
+        more += [replaced(words, "out.csv", word) for word in ("jobs", "out.exe", "p.jj/x.csv")]
+    more += [replaced(DESIGN, "out.csv", word) for word in ("jobs", "p.jj/x.csv")]
+    more += [replaced(KEYS, "person", word) for word in ("none", "sex", "")]
+    more += [(*KEYS, "--whole", word) for word in ("1", "-5", "x", "1e3")]
+    more += [(*KEYS, "--column", "record_key"), (*KEYS, "--secret", "people.csv"), KEYS[:3]]
+    more += [(*DESIGN, "--deviation", word) for word in ("0", "-1", "2.5", "x")]
+    more += [(*DESIGN, "--variance", word) for word in ("-1", "nan", "inf", "x")]
+    more += [(*DESIGN, "--blocked", word) for word in ("-1", "x", "99")]
+    more += [(*DESIGN, "--stay", word) for word in ("-1", "1", "nan", "x")]
+    more += [(*DESIGN, "--shuffle", word) for word in ("-1", "x")]
+    for words in (COUNT, SUM):
+        more += [(*words, "--by", word) for word in ("none", "region=", "region=none.hrc", "")]
+        more += [(*words, "--key", word) for word in ("none", "sex", "wage", "")]
+        more += [(*words, "--weight", word) for word in ("none", "sex")]
+        more += [(*words, "--engine", "abacus"), (*words, "--inside", "jobs")]
+    more += [(*COUNT, "--threshold", word) for word in ("-1", "x", "2.5")]
+    more += [(*COUNT, "--ptable", "sums.csv"), (*COUNT, "--ptable", "people.csv")]
+    more += [(*COUNT, "--inside", "out.csv"), (*SUM, "--inside", "out.csv")]
+    more += [(*SUM, "--ptable", "ons.csv"), (*SUM, "--small-cells", "ons.csv")]
+    more += [replaced(SUM, "wage", word) for word in ("none", "sex", "")]
+    more += [(*SUM, "--small", word) for word in ("-1", "nan", "x")]
+    more += [(*SUM, "--large", word) for word in ("-1", "nan", "9")]
+    more += [(*SUM, "--point", word) for word in ("-1", "0", "nan", "inf")]
+    more += [(*SUM, "--power", word) for word in ("0", "nan")]
+    more += [(*SUM, "--epsilon", word) for word in ("-1", "nan", "x")]
+    more += [(*INFER, "--by", word) for word in ("none", "region=region.xyz", "")]
+    more += [(*INFER, "--deviation", word) for word in ("-1", "x", "2.5")]
+    more += [(*INFER, "--threshold", word) for word in ("-1", "x")]
+    more += [(*INFER, "--time-limit", word) for word in ("0", "-1", "nan")]
+    more += [(*INFER[:7], *OUT), ("cellkey", "attack", "--by", "region", "--deviation", "1")]
+    more += [(*RECONCILE, "--by", word) for word in ("none", "region=none.hrc", "")]
+    more += [(*RECONCILE, "--value", word) for word in ("none", "region", "")]
+    more += [(*RECONCILE, "--distance", word) for word in ("L3", "")]
+    more += [(*RECONCILE, "--variance", word) for word in ("none", "region", "low")]
+    more += [(*RECONCILE, "--lower", word) for word in ("nan", "x", "inf")]
+    more += [(*RECONCILE, "--lower-column", word) for word in ("none", "region")]
+    more += [(*RECONCILE, "--upper-column", word) for word in ("none", "region")]
+    more += [(*RECONCILE, "--lower", "5", "--upper-column", "low")]
+    more += [(*RECONCILE, "--fixed", word) for word in ("none", "region", "count")]
+    more += [(*RECONCILE, "--time-limit", word) for word in ("0", "-1", "nan")]
+    more += [(*RECONCILE, "--lower", "0", "--lower-column", "low"), RECONCILE[:4]]
+    more += [replaced(EXAMPLE, "firms", word) for word in ("none", "")]
+    more += [replaced(EXAMPLE, "out", word) for word in ("firms.csv", "p.jj/out")]
+    more += [("example",), (*EXAMPLE, "--force")]
+    for words in more:
+        yield BadInput(" ".join(words), words)
+    other = {"out/job.toml": b"[data]\n"}
+    yield BadInput("example: files that are there and differ", EXAMPLE, other)
+
+
+def bad_noisy_tables() -> Iterator[BadInput]:
+    """Tables for `reconcile`."""
+    whole = (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column",
+             "high", "--fixed", "keep")  # fmt: skip
+    for what, content in NO_FILE.items():
+        yield BadInput(f"reconcile: noisy.csv {what}", RECONCILE, {"noisy.csv": content})
+    for column, entries in (
+        ("count", ["", "x", "nan", "inf", "-inf", "1,5", "1e400"]),
+        ("variance", ["", "x", "0", "-1", "nan", "inf"]), ("low", ["", "x", "200", "nan"]),
+        ("high", ["", "x", "-5", "nan"]), ("region", ["", "N"]),
+        ("keep", ["", "perhaps", "2"]),
+    ):  # fmt: skip
+        for entry in entries:
+            content = cell("noisy.csv", 2, column, entry)
+            what = f"reconcile: {column} {entry!r} in noisy.csv"
+            yield BadInput(what, whole, {"noisy.csv": content})
+    for column in ("region", "count", "variance", "keep", "low", "high"):
+        content = without("noisy.csv", column)
+        yield BadInput(f"reconcile: noisy.csv without {column}", whole, {"noisy.csv": content})
+    yield BadInput("reconcile: a header only", RECONCILE, {"noisy.csv": header("noisy.csv")})
+    fixed = changed("noisy.csv", "False", "True", -1)
+    yield BadInput("reconcile: fixed cells that do not add up", whole, {"noisy.csv": fixed})
+    half = changed("noisy.csv", "S,5,4.0,0,99,False", "S,5.5,4.0,0,99,True")
+    words = (*whole, "--whole")
+    yield BadInput("reconcile: a fixed half among whole numbers", words, {"noisy.csv": half})
+
+
 def _flipped(content: bytes) -> bytes:
     at = len(content) // 3
     return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
@@ -1058,7 +1260,7 @@ def bad_inputs() -> list[BadInput]:
     """All of them."""
     parts = (
         bad_files, bad_problems, bad_options, bad_releases, bad_jobs, bad_records, bad_batches,
-        bad_studies, bad_certificates,
+        bad_studies, bad_certificates, bad_keys, bad_key_options, bad_noisy_tables,
     )  # fmt: skip
     return [bad for part in parts for bad in part()]
 

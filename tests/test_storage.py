@@ -119,6 +119,8 @@ def test_a_name_that_leads_nowhere_is_refused_before_the_work(tmp_path):
         require_writable(tmp_path)
     with pytest.raises(InputError, match="leads through the file"):
         require_writable(tmp_path / "file" / "table.csv")
+    with pytest.raises(InputError, match="given for two outputs"):
+        require_writable(tmp_path / "a.csv", None, tmp_path / "a.csv")
     with pytest.raises(InputError, match="this is a file"), replacing_folder(tmp_path / "file"):
         pass
 

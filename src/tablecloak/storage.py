@@ -50,9 +50,12 @@ def require_writable(*paths: str | Path | None) -> None:
     Raises
     ------
     InputError
-        If a name is that of a folder, or leads through a file.
+        If a name is that of a folder, leads through a file, or is given twice.
     """
-    for path in (Path(name) for name in paths if name is not None):
+    named = [Path(name) for name in paths if name is not None]
+    for number, path in enumerate(named):
+        if path.absolute() in [other.absolute() for other in named[:number]]:
+            raise InputError(f"{path}: is given for two outputs. Choose another name for one.")
         above = next((folder for folder in path.absolute().parents if folder.exists()), path)
         if path.is_dir() or not above.is_dir():
             what = "is a folder" if path.is_dir() else f"leads through the file {above}"

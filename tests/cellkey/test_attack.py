@@ -121,3 +121,11 @@ def test_tables_that_contradict_each_other_are_refused():
     other = pd.DataFrame({"a": ["x", "Total"], "count": [4, 5]})
     with pytest.raises(InputError, match="different counts in two tables"):
         attack_counts(one, other, deviation=2, hierarchies={"a": TREES["a"]})
+
+
+@pytest.mark.parametrize("count", ["x", -1, 2.5, np.inf])
+def test_a_published_count_that_is_not_whole_is_named_by_its_row(count):
+    sound = pd.DataFrame({"a": ["x", "Total"], "count": [3, 5]})
+    wrong = pd.DataFrame({"a": ["x", "Total"], "count": [3, count]})
+    with pytest.raises(InputError, match="Table 2, row 2: column 'count'"):
+        attack_counts(sound, wrong, deviation=2, hierarchies={"a": TREES["a"]})

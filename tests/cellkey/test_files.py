@@ -67,6 +67,10 @@ def test_both_names_of_bounds_in_files_of_tau_argus_are_read(tmp_path, bound):
         ("i;j;p;v;p_int_ub\n1;0;0.5;-1;0.5\n", "end with 1"),
         ("i;j;p;v;p_int_ub\n1;0;0.5;x;0.5\n", "an entry is no number"),
         ("pcv,ckey,pvalue\n1,0,0\n1,1,0\n2,0,0\n", "must occur together once"),
+        ("pcv,ckey,pvalue\n1,0,0\n1,1,0.5\n", "key 1: the change 0.5 must be a whole number"),
+        ("pcv,ckey,pvalue\n1,0,0\n1,1,\n", "key 1: the change nan must be a whole number"),
+        ("i;j;p;v;p_int_ub\n", "no line below its header"),
+        ("", "cannot be read as a perturbation table"),
     ],
 )
 def test_files_that_are_wrong_are_named_with_their_fault(tmp_path, text, message):

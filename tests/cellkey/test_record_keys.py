@@ -60,5 +60,7 @@ def test_a_secret_is_readable_by_its_owner_only_and_never_replaced(tmp_path):
 
 def test_a_file_that_is_no_secret_is_refused(tmp_path):
     (tmp_path / "k").write_text("password")
-    with pytest.raises(InputError, match="this is no secret"):
-        read_secret(tmp_path / "k")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    for name in ("k", "bytes"):
+        with pytest.raises(InputError, match="this is no secret"):
+            read_secret(tmp_path / name)

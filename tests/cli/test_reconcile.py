@@ -50,3 +50,11 @@ def test_help_lists_the_distances(noisy):
     text = " ".join(RUN.invoke(app, ["reconcile", "--help"]).output.split())
     for word in ("L1", "L2", "Linf", "--whole"):
         assert word in text
+
+
+def test_codes_that_look_like_numbers_stay_as_they_are(noisy):
+    text = "a,count\nTotal,12\n01,4\n02,5\n"
+    noisy.write_text(text)
+    assert _run(noisy).exit_code == 0
+    written = pd.read_csv(noisy.with_name("out.csv"), dtype=str)
+    assert written["a"].tolist() == ["Total", "01", "02"]

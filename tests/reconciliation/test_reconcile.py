@@ -156,7 +156,9 @@ def test_a_forged_bound_does_not_pass():
     ("options", "message"),
     [
         ({"variance": "spread"}, "no column 'spread', which `variance` names"),
-        ({"variance": 0.0}, "`variance` must be above 0"),
+        ({"variance": 0.0}, "Row 1: `variance` is 0, but must be a finite number above 0"),
+        ({"variance": np.inf}, "Row 1: `variance` is inf"),
+        ({"fixed": "region"}, "column 'region' chooses cells and must be true or false"),
         ({"lower": 5, "upper": 4}, "lower bound 5 is above its upper bound 4"),
         ({"fixed": {"region": "West"}}, "No cell has the codes"),
         ({"distance": "L3"}, "There is no distance of reconciliation 'L3'"),

@@ -216,7 +216,28 @@ def _taken(
                 f"A release needs the column 'count' and dimensions with hierarchies. Found "
                 f"{list(frame.columns)}; give `hierarchies` for {unknown or 'all of them'}."
             )
+    frames = [_with_whole_counts(frame, number) for number, frame in enumerate(frames, 1)]
     return frames, trees, perturbations if deviation is None else None, threshold
+
+
+def _with_whole_counts(frame: pd.DataFrame, number: int) -> pd.DataFrame:
+    """Return a release whose counts are checked to be whole; missing ones stay missing."""
+    counts = pd.to_numeric(frame["count"], errors="coerce").astype(np.float64)
+    whole = np.isfinite(counts) & (counts % 1 == 0) & (counts >= 0)
+    odd = np.flatnonzero(frame["count"].notna() & ~whole)
+    if len(odd):
+        raise InputError(
+            f"Table {number}, row {odd[0] + 1}: column 'count' is {frame['count'].iloc[odd[0]]}, "
+            f"but must be a whole number of 0 or more. Correct it, or leave the cell out."
+        )
+    for name in frame.columns:
+        missing = np.flatnonzero(frame[name].isna())
+        if name != "count" and len(missing):
+            raise InputError(
+                f"Table {number}, row {missing[0] + 1}: the code of dimension {name!r} is missing. "
+                f"Fill it in; a total needs a code too."
+            )
+    return frame.assign(count=counts)
 
 
 def _grid(
@@ -270,8 +291,6 @@ def _published(
             row = full[places.isna().to_numpy()].iloc[0].to_dict()
             raise InputError(f"The cell {row} has a code that is not in its hierarchy.")
         values = shown["count"].to_numpy(np.float64)
-        if np.any(values != np.rint(values)) or np.any(values < 0):
-            raise InputError("Published counts must be whole numbers of 0 or more.")
         at = places.to_numpy(np.int64)
         clash = (published[at] >= 0) & (published[at] != values)
         if clash.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,8 +109,15 @@ class OnsFormat(TableFormat):
                 f"Each count from 1 on and each key from 0 on must occur together once. Found "
                 f"{len(lines)} lines with {n_rows} counts and {n_keys} keys."
             )
-        change = lines["pvalue"].to_numpy(np.int64).reshape(n_rows, n_keys)
-        return [KeyRows(change, period=min(250, n_rows))]
+        change = lines["pvalue"].to_numpy(np.float64)
+        odd = np.flatnonzero(~np.isfinite(change) | (change != np.rint(change)))
+        if len(odd):
+            line = lines.iloc[odd[0]]
+            raise InputError(
+                f"Count {line['pcv']:g}, key {line['ckey']:g}: the change {line['pvalue']:g} must "
+                f"be a whole number. Correct the column 'pvalue'."
+            )
+        return [KeyRows(change.astype(np.int64).reshape(n_rows, n_keys), period=min(250, n_rows))]
 
     def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:
         """See `TableFormat.frame`."""
@@ -123,8 +131,10 @@ def _read(path: str | Path) -> list[Perturbations]:
     try:
         # Fields are separated by commas or semicolons; all these tools write decimal points.
         frame = pd.read_csv(file, sep=None, engine="python", quotechar='"')
-    except (ValueError, OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
+    except (ValueError, OSError, csv.Error, pd.errors.ParserError) as error:
         raise InputError(f"{path}: cannot be read as a perturbation table ({error}).") from error
+    if frame.empty:
+        raise InputError(f"{path}: has no line below its header. Give a perturbation table.")
     frame = frame.rename(columns={"diff": "v"})
     for each in TABLE_FORMATS:
         if each.columns <= set(frame.columns):

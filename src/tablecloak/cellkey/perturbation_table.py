@@ -366,7 +366,7 @@ def _check(table: PerturbationTable) -> None:
         at = int(falls[0]) + 1 if len(falls) else int(short[0]) if len(short) else 0
         raise InputError(
             f"Row i = {table.row[at]:g} of the perturbation table: the upper bounds of its "
-            f"intervals must increase and end with 1. Found {table.upper[at]!r}."
+            f"intervals must increase and end with 1. Found {table.upper[at]:g}."
         )
     below = np.flatnonzero(table.row + table.change < -1e-9)
     if len(below):

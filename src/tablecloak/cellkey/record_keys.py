@@ -102,9 +102,9 @@ def read_secret(path: str | Path) -> bytes:
     InputError
         If the file does not hold a secret.
     """
-    text = existing_file(path).read_text(encoding="utf-8").strip()
     try:
-        secret = bytes.fromhex(text)
+        # Bytes that are no text raise a ValueError too.
+        secret = bytes.fromhex(existing_file(path).read_text(encoding="utf-8").strip())
     except ValueError:
         secret = b""
     if len(secret) < SECRET_BYTES:

@@ -86,6 +86,8 @@ def keys(
             f"another --column if you want that."
         )
     identifiers = read_columns(file, [identifier], as_text=True)[identifier]
+    if not len(identifiers):
+        raise InputError(f"{file}: holds no record. Give the file with the records.")
     drawn = draw_record_keys(
         identifiers, secret=None if secret is None else read_secret(secret), n_keys=whole
     )
@@ -253,8 +255,8 @@ def attack(
     from tablecloak.tables.formats import read_frame, write_frame
 
     require_writable_result(output)
-    frames = [read_frame(file) for file in files]
     specified = as_dimensions(dimensions_of(by))
+    frames = [read_frame(file, tuple(specified)) for file in files]
     import pandas as pd
 
     trees = {}

@@ -62,10 +62,11 @@ def reconcile(
     require_writable_result(output)
     if least is not None and lower is not None:
         raise InputError("Give --lower or --lower-column, not both.")
+    dimensions = dimensions_of(by)
     with reporting() as reporter:
         result = reconciled(
-            read_frame(file),
-            dimensions_of(by),
+            read_frame(file, tuple(dimensions)),
+            dimensions,
             value,
             distance=distance,
             variance=variance,

@@ -120,8 +120,12 @@ def reconcile(
     frame = frame.reset_index(drop=True)
     cells = _read(frame, dimensions, value)
     spread = _numbers_of(frame, variance, 1.0, "variance")
-    if np.any(spread <= 0):
-        raise InputError("`variance` must be above 0 in every cell; name exact cells in `fixed`.")
+    odd = np.flatnonzero(~((spread > 0) & np.isfinite(spread)))
+    if len(odd):
+        raise InputError(
+            f"Row {odd[0] + 1}: `variance` is {spread[odd[0]]:g}, but must be a finite number "
+            f"above 0. Name exact cells in `fixed`."
+        )
     question = Question(
         values=cells.values,
         weights=1.0 / spread if distance == "L2" else 1.0 / np.sqrt(spread),
@@ -212,7 +216,7 @@ def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike 
     if isinstance(given, str):
         if given not in frame:
             raise InputError(f"The data has no column {given!r}, which chooses cells.")
-        return frame[given].astype(bool).to_numpy()
+        return _truths_of(frame[given], given)
     if not isinstance(given, Mapping):
         return np.broadcast_to(np.asarray(given, dtype=bool), len(frame)).copy()
     chosen = np.ones(len(frame), dtype=bool)
@@ -224,6 +228,22 @@ def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike 
     if not chosen.any():
         raise InputError(f"No cell has the codes {dict(given)}.")
     return chosen
+
+
+TRUTHS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+"""Entries of a column that says for each cell whether it is chosen."""
+
+
+def _truths_of(column: pd.Series, name: str) -> Truths:
+    """Return a column of true and false; a word such as "no" must not count as true."""
+    found = column.astype(str).str.strip().str.lower().map(TRUTHS)
+    odd = np.flatnonzero(found.isna())
+    if len(odd):
+        raise InputError(
+            f"Row {odd[0] + 1}: column {name!r} chooses cells and must be true or false, but is "
+            f"{column.iloc[odd[0]]}. Correct it."
+        )
+    return found.to_numpy(dtype=bool)
 
 
 def _check_bounds(question: Question, keys: pd.DataFrame) -> None:

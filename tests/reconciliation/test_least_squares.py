@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, hstack, vstack
 
+import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.reconciliation.least_squares import least_squares, least_squares_bound
 from tablecloak.reconciliation.question import Question
@@ -97,3 +99,28 @@ def test_cells_outside_all_relations_keep_their_values():
         upper=np.append(question.upper, np.inf),
     )
     assert least_squares(wider, Budget.of(10)).x[-1] == 4.5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_narrow_bounds_around_a_table_that_adds_up_never_hide_it(seed):
+    random = np.random.default_rng(seed)
+    inner = random.integers(0, 20, (3, 4))
+    full = np.zeros((4, 5))
+    full[1:, 1:], full[0, 1:], full[1:, 0] = inner, inner.sum(0), inner.sum(1)
+    full[0, 0] = inner.sum()
+    true = full.ravel()
+    codes = [(a, b) for a in ["Total", *"xyz"] for b in ["Total", *"pqrs"]]
+    noisy = pd.DataFrame(codes, columns=["a", "b"]).assign(
+        value=true + random.normal(0, 30, 20),
+        low=true - random.integers(0, 3, 20),
+        high=true + random.integers(0, 3, 20),
+        spread=random.choice([0.01, 1, 100], 20),
+    )
+    found = tc.reconcile(noisy, ["a", "b"], lower="low", upper="high", variance="spread")
+    assert found.gap < 1e-6
+
+
+def test_a_lower_bound_above_all_given_values_moves_every_cell_to_it():
+    noisy = pd.DataFrame({"a": ["Total", "x", "y"], "value": [12, 4, 5]})
+    found = tc.reconcile(noisy, ["a"], lower=50)
+    np.testing.assert_allclose(found.values, [100, 50, 50])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -20,10 +21,19 @@ from tablecloak.registry import Registry
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
+from tablecloak.solve.quadratic import solve_quadratic
+from tablecloak.solve.solver import Capability, chosen_solver
 
 __all__ = ["NEARNESS", "Nearness"]
 
 Floats = npt.NDArray[np.float64]
+
+SETTLED = 1e-9
+"""Residual of a relation, relative to its terms, with which Newton's method has done its work."""
+
+MOST_QUADRATIC = 20_000
+"""Largest number of cells for which the active-set method takes over. Its steps cost more the more
+cells move."""
 
 
 class Nearness(ABC):
@@ -69,11 +79,37 @@ class LeastSquares(Nearness):
 
     def nearest(self, question: Question, budget: Budget) -> NearestPoint:
         """See `Nearness.nearest`."""
-        return least_squares(question, budget)
+        point = least_squares(question, budget)
+        if point.residual <= SETTLED or question.n_cells > MOST_QUADRATIC:
+            return point
+        # Where narrow bounds hold most cells, Newton's method can come to a standstill.
+        return min([point, *_by_active_set(question, budget)], key=lambda found: found.residual)
 
     def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
         """See `Nearness.bound`."""
         return min(max(least_squares_bound(question, multipliers), 0.0), loss)
+
+
+def _by_active_set(question: Question, budget: Budget) -> Iterator[NearestPoint]:
+    """Yield the point of the quadratic program, and what Newton's method makes of it."""
+    if not chosen_solver().can(Capability.QUADRATIC):
+        return
+    # Changes, not values: their size is that of the tolerances.
+    side = question.sides - question.relations @ question.values
+    program = Program(
+        np.zeros(question.n_cells),
+        question.relations,
+        side,
+        side,
+        question.lower - question.values,
+        question.upper - question.values,
+    )
+    x, duals = solve_quadratic(program, question.weights, budget.left)
+    if len(x):
+        x = np.clip(question.values + x, question.lower, question.upper)
+        residual = np.max(np.abs(question.residual(x)) / question.scale(), initial=0.0)
+        yield NearestPoint(x, -duals, float(residual))
+        yield least_squares(question, budget, start=-duals)
 
 
 class _ByProgram(Nearness):

@@ -64,13 +64,15 @@ class NearestPoint:
     residual: float
 
 
-def least_squares(question: Question, budget: Budget) -> NearestPoint:
+def least_squares(question: Question, budget: Budget, start: Floats | None = None) -> NearestPoint:
     """Find the nearest table, or the best multipliers that the time allows.
 
     Parameters
     ----------
     question : Question
     budget : Budget
+    start : numpy.ndarray of float, shape (n_relations,), optional
+        Multipliers to begin with; by default 0.
 
     Returns
     -------
@@ -80,7 +82,7 @@ def least_squares(question: Question, budget: Budget) -> NearestPoint:
     matrix, transposed = question.relations, csr_array(question.relations.T)
     squared = matrix.multiply(matrix).tocsr()
     scale = question.scale()
-    multipliers = np.zeros(matrix.shape[0])
+    multipliers = np.zeros(matrix.shape[0]) if start is None else start
     x, value = _best_response(question, transposed, multipliers)
     for step in range(MOST_STEPS):
         residual = question.residual(x)

@@ -99,6 +99,15 @@ p = 10
 [adjustment]
 time_limit = 5
 """
+KEYED_JOB = """[data]
+file = "keyed.csv"
+[dimensions.region]
+[dimensions.sex]
+[perturbation]
+kind = "counts"
+ptable = "ptable.csv"
+threshold = 3
+"""
 TABLE = "d,v,n,x,y\nTotal,150,5,80,40\na,100,3,80,15\nb,50,2,40,10\n"
 HRC = "North\n@N1\n@N2\nSouth\n"
 RDA = """<SEPARATOR> ";"
@@ -154,6 +163,7 @@ def sound_files() -> dict[str, bytes]:
         _write_counts(folder)
         for name, text in {
             "job.toml": JOB, "table.toml": TABLE_JOB, "table.csv": TABLE, "region.hrc": HRC,
+            "keyed.toml": KEYED_JOB,
             "t.rda": RDA, "t.tab": TAB, "t.hst": HST, "job.arb": ARB, "study.toml": STUDY,
         }.items():  # fmt: skip
             (folder / name).write_text(text)
@@ -275,6 +285,7 @@ CONVERT = ("convert", "p.jj", "out.csv")
 PROTECT = ("protect", "job.toml", "--out", "out")
 READY = ("protect", "table.toml", "--out", "out")
 ALL = ("protect", "--all", "jobs", "--out", "out")
+KEYED = ("protect", "keyed.toml", "--out", "out")
 ARGUS = ("argus", "job.arb", "--out", "out", "--time-limit", "2")
 VERIFY = ("verify", "proof.npz", "p.jj")
 BENCH = ("bench", "--quick", "--only", "cox", "--question", "audit", "--solver", "tablecloak",
@@ -298,7 +309,7 @@ SOUND = [
     SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
     COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
-    SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE,
+    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
 ]  # fmt: skip
@@ -1218,6 +1229,45 @@ def bad_key_options() -> Iterator[BadInput]:
     yield BadInput("example: files that are there and differ", EXAMPLE, other)
 
 
+def bad_keyed_jobs() -> Iterator[BadInput]:
+    """Jobs that perturb counts."""
+    kind, ptable = 'kind = "counts"\n', 'ptable = "ptable.csv"\n'
+    for what, old, new in (
+        ("an unknown kind", kind, 'kind = "averages"\n'),
+        ("no kind", kind, ""),
+        ("a kind that is a number", kind, "kind = 3\n"),
+        ("no perturbation table", ptable, ""),
+        ("a perturbation table that is not there", "ptable.csv", "none.csv"),
+        ("a perturbation table that is a folder", "ptable.csv", "jobs"),
+        ("a perturbation table for magnitudes", "ptable.csv", "sums.csv"),
+        ("records for a perturbation table", "ptable.csv", "people.csv"),
+        ("a threshold below 0", "= 3", "= -3"),
+        ("a threshold that is no whole number", "= 3", "= 2.5"),
+        ("a misspelt key", "threshold", "treshold"),
+        ("a column of keys that is not there", "threshold = 3", 'record_key = "none"'),
+        ("a column of keys that is text", "threshold = 3", 'record_key = "sex"'),
+        ("a value", "[dimensions.region]", 'value = "wage"\n[dimensions.region]'),
+        ("a contributor", "[dimensions.region]", 'contributor = "person"\n[dimensions.region]'),
+        (
+            "a table in place of records",
+            "[dimensions.region]",
+            'kind = "table"\n[dimensions.region]',
+        ),
+        ("magnitudes without a value", kind, 'kind = "magnitudes"\n'),
+        ("a suppression as well", "threshold = 3", "threshold = 3\n[suppression]"),
+        ("a rule", "threshold = 3", '[[rules]]\nrule = "minimum-frequency"\nminimum = 3'),
+        ("a table of an unknown dimension", "threshold = 3", '[[tables]]\ndimensions = ["age"]'),
+        ("perturbation that is no table", "[perturbation]", ""),
+    ):
+        if what == "perturbation that is no table":
+            content = (
+                b"perturbation = 3\n" + KEYED_JOB.split("[perturbation]", maxsplit=1)[0].encode()
+            )
+        else:
+            content = changed("keyed.toml", old, new)
+        yield BadInput(f"cell-key job with {what}", KEYED, {"keyed.toml": content})
+
+
 def bad_noisy_tables() -> Iterator[BadInput]:
     """Tables for `reconcile`."""
     whole = (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column",
@@ -1260,7 +1310,7 @@ def bad_inputs() -> list[BadInput]:
     """All of them."""
     parts = (
         bad_files, bad_problems, bad_options, bad_releases, bad_jobs, bad_records, bad_batches,
-        bad_studies, bad_certificates, bad_keys, bad_key_options, bad_noisy_tables,
+        bad_studies, bad_certificates, bad_keys, bad_key_options, bad_keyed_jobs, bad_noisy_tables,
     )  # fmt: skip
     return [bad for part in parts for bad in part()]
 

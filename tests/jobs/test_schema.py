@@ -35,7 +35,9 @@ def test_a_job_needs_data_dimensions_rules_and_a_method():
         rest = {name: part for name, part in SMALLEST.items() if name != key}
         with pytest.raises(ValidationError, match="Field required"):
             Job.model_validate(rest)
-    assert "add a section [suppression] or [adjustment]" in refused(suppression=None)
+    assert "add a section [suppression], [adjustment] or [perturbation]" in refused(
+        suppression=None
+    )
     assert "at least 1 item" in refused(rules=[])
 
 

@@ -119,7 +119,10 @@ class Session:
 
     def _run(self, job: Job) -> None:
         try:
-            self.result = run_job(job, self.results, progress=self.button)
+            found = run_job(job, self.results, progress=self.button)
+            # The forms of the app ask for no perturbation.
+            assert isinstance(found, JobResult)
+            self.result = found
         except TablecloakError as error:
             self.error = str(error)
         except Exception as error:

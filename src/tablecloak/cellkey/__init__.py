@@ -15,20 +15,26 @@ from tablecloak.cellkey.files import (
 )
 from tablecloak.cellkey.magnitudes import PerturbedMagnitudes, perturb_magnitudes
 from tablecloak.cellkey.noise import Constant, Flex, MagnitudeNoise
+from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation, Records
 from tablecloak.cellkey.perturbation_table import KeyRows, Perturbations, PerturbationTable
+from tablecloak.cellkey.perturbed_tables import PerturbedTables
 from tablecloak.cellkey.record_keys import draw_record_keys, make_secret, read_secret
 from tablecloak.cellkey.utility import Utility, utility_of
 
 __all__ = [
+    "PERTURBATIONS",
     "Constant",
     "CountAttack",
     "Flex",
     "KeyRows",
     "MagnitudeNoise",
+    "Perturbation",
     "PerturbationTable",
     "Perturbations",
     "PerturbedCounts",
     "PerturbedMagnitudes",
+    "PerturbedTables",
+    "Records",
     "Utility",
     "attack_counts",
     "design_count_table",

@@ -83,6 +83,12 @@ class CountAttack:
         """Share of the listed cells whose true count is determined exactly."""
         return float(np.mean(self.determined[self.listed])) if self.listed.any() else 0.0
 
+    @property
+    def mean_width(self) -> float:
+        """Mean width of the intervals of the listed cells; 0 if each count is determined."""
+        width = (self.upper - self.lower)[self.listed]
+        return float(width.mean()) if len(width) else 0.0
+
     def posterior(self, prior: Mapping[int, float] | None = None) -> list[dict[int, float]]:
         """Return the probability of each true count, cell by cell.
 

@@ -12,6 +12,7 @@ from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Engine, Executor
 
 if TYPE_CHECKING:
+    from tablecloak.jobs.perturbed import PerturbedResult
     from tablecloak.jobs.result import JobResult
     from tablecloak.suppression.against_insiders import AgainstInsiders
 
@@ -52,6 +53,7 @@ def protect(
 
     Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
+    from tablecloak.jobs.perturbed import PerturbedResult
     from tablecloak.jobs.run import run_job
 
     if every:
@@ -60,6 +62,9 @@ def protect(
 
     with reporting() as reporter:
         result = run_job(job, out, engine=engine, progress=reporter)
+    if isinstance(result, PerturbedResult):
+        _tell_of_cell_keys(result)
+        return
     _tell(result)
     if not result.is_safe:
         parts = [part for part in (result.pattern, result.adjustment) if part]
@@ -88,6 +93,19 @@ def _tell_of_insiders(told: AgainstInsiders) -> None:
         typer.echo(statement)
 
 
+def _tell_of_cell_keys(result: PerturbedResult) -> None:
+    """Print what perturbation by cell keys gave."""
+    for line in result.lines():
+        typer.echo(line)
+    _tell_files(result)
+    if not result.is_safe:
+        if not result.withheld:
+            typer.echo("NOT SAFE: some true counts follow from the release.", err=True)
+        raise typer.Exit(NOT_SAFE)
+    if result.attack is not None:
+        typer.echo("No true count follows exactly from the release.")
+
+
 def _tell(result: JobResult) -> None:
     """Print what was found, and what was written."""
     problem = result.problem
@@ -96,13 +114,18 @@ def _tell(result: JobResult) -> None:
     for part in (result.pattern, result.pattern_audit, result.adjustment, result.adjustment_audit):
         if part is not None:
             typer.echo(part.summary())
-    typer.echo("\nWritten:")
-    for file in sorted(result.files):
-        typer.echo(f"    {file}")
+    _tell_files(result)
     if result.pattern is not None and result.adjustment is not None:
         typer.echo(
             "Publish one of the two releases, never both: together they reveal hidden values."
         )
+
+
+def _tell_files(result: JobResult | PerturbedResult) -> None:
+    """Print what was written, and what was withheld."""
+    typer.echo("\nWritten:")
+    for file in sorted(result.files):
+        typer.echo(f"    {file}")
     for name, why in result.withheld.items():
         typer.echo(f"The release of the {name} was WITHHELD: {why}", err=True)
 

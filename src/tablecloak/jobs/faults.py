@@ -9,13 +9,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tablecloak.cellkey.perturbation import PERTURBATIONS
 from tablecloak.errors import suggestion
 from tablecloak.jobs.registered import innermost, telling
 from tablecloak.jobs.schema import SECTIONS, Job
 from tablecloak.parameters import Parameter
+from tablecloak.registry import Registry
 from tablecloak.tables.rules.rule import RULES
 
 __all__ = ["in_words"]
+
+SIBLINGS: dict[str, tuple[str, Registry[Any]]] = {
+    "rules": ("rule", RULES),
+    "perturbation": ("kind", PERTURBATIONS),
+}
+"""Sections that describe something registered: the key of its name, and the registry."""
 
 NEAR = " Did"
 """Beginning of a suggestion of one name; otherwise it lists all names, as the message does."""
@@ -25,12 +33,13 @@ def in_words(path: Path, text: str, error: ValidationError) -> str:
     """Turn the first of pydantic's errors into a sentence with line and remedy."""
     fault = innermost(telling(error))
     location = list(fault["loc"])
-    names = [part for part in location if not isinstance(part, int) and part not in RULES]
+    names = [part for part in location if not isinstance(part, int)]
+    names = [str(part) for part in names if not _is_sibling(location, part)]
     parameter = _parameter(location)
     if parameter is not None:
         # The rest of the location names the types that were tried.
-        names = ["rules", parameter.name]
-    where = ".".join(map(str, names)) or "the file"
+        names = [str(location[0]), parameter.name]
+    where = ".".join(names) or "the file"
     line = _line_of(text, location, fault)
     place = f"{path}, line {line}" if line else str(path)
     return f"{place}: {_what(fault, where, location, parameter)}"
@@ -59,15 +68,23 @@ def _what(fault: Any, where: str, location: list[Any], parameter: Parameter | No
         said = f"{where} must be {parameter.expected}"
     else:
         said = f"{where}: {fault['msg'].removeprefix('Value error, ')}"
-    return f"{said}. Found {given!r}."
+    # Without a location the whole job was found.
+    return f"{said}. Found {given!r}." if location else f"{said}."
 
 
 def _parameter(location: Sequence[Any]) -> Parameter | None:
-    """Return the parameter of a rule where a fault was found, if it was found in one."""
-    if len(location) < 4 or location[0] != "rules" or location[2] not in RULES:
+    """Return the parameter of a rule or perturbation where a fault was found, if it was in one."""
+    at = next((at for at, part in enumerate(location) if _is_sibling(location, part)), None)
+    if at is None or len(location) < at + 2:
         return None
-    known = RULES.parameters(location[2])
-    return next((each for each in known if each.name == location[3]), None)
+    known = SIBLINGS[str(location[0])][1].parameters(location[at])
+    return next((each for each in known if each.name == location[at + 1]), None)
+
+
+def _is_sibling(location: Sequence[Any], part: Any) -> bool:
+    """Whether a part of a location is the name of something registered."""
+    section = str(location[0]) if location else ""
+    return section in SIBLINGS and part != section and part in SIBLINGS[section][1]
 
 
 def _line_of(text: str, location: Sequence[Any], fault: Any) -> int | None:
@@ -106,8 +123,9 @@ def _nth_table(lines: list[str], name: str, number: int) -> int | None:
 
 def _known_keys(location: Sequence[Any]) -> list[str]:
     """Keys that are allowed where an unknown one was found."""
-    rule = next((part for part in location if part in RULES), None)
-    if rule is not None:
-        return list(RULES.model(rule, "rule").model_fields)
+    name = next((part for part in location if _is_sibling(location, part)), None)
+    if name is not None:
+        key, registry = SIBLINGS[str(location[0])]
+        return list(registry.model(name, key).model_fields)
     model = SECTIONS.get(str(location[0]), Job) if location else Job
     return list(model.model_fields)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import ValidationError
 
-from tablecloak.errors import InputError
+from tablecloak.cellkey.perturbation import Records
+from tablecloak.errors import InputError, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.schema import AdjustmentSpec, Data, Job
 from tablecloak.publish.previous import read_previous
@@ -25,7 +26,7 @@ from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.toml_file import read_toml
 
-__all__ = ["Loaded", "load_data", "load_problem", "read_job"]
+__all__ = ["Loaded", "keyed_records", "load_data", "load_problem", "read_job"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -121,11 +122,36 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     )
 
 
+def keyed_records(job: Job, engine: str = "duckdb") -> Records:
+    """Return the records and the tables of a job that perturbs them by cell keys."""
+    dimensions = _dimensions(job)
+    wanted = [spec.dimensions for spec in job.tables] if job.tables else [list(dimensions)]
+    for name in (name for table in wanted for name in table if name not in dimensions):
+        raise InputError(f"A table names {name!r}.{suggestion(name, dimensions)}")
+    return Records(
+        data=_source(job.data),
+        tables=[{name: dimensions[name] for name in table} for table in wanted],
+        value=job.data.value,
+        weight=job.data.weight,
+        rules=job.rules,
+        decimals=job.data.decimals,
+        engine=engine,
+    )
+
+
+def _source(data: Data) -> Any:
+    if data.connection is not None and data.table is not None:
+        return open_database(data.connection, data.table)
+    return data.file
+
+
 def _make_paths_absolute(job: Job, folder: Path) -> None:
     if job.data.file is not None:
         job.data.file = folder / job.data.file
     if job.suppression is not None and job.suppression.previous is not None:
         job.suppression.previous = folder / job.suppression.previous
+    if job.perturbation is not None:
+        job.perturbation = job.perturbation.below(folder)
     for spec in job.dimensions.values():
         if isinstance(spec.hierarchy, Path):
             spec.hierarchy = folder / spec.hierarchy
@@ -157,11 +183,8 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
     if data.kind == "table":
         return _ready(data, dimensions, value or "value")
     n_largest = max([3, *(rule.n_largest for rule in job.rules)])
-    source: Any = data.file
-    if data.connection is not None and data.table is not None:
-        source = open_database(data.connection, data.table)
     return tabulate(
-        source,
+        _source(data),
         dimensions,
         value,
         contributor=data.contributor,

@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from tablecloak.registry import Registry
 
-__all__ = ["NameIn", "SiblingIn", "innermost", "telling"]
+__all__ = ["NameIn", "SiblingIn", "innermost", "missing", "telling"]
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,7 @@ class SiblingIn:
                 return given
             raise PydanticCustomError("table_type", "Input should be a table of keys and values")
         if self.key not in given:
-            raise PydanticCustomError(
-                "within", "Field required", _inner(_missing(self.key, given), ())
-            )
+            raise missing(self.key, given)
         name = given[self.key]
         if not isinstance(name, str) or name not in self.registry:
             raise PydanticCustomError(
@@ -135,8 +133,12 @@ class SiblingIn:
         }
 
 
-def _missing(key: str, given: Any) -> ErrorDetails:
-    return {"type": "missing", "loc": (key,), "msg": "Field required", "input": given}
+def missing(key: str, given: Any) -> PydanticCustomError:
+    """Return the error that a key is missing, as pydantic itself reports it."""
+    fault: ErrorDetails = {
+        "type": "missing", "loc": (key,), "msg": "Field required", "input": given
+    }  # fmt: skip
+    return PydanticCustomError("within", "Field required", _inner(fault, ()))
 
 
 def _inner(error: ErrorDetails, location: tuple[str, ...]) -> dict[str, Any]:

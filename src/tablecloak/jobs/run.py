@@ -19,6 +19,7 @@ from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.history import History
 from tablecloak.jobs.load import Loaded, load_data, read_job
+from tablecloak.jobs.perturbed import PerturbedResult, perturbed, write_perturbed
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import AdjustmentSpec, Job
 from tablecloak.jobs.write import write_results
@@ -51,7 +52,7 @@ def run_job(
     *,
     engine: str = "duckdb",
     progress: Progress | None = None,
-) -> JobResult:
+) -> JobResult | PerturbedResult:
     """Run a job and write its results.
 
     Parameters
@@ -67,8 +68,9 @@ def run_job(
 
     Returns
     -------
-    JobResult
-        Each release has been verified by its certificate and audited as a stranger would.
+    JobResult or PerturbedResult
+        Each release has been verified by its certificate and audited as a stranger would; a
+        `PerturbedResult` of a job with a section ``[perturbation]`` has been attacked.
     """
     job = job if isinstance(job, Job) else read_job(job)
     # Taken before the data are read, so that changes made while the job runs are noticed.
@@ -76,12 +78,18 @@ def run_job(
     for name in job.output.formats:
         FORMATS[name].require()
     with using_solver(job.solver):
-        loaded = load_data(job, engine)
-        result = _done(job, loaded, progress)
+        result: JobResult | PerturbedResult
+        if job.perturbation is not None:
+            result = perturbed(job, job.perturbation, engine, progress)
+        else:
+            result = _done(job, load_data(job, engine), progress)
     if out is not None:
         out = Path(out)
         with replacing_folder(out) as folder:
-            write_results(job, result, folder, fingerprint)
+            if isinstance(result, PerturbedResult):
+                write_perturbed(job, result, folder, fingerprint)
+            else:
+                write_results(job, result, folder, fingerprint)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
 

@@ -14,9 +14,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import STATISTICS
-from tablecloak.jobs.registered import NameIn, SiblingIn
+from tablecloak.jobs.registered import NameIn, SiblingIn, missing
 from tablecloak.solve.solver import SOLVERS
 from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.hold import HOLDS
@@ -199,10 +200,11 @@ class Job(_Part):
     data: Data
     dimensions: dict[str, DimensionSpec]
     tables: list[TableSpec] | None = Field(None, min_length=1)
-    rules: list[Annotated[Rule, SiblingIn(RULES, "rule")]] = Field(min_length=1)
+    rules: list[Annotated[Rule, SiblingIn(RULES, "rule")]] = Field([], min_length=1)
     protection: Protection = Protection()
     suppression: Suppression | None = None
     adjustment: AdjustmentSpec | None = None
+    perturbation: Annotated[Perturbation, SiblingIn(PERTURBATIONS, "kind")] | None = None
     audit: AuditSpec = AuditSpec()
     output: Output = Output()
     source: str = Field("", exclude=True)
@@ -226,6 +228,8 @@ class Job(_Part):
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         if self.suppression is not None and self.suppression.previous is not None:
             files.append(self.suppression.previous)
+        if self.perturbation is not None:
+            files.extend(self.perturbation.files.values())
         for path in map(existing, files):
             with path.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
@@ -233,14 +237,32 @@ class Job(_Part):
 
     @model_validator(mode="after")
     def _some_method(self) -> Job:
-        if self.suppression is None and self.adjustment is None:
-            raise ValueError("add a section [suppression] or [adjustment], or both")
+        others = self.suppression is not None or self.adjustment is not None
+        if not others and self.perturbation is None:
+            raise ValueError("add a section [suppression], [adjustment] or [perturbation]")
+        if self.perturbation is not None:
+            self._for_cell_keys(others)
+        elif not self.rules:
+            raise missing("rules", {})
         if self.data.kind == "table":
             if self.tables:
                 raise ValueError("a table that is ready has no [[tables]]; leave them out")
             if any(dimension.levels for dimension in self.dimensions.values()):
                 raise ValueError("levels are read from microdata; a ready table has none")
         return self
+
+    def _for_cell_keys(self, others: bool) -> None:
+        """Refuse what perturbation by cell keys does not use."""
+        if others:
+            raise ValueError(
+                "leave out [suppression] and [adjustment], or [perturbation]: two releases of one "
+                "table together reveal more than each of them"
+            )
+        if self.data.kind == "table":
+            raise ValueError("[perturbation] needs microdata with record keys")
+        unused = [role for role in self.data.roles if role != "weight"]
+        if unused:
+            raise ValueError(f"[perturbation] does not use {unused[0]}; leave it out of [data]")
 
 
 SECTIONS: dict[str, type[BaseModel]] = {

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-import pandas as pd
 
 from tablecloak.certificates.claim import Certificate
 from tablecloak.certificates.file import write_certificate
 from tablecloak.cta.adjustment import Adjustment
-from tablecloak.errors import TablecloakError
+from tablecloak.jobs.files import JobFiles, ReleaseWriter
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import Finding, internal_report
-from tablecloak.storage import write_text
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.tables.formats import write_frame, write_problem
+from tablecloak.tables.formats import write_problem
 
-__all__ = ["RESULT", "write_results"]
-
-RESULT = "result.json"
-"""Internal file that says how a job went, and of which inputs its results are."""
+__all__ = ["write_results"]
 
 
 def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> None:
@@ -44,13 +34,10 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
     fingerprint : str
         That of the job when its data were read.
     """
-    files = _Files(job, result, out)
-    # Made even if nothing is released, so that releases of an older run are removed.
-    (out / "release").mkdir()
-    files.internal.mkdir(parents=True, exist_ok=True)
-    files.internal.chmod(0o700)
+    files = JobFiles(out, result.files, result.withheld)
+    files.begin()
     if result.pattern is not None and result.pattern_audit is not None:
-        files.release("suppression", result.pattern)
+        files.release("suppression", _written(job, result.pattern))
         files.secret("suppression_statuses.csv", result.pattern.to_frame())
         files.secret("suppression_audit.csv", result.pattern_audit.to_frame())
         if result.pattern.insiders is not None and result.pattern.insiders.open:
@@ -59,15 +46,13 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
             proof = _proof(result.pattern, result.pattern_audit)
             files.written("suppression_certificate.npz", partial(write_certificate, proof))
     if result.adjustment is not None and result.adjustment_audit is not None:
-        files.release("adjustment", result.adjustment)
+        files.release("adjustment", _written(job, result.adjustment))
         files.secret("adjustment_changes.csv", result.adjustment.to_frame())
         files.secret("adjustment_audit.csv", result.adjustment_audit.to_frame())
         files.written("adjustment_certificate.npz", partial(write_certificate, result.adjustment))
     files.secret("problem.csv", result.problem.to_frame())
     files.written("problem.jj", partial(write_problem, result.problem))
-    state = {"fingerprint": fingerprint, "is_safe": result.is_safe, "message": result.summary()}
-    text = json.dumps(state, indent=2) + "\n"
-    files.written(RESULT, lambda path: write_text(path, text, secret=True))
+    files.state(fingerprint, result.is_safe, result.summary())
     if job.output.report:
         files.written("report.html", _report(job, result).write)
 
@@ -83,46 +68,11 @@ def _proof(pattern: SuppressionPattern, audit: Audit) -> Certificate:
     return Certificate(pattern.problem, pattern.claims_beside(protection))
 
 
-@dataclass(frozen=True)
-class _Files:
-    """Writes files of a job and records their paths."""
-
-    job: Job
-    result: JobResult
-    out: Path
-
-    @property
-    def internal(self) -> Path:
-        """Folder that may not be published."""
-        return self.out / "internal"
-
-    def written(self, name: str, write: Callable[[Path], object]) -> None:
-        """Write a file of the internal folder; `write` sees to it that only its owner reads it."""
-        write(self.internal / name)
-        self.result.files.append(self.internal / name)
-
-    def secret(self, name: str, content: pd.DataFrame) -> None:
-        """Write a frame into the internal folder."""
-        self.written(name, lambda path: write_frame(content, path, secret=True))
-
-    def release(self, method: str, found: SuppressionPattern | Adjustment) -> None:
-        """Write what may be published of one method, or say why it is withheld."""
-        folder = self.out / "release" / method
-        try:
-            written = write_release(
-                found,
-                folder,
-                title=self.job.title,
-                formats=self.job.output.formats,
-                report=self.job.output.report,
-                withheld=self.internal / "withheld" / method,
-            )
-        except TablecloakError as error:
-            # The proofs are kept even if the files of the release are withheld.
-            self.result.withheld[method] = str(error)
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            self.result.files.extend(written)
+def _written(job: Job, found: SuppressionPattern | Adjustment) -> ReleaseWriter:
+    return partial(
+        write_release, found, title=job.title, formats=job.output.formats,
+        report=job.output.report,
+    )  # fmt: skip
 
 
 def _report(job: Job, result: JobResult) -> Page:

@@ -20,6 +20,7 @@ def public_report(
     released: pd.DataFrame,
     hierarchies: Mapping[str, Hierarchy],
     about: Mapping[str, Any],
+    unlisted: str = "empty",
 ) -> Page:
     """Show a release to its readers, from what is released alone.
 
@@ -32,6 +33,8 @@ def public_report(
     hierarchies : mapping of str to Hierarchy
     about : mapping of str to object
         What users are told: method, unit, how to read it.
+    unlisted : str, default="empty"
+        What they are told of combinations of codes that are not listed.
 
     Returns
     -------
@@ -47,7 +50,7 @@ def public_report(
     page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
     keys = released[dimensions].reset_index(drop=True)
     squares = _squares(keys, released[measure].tolist(), hidden, about.get("decimals", 0))
-    add_heat_map(page, keys, hierarchies, squares)
+    add_heat_map(page, keys, hierarchies, squares, unlisted)
     page.heading("About")
     shown = {key: value for key, value in about.items() if key != "reading" and value != ""}
     page.table(pd.DataFrame({"": shown.keys(), " ": map(str, shown.values())}), index=False)

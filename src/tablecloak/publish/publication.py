@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,54 @@ from tablecloak.publish.public_page import public_report
 from tablecloak.storage import SECRET_MODE, write_text
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.formats import ReleaseFormat, formats_holding
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.published import published_decimals
 
-__all__ = ["write_release"]
+__all__ = ["Leaving", "write_leaving", "write_release"]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """What leaves the office, and what its files are searched for.
+
+    Parameters
+    ----------
+    released : pandas.DataFrame
+        Codes, the value in the column `measure`, and for suppression the column ``status``.
+    hierarchies : mapping of str to Hierarchy
+    measure, unit : str
+    decimals : int
+        Digits behind the decimal point.
+    n_cells : int
+    method : mapping of str to object
+        Name of the method, and how readers must understand the release.
+    hidden : iterable of float
+        Values that must not stand in any file.
+    unlisted : str, default="empty"
+        What readers are told of cells that the release does not list.
+    """
+
+    released: pd.DataFrame
+    hierarchies: Mapping[str, Hierarchy]
+    measure: str
+    unit: str
+    decimals: int
+    n_cells: int
+    method: Mapping[str, object]
+    hidden: Iterable[float]
+    unlisted: str = "empty"
+
+    def about(self, title: str) -> dict[str, object]:
+        """Return what is told of a release beside its values."""
+        return {
+            "title": title,
+            "measure": self.measure,
+            "unit": self.unit,
+            **self.method,
+            "cells": self.n_cells,
+            "software": f"tablecloak {version('tablecloak')}",
+            "decimals": self.decimals,
+        }
 
 
 def write_release(
@@ -65,21 +111,37 @@ def write_release(
     VerificationError
         If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
     """
-    folder, table = Path(folder), release.problem.table
+    return write_leaving(
+        _leaving(release), Path(folder), title=title, formats=formats, report=report,
+        withheld=withheld,
+    )  # fmt: skip
+
+
+def write_leaving(
+    leaving: Leaving,
+    folder: Path,
+    *,
+    title: str,
+    formats: Sequence[str],
+    report: bool,
+    withheld: Path | None,
+) -> list[Path]:
+    """Write what leaves; parameters, result and errors as those of `write_release`."""
     chosen = [_release_format(name) for name in formats]
-    released = release.release()
-    about = _about(release, released, title)
+    about = leaving.about(title)
     files = []
     for each in chosen:
         files.append(folder / f"table{each.suffixes[0]}")
-        each.write_release(released, about, files[-1])
+        each.write_release(leaving.released, about, files[-1])
     write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
     files.append(folder / "about.json")
     if report:
-        page = public_report(title or table.name, released, table.hierarchies, about)
+        page = public_report(
+            title or leaving.measure, leaving.released, leaving.hierarchies, about, leaving.unlisted
+        )
         page.write(folder / "report.html")
         files.append(folder / "report.html")
-    _refuse_leaks(release, released, files, about, withheld)
+    _refuse_leaks(leaving, files, about, withheld)
     return files
 
 
@@ -90,21 +152,24 @@ def _release_format(name: str) -> ReleaseFormat:
     return formats[name]
 
 
-def _about(
-    release: SuppressionPattern | Adjustment, released: pd.DataFrame, title: str
-) -> dict[str, object]:
-    """Return what is told of a release beside its values."""
+def _leaving(release: SuppressionPattern | Adjustment) -> Leaving:
+    """Return what leaves of a pattern or of an adjustment."""
     table = release.problem.table
+    released = release.release()
     values = released[table.name].dropna().to_numpy(dtype=np.float64)
-    return {
-        "title": title,
-        "measure": table.name,
-        "unit": table.unit,
-        **_method(release),
-        "cells": table.n_cells,
-        "software": f"tablecloak {version('tablecloak')}",
-        "decimals": published_decimals(values, table.decimals),
-    }
+    hidden = release.problem.sensitive
+    if isinstance(release, SuppressionPattern):
+        hidden = release.suppressed
+    return Leaving(
+        released=released,
+        hierarchies=table.hierarchies,
+        measure=table.name,
+        unit=table.unit,
+        decimals=published_decimals(values, table.decimals),
+        n_cells=table.n_cells,
+        method=_method(release),
+        hidden=table.values[hidden].tolist(),
+    )
 
 
 def _method(release: SuppressionPattern | Adjustment) -> dict[str, object]:
@@ -121,18 +186,13 @@ def _method(release: SuppressionPattern | Adjustment) -> dict[str, object]:
 
 
 def _refuse_leaks(
-    release: SuppressionPattern | Adjustment,
-    released: pd.DataFrame,
+    leaving: Leaving,
     files: list[Path],
     about: Mapping[str, Any],
     withheld: Path | None,
 ) -> None:
     """Remove or withhold a release if a hidden value stands in one of its files."""
-    table = release.problem.table
-    hidden = release.problem.sensitive
-    if isinstance(release, SuppressionPattern):
-        hidden = release.suppressed
-    leaks = find_leaks(files, table.values[hidden].tolist(), _structural(released, about))
+    leaks = find_leaks(files, leaving.hidden, _structural(leaving.released, about))
     if not leaks:
         return
     where = listed(sorted({leak.file.name for leak in leaks}))

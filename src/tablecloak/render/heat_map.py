@@ -61,7 +61,11 @@ class Tree(Protocol):
 
 
 def add_heat_map(
-    page: Page, keys: pd.DataFrame, hierarchies: Mapping[str, Tree], square: Drawing
+    page: Page,
+    keys: pd.DataFrame,
+    hierarchies: Mapping[str, Tree],
+    square: Drawing,
+    unlisted: str = "empty",
 ) -> None:
     """Add a table to a page.
 
@@ -73,6 +77,8 @@ def add_heat_map(
         Empty for a table that was given by its relations alone.
     square : callable
         Given the number of a cell, draws it.
+    unlisted : str, default="empty"
+        What is said of combinations of codes without a cell.
     """
     axes = _Axes.of(keys, hierarchies)
     page.text(axes.caption())
@@ -80,7 +86,7 @@ def add_heat_map(
     drawn = 0
     for codes, title in axes.slices():
         squares = [
-            [_square(number.get(key), square) for key in axes.line(row, codes)]
+            [_square(number.get(key), square, unlisted) for key in axes.line(row, codes)]
             for row, _ in axes.left
         ]
         if drawn and all(each.kind == "none" for line in squares for each in line):
@@ -91,8 +97,8 @@ def add_heat_map(
             break
 
 
-def _square(cell: int | None, square: Drawing) -> Square:
-    return Square("", "none", "empty") if cell is None else square(cell)
+def _square(cell: int | None, square: Drawing, unlisted: str) -> Square:
+    return Square("", "none", unlisted) if cell is None else square(cell)
 
 
 @dataclass(frozen=True)

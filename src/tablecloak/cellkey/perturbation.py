@@ -1,0 +1,254 @@
+"""Kinds of perturbation that a job can ask for: their parameters, and how they are applied."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from tablecloak.budget import Progress
+from tablecloak.cellkey.attack import CountAttack, attack_counts
+from tablecloak.cellkey.counts import PerturbedCounts, perturb_counts
+from tablecloak.cellkey.files import read_magnitude_tables, read_perturbations
+from tablecloak.cellkey.magnitudes import perturb_magnitudes
+from tablecloak.cellkey.noise import Flex, MagnitudeNoise
+from tablecloak.cellkey.perturbed_tables import PerturbedTables
+from tablecloak.errors import InputError
+from tablecloak.registry import Registry
+from tablecloak.tables.table import Protects
+
+__all__ = ["PERTURBATIONS", "Perturbation", "Records"]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records and the tables that are made of them.
+
+    Parameters
+    ----------
+    data : object
+        What `tabulate` accepts.
+    tables : sequence of mapping
+        Dimensions of each table.
+    value : str or None
+    weight : str or None
+        Columns with the variable and with sampling weights.
+    rules : sequence of rules
+        Which cells get extra noise.
+    decimals : int or None
+        Digits to publish.
+    engine : str
+    """
+
+    data: Any
+    tables: Sequence[Mapping[str, Any]]
+    value: str | None = None
+    weight: str | None = None
+    rules: Sequence[Protects[Any]] = ()
+    decimals: int | None = None
+    engine: str = "duckdb"
+
+
+class Perturbation(ABC):
+    """One kind of perturbation by cell keys."""
+
+    name: ClassVar[str]
+
+    reading: ClassVar[str]
+    """How readers must understand the release."""
+
+    not_attacked: ClassVar[str]
+    """Why there may be no attack on the release."""
+
+    @property
+    def unlisted(self) -> str:
+        """What readers are told of cells that the release does not list."""
+        return "empty, or 0"
+
+    @property
+    @abstractmethod
+    def files(self) -> dict[str, Path]:
+        """Files that it reads, by their parameters."""
+
+    @abstractmethod
+    def check(self, records: Records) -> None:
+        """Refuse records that this kind of perturbation cannot use.
+
+        Raises
+        ------
+        InputError
+        """
+
+    @abstractmethod
+    def perturb(self, records: Records) -> PerturbedTables:
+        """Make the perturbed tables."""
+
+    def attack(
+        self, made: PerturbedTables, time_limit: float, progress: Progress | None = None
+    ) -> CountAttack | None:
+        """Infer true values from the release; None if no such attack is known."""
+        del made, time_limit, progress
+        return None
+
+    def below(self, folder: Path) -> Perturbation:
+        """Return the same with the paths of its files relative to a folder."""
+        moved: Any = {name: folder / path for name, path in self.files.items()}
+        return replace(self, **moved)  # type: ignore[type-var]
+
+
+PERTURBATIONS: Registry[Perturbation] = Registry("kind of perturbation")
+"""All kinds by name."""
+
+Ptable = Annotated[Path, Field(description="Perturbation table: a file of ptable or the ONS.")]
+Key = Annotated[str, Field(description="Column with the record keys.")]
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+@PERTURBATIONS.register
+@dataclass(frozen=True)
+class CountPerturbation(Perturbation):
+    """Counts of records, changed by whole numbers; weighted counts in proportion."""
+
+    ptable: Ptable
+    record_key: Key = "record_key"
+    threshold: Annotated[
+        int, Field(ge=0, description="Counts below it are not published; the ONS takes 10.")
+    ] = 0
+    name: ClassVar[str] = "counts"
+    reading: ClassVar[str] = (
+        "Counts were changed at random by small whole numbers to protect respondents, each one "
+        "separately: totals may differ from the sums of their parts."
+    )
+    not_attacked: ClassVar[str] = "Not attacked: weighted counts are not whole."
+
+    @property
+    def unlisted(self) -> str:
+        """See `Perturbation.unlisted`."""
+        return f"0, or below {self.threshold}" if self.threshold > 1 else "0"
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """See `Perturbation.files`."""
+        return {"ptable": self.ptable}
+
+    def check(self, records: Records) -> None:
+        """See `Perturbation.check`."""
+        if records.value or records.rules:
+            raise InputError(
+                "The perturbation of counts needs neither a value nor rules: it counts records, "
+                'and changes every cell. Leave them out, or choose the kind "magnitudes".'
+            )
+
+    def perturb(self, records: Records) -> PerturbedTables:
+        """See `Perturbation.perturb`."""
+        table = read_perturbations(self.ptable)
+        made = tuple(
+            perturb_counts(
+                records.data,
+                dimensions,
+                table,
+                record_key=self.record_key,
+                weight=records.weight,
+                threshold=self.threshold,
+                engine=records.engine,
+            )
+            for dimensions in records.tables
+        )
+        return PerturbedTables(made, "count", records.decimals)
+
+    def attack(
+        self, made: PerturbedTables, time_limit: float, progress: Progress | None = None
+    ) -> CountAttack | None:
+        """See `Perturbation.attack`. The intruder knows the perturbation table."""
+        counts = [each for each in made.tables if isinstance(each, PerturbedCounts)]
+        if any(each.is_weighted for each in counts):
+            return None
+        return attack_counts(*counts, time_limit=time_limit, progress=progress)
+
+
+@PERTURBATIONS.register
+@dataclass(frozen=True)
+class MagnitudePerturbation(Perturbation):
+    """Sums of a variable, changed in proportion to the largest contributions of each cell."""
+
+    ptable: Ptable
+    record_key: Key = "record_key"
+    small_cells: Annotated[
+        Path | None, Field(description="Perturbation table of small contributions.")
+    ] = None
+    point: Annotated[float, Field(gt=0, description="Flex point, in the unit of the values.")] = (
+        1000.0
+    )
+    small: Annotated[Share, Field(description="Share of noise below the flex point.")] = 0.3
+    large: Annotated[Share, Field(description="Share of noise of the largest values.")] = 0.03
+    power: Annotated[float, Field(ge=1, description="How fast the share falls (q).")] = 3.0
+    base: Annotated[
+        Literal["largest", "mean", "range", "sum"],
+        Field(description="What the noise is in proportion to."),
+    ] = "largest"
+    epsilon: Annotated[
+        tuple[float, ...], Field(description="Weights of the largest contributions, from 1 on.")
+    ] = (1.0,)
+    extra: Annotated[
+        float, Field(ge=0, description="Extra noise of cells that a rule finds unsafe.")
+    ] = 0.0
+    name: ClassVar[str] = "magnitudes"
+    reading: ClassVar[str] = (
+        "Values were changed at random to protect respondents, each one separately: totals may "
+        "differ from the sums of their parts."
+    )
+    not_attacked: ClassVar[str] = (
+        "Not attacked: the noise of a sum depends on contributions that the intruder does not know."
+    )
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """See `Perturbation.files`."""
+        return {"ptable": self.ptable} | (
+            {"small_cells": self.small_cells} if self.small_cells else {}
+        )
+
+    @property
+    def noise(self) -> MagnitudeNoise:
+        """The noise that these parameters describe."""
+        tables = read_magnitude_tables(self.ptable)
+        if self.small_cells is not None:
+            own = read_magnitude_tables(self.small_cells)
+            tables["small_cells"] = next(iter(own.values())).named("small_cells")
+        return MagnitudeNoise(
+            tables,
+            Flex(self.point, self.small, self.large, self.power),
+            base=self.base,
+            weights=self.epsilon,
+            extra=self.extra,
+        )
+
+    def check(self, records: Records) -> None:
+        """See `Perturbation.check`."""
+        if records.value is None:
+            raise InputError(
+                "The perturbation of magnitudes needs the `value` of the data, the column to add "
+                'up. Name it, or choose the kind "counts".'
+            )
+
+    def perturb(self, records: Records) -> PerturbedTables:
+        """See `Perturbation.perturb`."""
+        noise, value = self.noise, str(records.value)
+        made = tuple(
+            perturb_magnitudes(
+                records.data,
+                dimensions,
+                value,
+                noise,
+                record_key=self.record_key,
+                weight=records.weight,
+                sensitive_by=records.rules,
+                engine=records.engine,
+            )
+            for dimensions in records.tables
+        )
+        return PerturbedTables(made, value, records.decimals)

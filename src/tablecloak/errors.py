@@ -85,6 +85,10 @@ def listed(items: Sequence[object], limit: int = 5) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
+CHANGED = "Check that the result was not changed, and that it belongs to this problem."
+"""What to do after a failed verification; the end of its messages."""
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known word, or list what is known."""
     import difflib

@@ -53,9 +53,9 @@ def test_every_solver_that_is_installed_keeps_each_fact(solver, fact):
 @pytest.mark.parametrize(
     ("solver", "sentence"),
     [
-        (Upside, "A lower side that costs something has a positive multiplier|Point, value and"),
-        (NeverInfeasible, "A program without a point is called so"),
-        (Shifted, "Point, value and bound of a linear program are right"),
+        (Upside, "A binding lower side has a positive multiplier|Point, value and"),
+        (NeverInfeasible, "A program without a feasible point is called infeasible"),
+        (Shifted, "Point, value and bound of a linear program are correct"),
         (Unfinished, "It raised KeyError: 'licence'"),
     ],
 )

@@ -14,7 +14,9 @@ from tablecloak.solve.program import Program, Scaling, power_of_two
 
 
 def test_shapes_that_do_not_fit_are_named():
-    with pytest.raises(InputError, match="2 costs and 1 rows do not fit"):
+    with pytest.raises(
+        InputError, match=r"2 costs and 1 lower sides needs a matrix of shape \(1, 2"
+    ):
         Program(np.ones(2), csr_array(np.ones((1, 3))), np.zeros(1), np.ones(1), *np.ones((2, 2)))
 
 

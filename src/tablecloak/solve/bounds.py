@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
-from tablecloak.errors import VerificationError
+from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.program import Program
 
 __all__ = [
@@ -36,7 +36,7 @@ _EPSILON = float(np.finfo(_LONG).eps)
 
 @dataclass(frozen=True)
 class Violation:
-    """How far a point is from satisfying a program, in the program's own units.
+    """How far a point violates a program, in the program's own units.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ class Violation:
 
     @property
     def worst(self) -> float:
-        """The largest of the three."""
+        """Largest violation of the three kinds."""
         return max(self.rows, self.bounds, self.integrality)
 
 
 def violation(program: Program, x: Floats) -> Violation:
-    """Measure how far a point is from feasible, in extended precision.
+    """Measure how far a point violates a program, in extended precision.
 
     Parameters
     ----------
@@ -88,15 +88,16 @@ def dual_bound(
     ----------
     program : Program
     duals : numpy.ndarray of float, shape (k,)
-        Row multipliers, for the first k rows; the others count as 0.
+        Multipliers of the first k rows; those of the other rows are 0.
     lower, upper : numpy.ndarray of float, shape (n_columns,), optional
         Column bounds to use instead of the program's.
 
     Returns
     -------
     float
-        The bound, lowered by what rounding may have cost; -inf if a reduced cost has the
-        wrong sign on an infinite bound. There, one within its rounding error counts as 0.
+        The bound, lowered by the largest possible rounding error; -inf if a reduced cost has the
+        wrong sign for a column with an infinite bound. For such a column a reduced cost within
+        its rounding error counts as 0.
 
     Notes
     -----
@@ -106,7 +107,7 @@ def dual_bound(
     y = np.zeros(program.n_rows, dtype=_LONG)
     y[: len(duals)] = duals
     low, high = program.row_lower, program.row_upper
-    # A multiplier that would need an infinite side is worth nothing; 0 is always allowed.
+    # A multiplier of an infinite side proves nothing; 0 is always valid.
     y = np.where((y > 0) & np.isneginf(low), 0.0, y)
     y = np.where((y < 0) & np.isposinf(high), 0.0, y)
     side = np.where(y > 0, low, np.where(y < 0, high, 0.0)).astype(_LONG)
@@ -115,7 +116,7 @@ def dual_bound(
     reduced = program.cost - priced
     low_x = program.lower if lower is None else lower
     high_x = program.upper if upper is None else upper
-    # The error of a reduced cost itself must not decide its sign against an infinite bound.
+    # At an infinite bound the rounding error of a reduced cost must not decide its sign.
     size = abs(transposed) @ np.abs(y) + np.abs(program.cost)
     noise = 4 * _EPSILON * size * np.maximum(np.diff(transposed.indptr), 1)
     at = np.where(reduced > 0, low_x, high_x).astype(_LONG)
@@ -144,11 +145,11 @@ def proves_infeasible(
 
 
 def is_proved(program: Program, x: Floats, duals: Floats, value: float, bound: float) -> bool:
-    """Whether value and bound of a point meet.
+    """Whether the value of a point and its weak-duality bound agree within `ACCEPTED_GAP`.
 
-    On an infinite bound the safe bound is -inf as soon as one reduced cost is off by a
-    rounding error; there we ask for the reduced costs to have the right sign within the
-    tolerance, which tells a false answer from a true one but proves nothing.
+    With infinite column bounds the weak-duality bound is -inf as soon as one reduced cost is off
+    by a rounding error. Reduced costs of the right sign within the tolerance are then enough: that
+    tells a false answer from a true one, but is no proof.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def is_proved(program: Program, x: Floats, duals: Floats, value: float, bound: f
         A feasible point.
     duals : numpy.ndarray of float, shape (n_rows,)
     value, bound : float
-        Objective of `x`, and what `dual_bound` gives for the multipliers.
+        Objective of `x`, and the result of `dual_bound` for the multipliers.
     """
     if value - bound <= ACCEPTED_GAP * max(1.0, abs(value)):
         return True
@@ -174,11 +175,11 @@ def is_proved(program: Program, x: Floats, duals: Floats, value: float, bound: f
 
 
 def elastic(program: Program) -> Program:
-    """Return the program that asks how much the rows must give way.
+    """Return the elastic program, whose value is the least total violation of the rows.
 
     min sum of slacks, row_lower <= A x + s+ - s- <= row_upper, s >= 0; the slacks are the
-    last 2 n_rows columns. Its value is 0 exactly if the program is feasible, and its row
-    multipliers prove infeasibility otherwise.
+    last 2 n_rows columns. Its value is 0 exactly if the program is feasible; otherwise its row
+    multipliers prove infeasibility.
     """
     m, n = program.n_rows, program.n_columns
     unit = eye_array(m, format="csr")
@@ -202,4 +203,6 @@ def check_claim(claimed: float, proved: float) -> None:
         If less is proved than claimed.
     """
     if proved < claimed - 1e-9 * max(1.0, abs(claimed)):
-        raise VerificationError(f"The bound {claimed:g} is claimed, but only {proved:g} is proved.")
+        raise VerificationError(
+            f"The bound {claimed:g} is claimed, but only {proved:g} is proved. {CHANGED}"
+        )

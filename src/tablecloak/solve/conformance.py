@@ -1,13 +1,13 @@
-"""What every solver must pass before it is used.
+"""Checks that every solver must pass before it is used.
 
-Run it on your own::
+Run them on a solver of your own::
 
     for check in CHECKS:
         check(MySolver())
 
-Each check is a function of a solver. It raises AssertionError if the solver does not do what
-`tablecloak.solve.solver` asks for, and returns without a word for a solver that does not claim the
-capability in question. The programs are small; their optima are known by hand.
+Each check is a function of a solver. It raises AssertionError if the solver does not keep to the
+interface of `tablecloak.solve.solver`, and returns without a check if the solver does not claim
+the capability in question. The programs are small, and their optima are known by hand.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tablecloak.solve.solver import Capability, Request, Solver, SolveStatus, us
 __all__ = ["CHECKS", "conforms"]
 
 SMALL = 1e-7
-"""Difference of two objectives near 1 that counts as none."""
+"""Difference up to which two objectives near 1 count as equal."""
 
 
 def two_columns(*, integral: bool = False) -> Program:
@@ -61,7 +61,7 @@ def thirds() -> Program:
 
 
 def a_program_is_solved_and_proved(solver: Solver) -> None:
-    """Point, value and bound of a linear program are right."""
+    """Point, value and bound of a linear program are correct."""
     solution = LinearSolver(two_columns(), solver=solver).solve()
     assert solution.status is SolveStatus.OPTIMAL, solution
     assert np.allclose(solution.x, [2.0, 1.5], atol=SMALL), solution.x
@@ -78,7 +78,7 @@ def points_are_exact_beyond_eight_digits(solver: Solver) -> None:
 
 
 def multipliers_have_our_sign(solver: Solver) -> None:
-    """A lower side that costs something has a positive multiplier, an upper side a negative one."""
+    """A binding lower side has a positive multiplier, a binding upper side a negative one."""
     program = two_columns()
     solution = LinearSolver(program, solver=solver).solve()
     assert np.allclose(solution.duals, [2.0], atol=SMALL), solution.duals
@@ -96,7 +96,7 @@ def multipliers_have_our_sign(solver: Solver) -> None:
 
 
 def changes_are_taken_over(solver: Solver) -> None:
-    """Costs, bounds, sides and rows can be changed, and each change counts."""
+    """Changes of costs, bounds, sides and rows all take effect."""
     changed = LinearSolver(two_columns(), solver=solver)
     one, two = np.array([0]), np.array([1])
     values = [changed.solve().value]
@@ -114,7 +114,7 @@ def changes_are_taken_over(solver: Solver) -> None:
 
 
 def a_solve_goes_on_from_a_basis(solver: Solver) -> None:
-    """`solve_from` gives the answer of a cold solve, or says nothing above the cutoff."""
+    """`solve_from` returns the answer of a cold solve, or no point above the cutoff."""
     warm = LinearSolver(two_columns(), solver=solver)
     warm.solve()
     basis = warm.basis
@@ -127,7 +127,7 @@ def a_solve_goes_on_from_a_basis(solver: Solver) -> None:
 
 
 def a_probe_leaves_no_trace(solver: Solver) -> None:
-    """A probe gives a bound that is not too high, and leaves program and answer as they were."""
+    """A probe returns a valid bound, and leaves program and answer as they were."""
     probed = LinearSolver(two_columns(), solver=solver)
     probed.solve()
     assert probed.probe(0, 0.0, 1.0, 50) <= 6.0 + SMALL
@@ -136,7 +136,7 @@ def a_probe_leaves_no_trace(solver: Solver) -> None:
 
 
 def infeasible_programs_are_recognised(solver: Solver) -> None:
-    """A program without a point is called so, and the elastic program proves it."""
+    """A program without a feasible point is called infeasible, with a proof by multipliers."""
     program = two_columns().with_bounds(np.zeros(2), np.ones(2))
     assert LinearSolver(program, solver=solver).solve().status is SolveStatus.INFEASIBLE
     with using_solver(solver):
@@ -147,7 +147,7 @@ def infeasible_programs_are_recognised(solver: Solver) -> None:
 
 
 def unbounded_programs_are_recognised(solver: Solver) -> None:
-    """A program without a finite minimum gets no optimal value."""
+    """A program without a finite minimum is called neither optimal nor feasible."""
     program = two_columns().with_columns(np.array([-1.0, 0.0]), np.zeros(2), np.full(2, np.inf))
     status = LinearSolver(program, solver=solver).solve().status
     assert status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE), status
@@ -163,7 +163,7 @@ def whole_numbers_are_whole(solver: Solver) -> None:
 
 
 def least_squares_are_least(solver: Solver) -> None:
-    """Min x^2 + y^2 over x + y >= 3.5 is 1.75, 1.75; only where quadratics are claimed."""
+    """Min x^2 + y^2 over x + y >= 3.5 is at (1.75, 1.75); checked if QUADRATIC is claimed."""
     if not solver.can(Capability.QUADRATIC):
         return
     program = two_columns()
@@ -189,7 +189,7 @@ def empty_programs_are_answered(solver: Solver) -> None:
 
 
 def no_time_is_no_error(solver: Solver) -> None:
-    """Without time to solve, a solver may give up, but neither hang nor claim too much."""
+    """With a time limit of 0 a solver may give up, but neither hang nor claim anything false."""
     try:
         claim = solver.run(two_columns(), Request(seconds=0.0))
     except SolverError:
@@ -223,7 +223,7 @@ def conforms(solver: Solver) -> None:
     Raises
     ------
     AssertionError
-        With what a solver does not do as asked.
+        If a check fails.
     """
     for check in CHECKS:
         check(solver)

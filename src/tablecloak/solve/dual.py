@@ -16,9 +16,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def dual_program(program: Program) -> tuple[Program, Callable[[Floats], Floats]]:
-    """Return the dual as a program, and the way from its points to row multipliers.
+    """Return the dual as a program, and the function from its points to row multipliers.
 
-    With one column for each finite side of a row and each finite bound of a column::
+    The dual has one column for each finite side of a row and each finite bound of a column::
 
         min -(L.y+ - U.y- + l.r+ - u.r-)   subject to   A'(y+ - y-) + r+ - r- = c,   all >= 0
 

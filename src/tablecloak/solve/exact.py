@@ -1,9 +1,9 @@
-"""Exact arithmetic: integer relations, products known to vanish, and solutions made exact.
+"""Exact arithmetic: relations in whole numbers, exact zero products, and exact solutions.
 
-A linear program returns A d = 0 up to a tolerance that knows nothing of the cell in question.
-Here a solution d is replaced by a close one of binary fractions for which A d = 0 holds exactly,
-so that a proof that rests on it needs no tolerance. The null space of a matrix of whole numbers
-has a basis of whole numbers, therefore such a d lies as close as the grid is fine.
+A solver satisfies A d = 0 up to an absolute tolerance, which may be large for a small cell. Here a
+solution d is replaced by a close one of binary fractions for which A d = 0 holds exactly, so that
+a proof with it needs no tolerance. The null space of a matrix of whole numbers has a basis of
+whole numbers; therefore a finer grid has a closer d.
 """
 
 from __future__ import annotations
@@ -23,36 +23,37 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 DECIMALS = 12
-"""Most decimals of a coefficient that is read as a decimal number."""
+"""Most decimals with which a coefficient is read as a decimal number."""
 
 SNAP_BITS = 34
-"""Binary digits, below the largest entry, of the grid on which a solution is tried as it is:
-coarse enough to swallow the noise of a solver, fine enough to keep a need within 1e-9."""
+"""Binary digits, below the largest entry, of the grid to which a solution is first rounded: coarse
+enough to remove the solver's rounding errors, fine enough to keep a need within 1e-9."""
 
 WHOLE_NOISE = 1e-6
-"""Distance from a whole number that counts as noise of the solver."""
+"""Distance from a whole number that counts as a rounding error of the solver."""
 
 FINE_BITS = 52
-"""Binary digits of the grid on which a solution is repaired: sums in it stay exact as floats."""
+"""Binary digits of the grid on which a solution is repaired; sums on it are exact as floats."""
 
 FILL = 200
-"""Growth of the entries during elimination, as a multiple of those at its start, at which a
-repair is given up."""
+"""Work of an elimination, as a multiple of the entries at its start, at which a repair is given
+up."""
 
 MOST_STEPS = 30_000_000
 """Entries touched by an elimination, some 20 seconds, at which a repair is given up."""
 
 ASKED_EVERY = 10
-"""Pivots after which an elimination asks whether to give up."""
+"""Number of pivots between two checks whether an elimination should be given up."""
 
 LARGEST_MULTIPLE = 2**24
-"""Divisor of all free cells beyond which a repair is given up: it would no longer be close."""
+"""Common divisor of the free cells beyond which a repair is given up: rounding to its multiples
+would move the solution too far."""
 
 
 def whole_factors(matrix: csr_array) -> Floats:
     """Return the power of ten that makes the coefficients of each row whole numbers.
 
-    Coefficients are read as the decimal numbers that they were written as: 0.1 is a tenth.
+    Coefficients are read as decimal numbers: 0.1 is one tenth, not the nearest binary fraction.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def whole_factors(matrix: csr_array) -> Floats:
     Returns
     -------
     numpy.ndarray of float, shape (n_rows,)
-        0 for a row with a coefficient of more than `DECIMALS` decimals: no power makes it whole.
+        0 for a row with a coefficient of more than `DECIMALS` decimals.
     """
     n_rows = matrix.shape[0]
     row = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
@@ -78,7 +79,7 @@ def whole_factors(matrix: csr_array) -> Floats:
 
 
 def whole_rows(matrix: csr_array) -> tuple[csr_array, Flags]:
-    """Return a matrix with whole coefficients, stored as floats, and the rows that have none."""
+    """Return a matrix with whole coefficients, stored as floats, and the rows left as they were."""
     factor = whole_factors(matrix)
     real = factor == 0
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -87,11 +88,11 @@ def whole_rows(matrix: csr_array) -> tuple[csr_array, Flags]:
 
 
 def products_vanish(matrix: csr_array, vectors: csr_array) -> Flags:
-    """Say which vectors have a product of exactly 0 with each row of a matrix of whole numbers.
+    """Whether the product of each vector with every row of a whole-number matrix is exactly 0.
 
-    Floats are whole multiples of a power of two. If g is the largest one that divides a vector d,
-    and sum_j |a_j d_j| <= 2^53 g in each row, no sum in the product rounds. Otherwise the
-    product is taken in Python's whole numbers.
+    Floats are whole multiples of a power of two. If g is the largest power of two that divides all
+    entries of a vector d, and sum_j |a_j d_j| <= 2^53 g in each row, no sum in the product is
+    rounded. Otherwise the product is computed in Python's whole numbers.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def _largest_by_column(matrix: csc_array, n_columns: int) -> Floats:
 
 
 def _smallest_bits(vectors: csr_array) -> Floats:
-    """Largest power of two that divides all entries of each vector."""
+    """Return the largest power of two that divides all entries of each vector."""
     smallest = np.full(vectors.shape[0], np.inf)
     row = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
     used = vectors.data != 0
@@ -157,9 +158,9 @@ def _vanishes_in_whole_numbers(matrix: csr_array, vectors: csr_array, number: in
 
 
 def snapped(row: Integers, column: Integers, coefficient: Floats, d: Floats) -> Iterator[Floats]:
-    """Propose `d` rounded to whole numbers, and to a binary grid, where its products then vanish.
+    """Yield `d` rounded to whole numbers, and to a binary grid, if the product with A is then 0.
 
-    Most solutions are multiples of one step, such as cycles, and need no more than this.
+    Most solutions, such as cycles, are multiples of one step, and rounding makes them exact.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def snapped(row: Integers, column: Integers, coefficient: Floats, d: Floats) -> 
         Whole coefficients of the matrix over the cells of `d`, entry by entry; rows numbered
         from 0.
     d : numpy.ndarray of float, shape (n_cells,)
-        Solves the system up to the noise of a solver; no entry is 0.
+        Solves the system up to a solver's rounding errors; no entry is 0.
     """
     top = _largest_sum(row, column, coefficient, d)
     grid = 2.0 ** (math.frexp(float(np.max(np.abs(d))))[1] - SNAP_BITS)
@@ -193,9 +194,9 @@ class NullSpace:
     row, column, coefficient : numpy.ndarray, shape (n_entries,)
         Whole coefficients, as for `snapped`.
     held : numpy.ndarray of bool, shape (n_cells,)
-        Cells at a bound or at what is asked of them; others give way first.
+        Cells at a bound or exactly at their need; the repair moves other cells first.
     ended : callable, optional
-        Asked now and then whether to give the elimination up.
+        Returns whether to give up; called every `ASKED_EVERY` pivots.
     """
 
     def __init__(
@@ -214,16 +215,17 @@ class NullSpace:
         self._multiple = 1
 
     def near(self, d: Floats) -> Floats | None:
-        """Return a vector of binary fractions close to `d` whose products with all rows vanish.
+        """Return binary fractions close to `d` whose product with each row is exactly 0.
 
-        A cell that the rows do not let move is 0 there. None if the elimination grew too large,
-        or too many free cells would have to share a divisor.
+        A cell that the rows fix is 0 in the result. None if the elimination was given up, or if
+        the common divisor of the free cells becomes too large.
         """
         if self._pivots is None:
             return None
         top = _largest_sum(self.row, self.column, self.coefficient, d)
         grid = 2.0 ** (math.frexp(top)[1] - FINE_BITS)
-        # Pivots are whole if free cells share a divisor, which is learnt from what lacks.
+        # Pivots are whole if all free cells are multiples of some number: try 1, then multiply it
+        # by the factor that was missing.
         while self._multiple <= LARGEST_MULTIPLE:
             whole, lacking = _solved(self._pivots, d / grid, self._multiple)
             if lacking == 1:
@@ -237,7 +239,7 @@ class NullSpace:
 def _solved(
     pivots: list[tuple[int, dict[int, int]]], d: Floats, multiple: int
 ) -> tuple[list[int], int]:
-    """Values of the pivots from the last to the first, and by what all must be divided."""
+    """Return the values, computed from the last pivot to the first, and the missing factor."""
     # Towards 0, so that a free cell at a bound stays within it.
     whole = [multiple * int(value / multiple) for value in d.tolist()]
     divisor = 1
@@ -262,11 +264,11 @@ def _eliminated(
     held: Flags,
     ended: Callable[[], bool],
 ) -> list[tuple[int, dict[int, int]]] | None:
-    """Gaussian elimination in whole numbers, the shortest row first.
+    """Eliminate in whole numbers, the shortest row first.
 
-    Returns each pivot cell with its row at that moment; a row holds its own pivot, later pivots
-    and free cells. A row that is left with one cell fixes it at 0. None if the rows grow too large,
-    or if it is given up.
+    Returns each pivot cell with its row when it was chosen: its own pivot, later pivots and free
+    cells. A row of one cell fixes that cell at 0. None if the rows grow too large, or if `ended`
+    says so.
     """
     rows: dict[int, dict[int, int]] = {}
     cells: list[set[int]] = [set() for _ in held]
@@ -283,7 +285,8 @@ def _eliminated(
         own = rows.get(r)
         if own is None or len(own) != length:
             continue
-        # Cells at a bound follow only where nothing else is left to follow.
+        # A pivot gets whatever value its row demands, so a cell at a bound is the last choice;
+        # then small coefficients and short columns keep numbers and rows small.
         cell = min(own, key=lambda c: (is_held[c], abs(own[c]), len(cells[c])))
         for c in own:
             cells[c].discard(r)
@@ -305,9 +308,9 @@ def _eliminated(
 
 
 def _without_pivot(target: dict[int, int], own: dict[int, int], cell: int) -> dict[int, int]:
-    """Combine two rows so that a cell drops out, in the smallest whole numbers.
+    """Eliminate a cell from a row by the pivot's row, in the smallest whole numbers.
 
-    The target is changed in place: it is often much longer than the row of the pivot.
+    The target is changed in place, because it is often much longer than the pivot's row.
     """
     common = math.gcd(target[cell], own[cell])
     times, minus = own[cell] // common, target[cell] // common

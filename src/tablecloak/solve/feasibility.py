@@ -1,4 +1,4 @@
-"""Infeasibility that is confirmed by multipliers, and where it lies."""
+"""Infeasibility confirmed by multipliers, and the rows that cause it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Infeasibility:
-    """Outcome of the elastic program: how much the rows must give way.
+    """Outcome of the elastic program: the least violation of the rows.
 
     Parameters
     ----------
     confirmed : bool
         Whether the multipliers prove that no point exists.
     shortfall : numpy.ndarray of float, shape (n_rows,)
-        How much each row gives way in the cheapest compromise.
+        Violation of each row at the point with the least total violation.
     duals : numpy.ndarray of float, shape (n_rows,)
         Multipliers of the proof.
     x : numpy.ndarray of float, shape (n_columns,)
-        The compromise; feasible if nothing had to give way.
+        That point; feasible if no row is violated.
     """
 
     confirmed: bool
@@ -42,8 +42,13 @@ class Infeasibility:
 def find_infeasibility(program: Program, *, time_limit: float = np.inf) -> Infeasibility:
     """Confirm or refute "infeasible" by an elastic linear program.
 
-    Whole-number conditions are left out: a confirmed result holds with them as well, an
-    unconfirmed one says nothing about them.
+    Whole-number conditions are left out: a program that is infeasible without them is infeasible
+    with them, but one that is feasible without them may not be.
+
+    Raises
+    ------
+    SolverError
+        If the elastic program is not solved in time.
     """
     relaxed = elastic(program.relaxed())
     solution = LinearSolver(relaxed).solve(time_limit)

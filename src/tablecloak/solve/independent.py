@@ -1,8 +1,8 @@
 """Rows of a homogeneous system that imply all others.
 
-In a table of several dimensions most totals can be added up in more than one way, so that
-nearly half of the relations follow from the rest (3,313 relations of a table of 2,020 cells have
-rank 1,525). The simplex method carries each of them through every basis.
+In a table of several dimensions most totals are sums in more than one way, so that about half of
+the relations follow from the rest: 3,313 relations of a table of 2,020 cells have rank 1,525. The
+simplex method keeps each redundant row in every basis, which costs time.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 LARGEST = 10_000
-"""Rows up to which it is tried: the factors fill up."""
+"""Most rows for which dependent rows are sought: the factors of larger systems fill up."""
 
 REGULAR = 1e-10
-"""What is added to the diagonal of the normal equations of rows of length 1."""
+"""Number added to the diagonal of the normal equations, whose rows have length 1, so that they are
+not singular."""
 
 DEPENDENT = 1e-6
-"""Pivot below which a row depends on those before it; of others it is larger than 1e-4."""
+"""Pivot below which a row depends on the rows before it; pivots of independent rows exceed 1e-4."""
 
 CONFIRMED = 1e-7
-"""Largest residual of the other rows, at random points of length 1, that confirms it."""
+"""Largest residual of the left-out rows, at random points of length 1 that satisfy the kept rows,
+at which they count as implied."""
 
 
 def independent_rows(matrix: csr_array) -> Integers:
-    """Return rows such that A x = 0 follows from theirs; all that are not empty if in doubt.
+    """Return rows that imply A x = 0; in doubt, all rows that are not empty.
 
     Parameters
     ----------
@@ -39,14 +41,15 @@ def independent_rows(matrix: csr_array) -> Integers:
 
     Notes
     -----
-    A Cholesky factor of A A^T (plus a little) has tiny pivots exactly where a row depends on the
-    ones before it. Whether the rest follows is checked at random points that satisfy what is
-    kept.
+    A Cholesky factor of A A^T + `REGULAR` I has tiny pivots exactly where a row depends on the
+    rows before it. That the kept rows imply the others is checked at random points that satisfy
+    the kept rows.
     """
     used = np.flatnonzero(np.diff(matrix.indptr))
     random = np.random.default_rng(0)
     probe = np.abs(matrix[used, :] @ random.random(matrix.shape[1]))
-    # The same relation often follows from two dimensions at once.
+    # Rows with the same product with a random vector repeat each other, as relations of two
+    # dimensions often do.
     _, first = np.unique(probe, return_index=True)
     rows = used[np.sort(first)]
     if not 1 < len(rows) <= LARGEST:
@@ -70,7 +73,7 @@ def independent_rows(matrix: csr_array) -> Integers:
 
 
 def _pivots(part: csr_array) -> tuple[Floats, Integers]:
-    """Pivots of A A^T, and the row of each."""
+    """Return the pivots of A A^T, and the row of each."""
     normal = csc_array(part @ part.T + REGULAR * eye_array(part.shape[0]))
     factors = splu(
         normal,

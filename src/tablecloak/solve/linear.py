@@ -1,8 +1,8 @@
-"""A linear program that is changed and solved again and again, with every answer checked.
+"""A linear program that is changed and solved again many times, with every answer checked.
 
-What a solver claims is not believed: a point is accepted only if it satisfies the program, and
-"optimal" only if the row multipliers prove it by weak duality. Otherwise the program is solved
-again from scratch, by other algorithms, before we give up.
+A point is accepted only if it satisfies the program, and the status OPTIMAL only if the row
+multipliers prove it by weak duality. Otherwise the program is solved again from scratch by other
+algorithms, and if all fail, the answer says so.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ class LinearSolver:
     interior : {"never", "first", "always"}, default="never"
         When to solve from scratch by the interior point method with crossover: on large
         degenerate programs the simplex method takes ten times as long without a good basis.
-        "first" means the first solve and each one after `restart`. Solvers without such a method
-        take no notice.
+        "first" means the first solve and each one after `restart`. Ignored by solvers without
+        such a method.
     crossover : bool, default=True
-        Whether the interior point method ends in a vertex. Without, the answer is as accurate
-        and comes several times sooner, but is no start for the simplex method.
+        Whether the interior point method ends in a vertex. If not, the answer is as accurate and
+        several times faster, but the simplex method cannot start from it.
     once : bool, default=False
-        Take the first answer as it comes, without a check and without multipliers: for heuristics
-        whose results are checked where they are used.
+        Accept the first answer without a check and without multipliers: for heuristics whose
+        results are checked where they are used.
     checked : bool, default=True
-        Whether points and multipliers are checked. Without, a solution says FEASIBLE at most and
-        its bound is -inf: for callers to whom wrong points and multipliers are only useless.
+        Whether points and multipliers are checked. If not, the status is FEASIBLE at most and the
+        bound -inf: for callers that a wrong point or multiplier costs time but does no harm.
     solver : Solver, optional
-        By default the one that `using_solver` has chosen.
+        By default the solver chosen by `using_solver`.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class LinearSolver:
         self._loaded = self._solver.load(self.program, primal=primal)
 
     def restart(self) -> None:
-        """Say that the last basis is of no use for the next solve."""
+        """Solve next time without the last basis, if an interior point method may be used."""
         self._cold = self._interior != "never"
 
     def change_costs(self, columns: Integers, costs: Floats) -> None:
@@ -114,7 +114,7 @@ class LinearSolver:
         self._loaded.add_rows(matrix, row_lower, row_upper)
 
     def keep_rows(self, kept: Integers) -> None:
-        """Drop all rows but some; the last basis stays usable if the others were slack."""
+        """Drop all rows except some; the last basis stays usable if the dropped rows were slack."""
         dropped = np.delete(np.arange(self.program.n_rows), kept)
         if len(dropped):
             self._loaded.drop_rows(dropped)
@@ -133,13 +133,13 @@ class LinearSolver:
         time_limit : float, default=inf
             Seconds of wall time.
         confirm : bool, default=True
-            Whether other algorithms must find it infeasible as well; a search in which nothing
-            depends on it need not wait for them.
+            Whether to try the other algorithms too if the program is found infeasible. A search
+            to whose proof that does not matter can save the time.
 
         Returns
         -------
         Solution
-            UNKNOWN if the solver breaks off however it is called.
+            UNKNOWN if the solver breaks off with every method.
         """
         watch = Stopwatch()
         method = Method.WARM
@@ -150,7 +150,8 @@ class LinearSolver:
             return solution
         if solution.status is SolveStatus.INFEASIBLE and not confirm:
             return solution
-        # Warm starts are known to end in points that are not what they claim to be.
+        # Warm starts sometimes end in points that are infeasible or not optimal, though the solver
+        # claims so; a solve from scratch rarely does.
         for other in self._loaded.fallbacks:
             left = time_limit - watch.seconds
             if self._is_enough(solution) or left <= 0:
@@ -164,26 +165,26 @@ class LinearSolver:
 
     @property
     def basis(self) -> Any:
-        """Where the simplex method stands, to go back to by `solve_from`; opaque."""
+        """The last basis of the simplex method, an opaque object for `solve_from`."""
         return self._loaded.basis
 
     def solve_from(self, basis: Any, cutoff: float, time_limit: float = np.inf) -> Solution:
-        """Solve from a basis that is optimal for other bounds, unless it gets worse than a cutoff.
+        """Solve from a basis that is optimal for other bounds, and stop at a cutoff.
 
         Parameters
         ----------
         basis : object
-            What `basis` was after the solve to start from.
+            The property `basis` after the solve to start from.
         cutoff : float
-            Objective at which the dual simplex method gives up.
+            Objective at which the dual simplex method stops.
         time_limit : float, default=inf
             Seconds of wall time.
 
         Returns
         -------
         Solution
-            Of a value at or above the cutoff, or one that fails its check, only that it is UNKNOWN;
-            INFEASIBLE is not confirmed.
+            UNKNOWN if its value reaches the cutoff or its check fails. The status INFEASIBLE is
+            not confirmed by other algorithms.
         """
         self._loaded.basis = basis
         solution = self._attempt(time_limit, Method.WARM, cutoff)
@@ -192,9 +193,10 @@ class LinearSolver:
         return solution
 
     def probe(self, column: int, lower: float, upper: float, iterations: int) -> float:
-        """Lower bound after a few iterations with other bounds of one column; for choices only.
+        """Return a lower bound after a few iterations with other bounds of one column.
 
-        The program and its basis stay as they were.
+        Only for choices such as that of a column to branch on. Program and basis stay as they
+        were.
 
         Parameters
         ----------
@@ -205,7 +207,7 @@ class LinearSolver:
         Returns
         -------
         float
-            inf if the solver finds that no point is left, -inf if it cannot be stopped so.
+            inf if the solver claims that no point is left; -inf if it returns no multipliers.
         """
         one, basis = np.array([column]), self._loaded.basis
         old = self.lower[one].copy(), self.upper[one].copy()
@@ -221,12 +223,12 @@ class LinearSolver:
         return np.inf if claim.status is SolveStatus.INFEASIBLE else bound
 
     def _attempt(self, seconds: float, method: Method, cutoff: float = np.inf) -> Solution:
-        """Run once and check what is claimed."""
+        """Run once and check the claim."""
         self.runs += 1
         try:
             claim = self._loaded.run(seconds, method, cutoff=cutoff, duals=not self._once)
         except SolverError:
-            # Other algorithms may still succeed; without a point nothing is claimed.
+            # The caller may still try other algorithms.
             return Solution.without_point(SolveStatus.UNKNOWN)
         is_certain = claim.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
         if is_certain or claim.is_beyond or claim.x is None or len(claim.x) != len(self.cost):
@@ -261,7 +263,7 @@ class LinearSolver:
         return Solution(status, x, duals, value, bound)
 
     def _multipliers(self, seconds: float) -> Floats:
-        """Return multipliers from the dual program; zeros, which are never wrong, without one."""
+        """Return multipliers from the dual program; if it fails zeros, which are always valid."""
         dual, back = dual_program(self.current)
         try:
             claim = self._solver.run(dual, Request(seconds=seconds))

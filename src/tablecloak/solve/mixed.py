@@ -1,4 +1,4 @@
-"""One program solved once, linear or mixed-integer, with a checked answer."""
+"""The function `solve`: one linear or mixed-integer program, solved once and checked."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ __all__ = ["solve"]
 Floats = npt.NDArray[np.float64]
 
 ROUNDED = 1e-5
-"""Largest distance to a whole number at which a point may still be called optimal."""
+"""Largest distance of an integral column to a whole number for a point to count as optimal."""
 
 MOST_NODES = 1_000_000
-"""Nodes of our own branch and bound where no limit is given."""
+"""Node limit of our own branch and bound where none is given."""
 
 CONTRADICTED = 1e-4
-"""Relative excess of a claimed bound over the value of a point that shows the claim to be false."""
+"""A claimed bound that exceeds the value of a feasible point by more than this share is false, and
+is not used."""
 
 
 def solve(
@@ -35,7 +36,7 @@ def solve(
     target: float = -np.inf,
     nodes: int | None = None,
 ) -> Solution:
-    """Solve one program once, mixed-integer or linear.
+    """Solve one mixed-integer or linear program once.
 
     Parameters
     ----------
@@ -55,8 +56,8 @@ def solve(
     Returns
     -------
     Solution
-        For a mixed-integer program `bound` is the solver's claim; prove it by
-        `branch_and_bound`, or take `dual_bound` of the relaxation instead.
+        For a mixed-integer program `bound` is the solver's claim. For a proved bound use
+        `branch_and_bound`, or `dual_bound` of the relaxation.
     """
     if not program.is_mixed_integer:
         return LinearSolver(program).solve(time_limit)
@@ -72,7 +73,7 @@ def solve(
 
 
 def _checked(program: Program, claim: Claim) -> Solution:
-    """Round the point, check it, and call it optimal only if nothing speaks against it."""
+    """Round and check a point; it stays optimal only if it was whole and no bound exceeds it."""
     assert claim.x is not None
     x = claim.x.copy()
     x[program.integral] = np.rint(x[program.integral])
@@ -89,7 +90,7 @@ def _checked(program: Program, claim: Claim) -> Solution:
 def _branched(
     program: Program, start: Floats | None, time_limit: float, nodes: int | None
 ) -> Solution:
-    """Solve by our own branch and bound, for solvers of linear programs."""
+    """Solve by our own branch and bound, for solvers that take linear programs only."""
     value = np.inf if start is None else program.objective(start)
     limit = MOST_NODES if nodes is None else nodes
     budget = Budget.of(max(time_limit, 0.0))

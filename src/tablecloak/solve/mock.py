@@ -1,4 +1,4 @@
-"""A solver with prepared answers, true and false, to test what is made of them."""
+"""A solver with prepared answers, true or false, to test how they are checked."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Floats = npt.NDArray[np.float64]
 
 
 class MockSolver(Solver):
-    """Gives prepared answers, one after the other; then breaks off.
+    """Solver that returns prepared answers one after the other, then raises SolverError.
 
     Parameters
     ----------
     answers : iterable of Claim
-        None stands for a run that breaks off.
+        None stands for a run that raises SolverError.
     capabilities : iterable of Capability, optional
-        By default all that need no hot start.
+        By default INTEGERS, DUALS and QUADRATIC.
     """
 
     name = "mock"
@@ -42,7 +42,7 @@ class MockSolver(Solver):
             self.capabilities = frozenset(capabilities)  # type: ignore[misc]
 
     def run(self, program: Program, request: Request) -> Claim:
-        """Note what is asked, and give the next answer."""
+        """Record the request, and return the next answer."""
         self.asked.append((program, request))
         answer = self.answers.pop(0) if self.answers else None
         if answer is None:
@@ -56,7 +56,7 @@ def optimal(x: Floats, duals: Floats | None = None, bound: float = -np.inf) -> C
 
 
 def infeasible() -> Claim:
-    """Return the claim that there is no point."""
+    """Return the claim that no point is feasible."""
     return Claim(SolveStatus.INFEASIBLE)
 
 
@@ -66,5 +66,5 @@ def unbounded() -> Claim:
 
 
 def out_of_time(x: Floats | None = None) -> Claim:
-    """Return what a solver says that ran out of time, with or without a point."""
+    """Return the claim of a solver that ran out of time, with or without a point."""
     return Claim(SolveStatus.UNKNOWN, x)

@@ -1,8 +1,8 @@
-"""From the eight digits of a solution file to what doubles can hold.
+"""Full precision for answers that were written with eight digits.
 
-Many solvers write their answers with eight significant digits. Which columns lie on their bounds
-and which rows on their sides can still be read from them; the others then follow from linear
-equations. Nothing here needs to be right: the result is checked like any other answer.
+Many solvers write their answers with eight significant digits. These still tell which columns lie
+on their bounds and which rows on their sides; the other columns then follow from linear equations.
+A wrong guess does no harm, since the result is checked like any other answer.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 NEAR = 1e-7
-"""Distance, relative to numbers above 1, within which a written number counts as a bound."""
+"""Distance within which a written number counts as equal to a bound, relative for numbers
+above 1."""
 
 DENSE = 1_000_000
-"""Coefficients up to which least squares are solved by a dense factorisation."""
+"""Most coefficients for which least squares are solved by a dense factorisation."""
 
 
 def polished(program: Program, x: Floats, duals: Floats) -> tuple[Floats, Floats]:
-    """Return a point and multipliers near those given that fit the program more exactly.
+    """Return a point and multipliers near the given ones that satisfy the program more exactly.
 
     Parameters
     ----------
     program : Program
     x : numpy.ndarray of float, shape (n_columns,)
     duals : numpy.ndarray of float, shape (n_rows,)
-        Empty if there are none.
+        Empty without multipliers.
     """
     on_lower = _near(x, program.lower, np.abs(x))
     on_upper = _near(x, program.upper, np.abs(x))
@@ -57,7 +58,7 @@ def polished(program: Program, x: Floats, duals: Floats) -> tuple[Floats, Floats
 
 
 def _multipliers(program: Program, duals: Floats, active: Flags, inside: Flags) -> Floats:
-    """Return multipliers for which columns inside their bounds have no reduced cost."""
+    """Return multipliers for which columns inside their bounds have reduced cost 0."""
     y = np.where(active, duals, 0.0)
     reduced = program.cost - program.matrix.T @ y
     size = np.abs(program.cost) + abs(program.matrix).T @ np.abs(y)
@@ -68,12 +69,12 @@ def _multipliers(program: Program, duals: Floats, active: Flags, inside: Flags) 
 
 
 def _near(values: Floats, ends: Floats, size: Floats) -> Flags:
-    """Whether values that are sums of terms of some size lie on their ends."""
+    """Whether values, sums of terms whose total size is given, equal their ends up to `NEAR`."""
     return np.abs(values - ends) <= NEAR * np.maximum(size, 1.0)
 
 
 def _least_squares(matrix: csr_array, right: Floats) -> Floats:
-    """Return the smallest solution of a system, or the best there is."""
+    """Return the shortest solution of a system; without one, the one of least squares."""
     solution = np.zeros(matrix.shape[1])
     if not matrix.nnz or not np.any(right):
         return solution

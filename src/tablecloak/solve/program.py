@@ -18,7 +18,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 LARGEST_COST = 1e9
-"""Largest cost of a scaled program; the median is near 1 where none is larger."""
+"""Largest cost of a scaled program. The median cost is scaled to 1 unless that would make another
+cost larger than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,12 @@ class Program:
             object.__setattr__(self, "integral", np.zeros(n, dtype=bool))
         shapes = (self.matrix.shape, len(self.row_upper), len(self.lower), len(self.upper))
         if shapes != ((m, n), m, n, n):
-            raise InputError(f"Program: {n} costs and {m} rows do not fit the shapes {shapes}.")
+            raise InputError(
+                f"A program of {n} costs and {m} lower sides needs a matrix of shape {(m, n)}, "
+                f"{m} upper sides, {n} lower and {n} upper bounds. It has a matrix of shape "
+                f"{shapes[0]}, {shapes[1]} upper sides, {shapes[2]} lower and {shapes[3]} upper "
+                "bounds: give arrays that fit."
+            )
 
     @property
     def n_columns(self) -> int:
@@ -69,7 +75,7 @@ class Program:
     @cached_property
     def extended(self) -> tuple[csr_array, csr_array]:
         """The matrix and its transpose in extended precision, for checks."""
-        # Shared indices would be sorted along with those of the matrix, but not the coefficients.
+        # A copy, since sorting indices that both matrices share would misplace coefficients.
         matrix = csr_array(self.matrix, dtype=np.longdouble, copy=True)
         return matrix, csr_array(matrix.T)
 
@@ -82,7 +88,7 @@ class Program:
         return self.with_columns(self.cost, lower, upper)
 
     def with_columns(self, cost: Floats, lower: Floats, upper: Floats) -> Program:
-        """Return the program with other costs and column bounds, sharing what checks need."""
+        """Return the program with other costs and column bounds; the matrices are shared."""
         changed = replace(self, cost=cost, lower=lower, upper=upper)
         changed.__dict__["extended"] = self.extended
         return changed
@@ -90,7 +96,7 @@ class Program:
     def with_sides(
         self, rows: npt.NDArray[np.int64], row_lower: Floats, row_upper: Floats
     ) -> Program:
-        """Return the program with other sides of some rows, sharing what checks need."""
+        """Return the program with other sides of some rows; the matrices are shared."""
         low, high = self.row_lower.copy(), self.row_upper.copy()
         low[rows], high[rows] = row_lower, row_upper
         changed = replace(self, row_lower=low, row_upper=high)
@@ -122,11 +128,11 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """x = column * x', rows multiplied by `row`, costs divided by `objective`.
+    """Units of a program: x = column * x', rows times `row`, costs divided by `objective`.
 
     Solvers decide with absolute tolerances near 1e-7. A table in raw units has cells of 1e11
-    and costs of 1e-9 a unit, so that any vertex passes as optimal; measured in median
-    protection levels, the figures that matter lie near 1.
+    and costs of 1e-9 a unit, so that any vertex passes as optimal. Measured in median
+    protection levels, the numbers that decide are near 1.
     """
 
     column: Floats
@@ -143,7 +149,8 @@ class Scaling:
         ----------
         program : Program
         units : numpy.ndarray of float, shape (n_columns,)
-            What becomes about 1, such as the protection level of a cell; > 0. 1 for 0/1 columns.
+            Values that become about 1, such as the protection level of a cell, all > 0; 1 for
+            columns of 0 and 1.
         """
         column = power_of_two(units)
         scaled = abs(program.matrix @ diags_array(column))
@@ -155,7 +162,7 @@ class Scaling:
         costs = np.abs(program.cost * column)
         positive = costs[costs > 0]
         middle = np.median(positive) if len(positive) else 1.0
-        # Solvers take what is much larger for infinite.
+        # Solvers treat much larger costs as infinite.
         middle = max(middle, float(costs.max(initial=0.0)) / LARGEST_COST)
         return cls(column, row, float(power_of_two(np.asarray(middle))))
 
@@ -173,15 +180,15 @@ class Scaling:
         )
 
     def point(self, x: Floats) -> Floats:
-        """Carry a point of the scaled program back."""
+        """Return the point of the program for a point of the scaled program."""
         return x * self.column
 
     def duals(self, y: Floats) -> Floats:
-        """Carry row multipliers of the scaled program back."""
+        """Return the row multipliers of the program for those of the scaled program."""
         return y * self.row * self.objective
 
 
 def power_of_two(values: Floats) -> Floats:
-    """The largest powers of two up to positive values."""
+    """Return the largest powers of two that do not exceed positive values."""
     powers: Floats = np.ldexp(0.5, np.frexp(values)[1])
     return powers

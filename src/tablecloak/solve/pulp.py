@@ -1,8 +1,8 @@
 """CBC, GLPK and the commercial solvers, through PuLP.
 
-PuLP writes each program to a file or hands it over row by row, starts the solver, and reads its
-answer back: fine for small tables and for comparison, far too slow for large ones. Most answers
-come with eight digits; `tablecloak.solve.polish` restores the others before they are checked.
+PuLP writes each program to a file or passes it row by row, starts the solver, and reads its
+answer. That suits small tables and comparisons, but is far too slow for large tables. Most answers
+have eight digits; `tablecloak.solve.polish` restores full precision before they are checked.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ __all__ = ["Cbc", "Copt", "Cplex", "Glpk", "Gurobi", "PulpSolver", "Scip", "Xpre
 Floats = npt.NDArray[np.float64]
 
 LEAST_SECONDS = 0.01
-"""Time limit that is passed on where less is left; some solvers take 0 for none."""
+"""Least time limit that is passed to a solver; some take 0 for no limit."""
 
 
 class PulpSolver(Solver):
-    """A solver that PuLP can call. Its siblings add their names, and settings of their own."""
+    """Base class of the solvers that PuLP calls. Each class adds its name and its settings."""
 
     theirs: ClassVar[str]
     """PuLP's name of the solver."""
 
     program: ClassVar[str] = ""
-    """Program that must be on the search path."""
+    """Executable that must be on the search path; empty if none is needed."""
 
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.INTEGERS})
 
     @classmethod
     def missing(cls) -> str:
-        """Return what would have to be installed, "" if nothing."""
+        """Return the program or package that must be installed, or ""."""
         if cls.program and shutil.which(cls.program) is None:
             return f"the program {cls.program}"
         return super().missing()
 
     def settings(self, request: Request) -> dict[str, Any]:
-        """Return what is passed to PuLP's class of the solver."""
+        """Return the arguments of PuLP's class of the solver."""
         limited = np.isfinite(request.seconds)
         return {"timeLimit": max(request.seconds, LEAST_SECONDS)} if limited else {}
 
@@ -68,7 +68,10 @@ class PulpSolver(Solver):
         try:
             model.solve(pulp.getSolver(self.theirs, **settings))
         except (pulp.PulpError, OSError) as error:
-            raise SolverError(f"The solver {self.name!r} broke off: {error}.") from error
+            raise SolverError(
+                f"The solver {self.name!r} broke off: {error}. Check its installation and its "
+                "licence, or choose another solver."
+            ) from error
         values = [column.value() for column in columns]
         status = _status(pulp, model)
         message = pulp.LpSolution[model.sol_status]
@@ -97,7 +100,7 @@ class Cbc(PulpSolver):
     )
 
     def settings(self, request: Request) -> dict[str, Any]:
-        """Return what is passed to PuLP's class of the solver."""
+        """Return the arguments of PuLP's class of the solver."""
         options = [f"primalT {FEASIBILITY_TOLERANCE}", f"dualT {FEASIBILITY_TOLERANCE}"]
         return {
             **super().settings(request),
@@ -165,7 +168,7 @@ class Copt(PulpSolver):
 _POINTLESS = (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
 
 Row = tuple[int, Any]
-"""Number of a row, and PuLP's constraint for one side of it."""
+"""Number of a row, and PuLP's constraint for one side of the row."""
 
 
 def _status(pulp: Any, model: Any) -> SolveStatus:
@@ -202,7 +205,7 @@ def _model(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Row]]:
 
 
 def _constraints(pulp: Any, program: Program, columns: list[Any], row: int) -> list[Any]:
-    """Return the sides of a row as constraints of PuLP, which knows no ranges."""
+    """Return a constraint for each side of a row, since PuLP has no ranges."""
     part = slice(program.matrix.indptr[row], program.matrix.indptr[row + 1])
     factors = program.matrix.data[part].tolist()
     used = [columns[column] for column in program.matrix.indices[part].tolist()]

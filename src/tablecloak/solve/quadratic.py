@@ -1,4 +1,4 @@
-"""Least squares over the points of a linear program."""
+"""Quadratic objectives over the points of a linear program."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def solve_quadratic(
     Returns
     -------
     x, duals : numpy.ndarray of float
-        Both empty if no feasible point was found. How good they are is for the caller to
-        prove: a solver may stop early.
+        Both empty if no feasible point was found. The caller must prove how good they are, since
+        a solver may stop early.
 
     Raises
     ------
     InputError
-        If the chosen solver knows no quadratic programs.
+        If the chosen solver cannot solve quadratic programs.
     """
     solver = chosen_solver()
     solver.require(Capability.QUADRATIC)

@@ -1,12 +1,12 @@
-"""What a solver must do, what it may be able to do, and which ones there are.
+"""The interface of solvers, their capabilities, and the registry of all solvers.
 
-A solver is one class: it solves a `Program` once, and says what it claims (`Claim`). One that
-keeps a program in memory and starts again from its last basis also implements `Solver.load`; for
-all others `ColdProgram` stands in, which solves from scratch each time. What a solver cannot do is
-written into its capabilities, and whoever calls it gets around that: see `tablecloak.solve.linear`
-and `tablecloak.solve.mixed`. No claim is believed there.
+A solver is one class: it solves a `Program` once, and returns what it claims (`Claim`). One that
+keeps a program in memory and starts again from its last basis also implements `Solver.load`; all
+others use `ColdProgram`, which solves from scratch each time. Capabilities list what a solver can
+do. `tablecloak.solve.linear` and `tablecloak.solve.mixed` make up for the missing ones, and check
+every claim.
 
-Which solver does the work is chosen once, around a whole computation, by `using_solver`::
+The solver is chosen once, around a whole computation, by `using_solver`::
 
     with using_solver("cbc"):
         pattern = suppress(problem)
@@ -55,14 +55,14 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 FEASIBILITY_TOLERANCE = 1e-9
-"""Violation of a row, a bound or a sign of a reduced cost that solvers are asked to keep to."""
+"""Tolerance that solvers are given, for rows, bounds and signs of reduced costs."""
 
 DEFAULT = "highs"
-"""Name of the solver that is used where none is chosen."""
+"""Name of the default solver."""
 
 
 class Capability(Enum):
-    """What a solver may be able to do beyond solving a linear program once."""
+    """An ability of a solver beyond solving a linear program once."""
 
     HOT_START = "start again from its last basis after changes"
     INTEGERS = "solve programs with whole-number columns"
@@ -72,7 +72,7 @@ class Capability(Enum):
 
 
 class Method(Enum):
-    """How one run solves a linear program."""
+    """A way to solve a linear program."""
 
     WARM = "from the last basis"
     COLD = "from scratch, by the simplex method"
@@ -82,23 +82,23 @@ class Method(Enum):
 
 
 class SolveStatus(Enum):
-    """What is known after a run. In a `Solution` it was checked, in a `Claim` it was not."""
+    """The outcome of a run: checked in a `Solution`, unchecked in a `Claim`."""
 
     OPTIMAL = "optimal"
     """Feasible; for a linear program also proved optimal by its multipliers."""
     FEASIBLE = "feasible"
     """Feasible, not proved optimal: the limit was reached or the proof failed."""
     INFEASIBLE = "infeasible"
-    """The solver says so; `find_infeasibility` confirms it."""
+    """No point is feasible, according to the solver; `find_infeasibility` confirms it."""
     UNBOUNDED = "unbounded"
-    """The solver says that the objective has no finite minimum."""
+    """The objective has no finite minimum, according to the solver."""
     UNKNOWN = "unknown"
     """No point was found within the limits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What a solver says; nothing of it was checked.
+    """The unchecked answer of a solver.
 
     Parameters
     ----------
@@ -106,16 +106,16 @@ class Claim:
     x : numpy.ndarray of float, shape (n_columns,), optional
         None if there is no point.
     duals : numpy.ndarray of float, shape (n_rows,)
-        Row multipliers, positive where the lower side of a row costs something; empty if there
-        are none.
+        Row multipliers, positive for a binding lower side and negative for a binding upper side;
+        empty if the solver returns none.
     bound : float, default=-inf
         Lower bound on the objective of a mixed-integer program.
     is_beyond : bool, default=False
         Whether the run ended because the objective reached the cutoff.
     message : str
-        The solver's own word for its status.
+        The solver's name for its status.
     history : list of tuple
-        Seconds, value and bound during a mixed-integer search, where the solver tells them.
+        Seconds, value and bound during a mixed-integer search, if the solver reports them.
     """
 
     status: SolveStatus
@@ -129,7 +129,7 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The answer to one run, with what we measured.
+    """The checked answer of one run.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ class Solution:
     duals : numpy.ndarray of float, shape (n_rows,)
         Row multipliers; empty for a mixed-integer program.
     value : float
-        Objective of `x`, computed by us.
+        Objective of `x`, computed here.
     bound : float
-        Lower bound. For a linear program proved by `duals`, for a mixed-integer program only
-        claimed by the solver.
+        Lower bound: proved by `duals` for a linear program, but only claimed by the solver for a
+        mixed-integer one.
     """
 
     status: SolveStatus
@@ -153,20 +153,20 @@ class Solution:
 
     @classmethod
     def without_point(cls, status: SolveStatus, bound: float = -np.inf) -> Solution:
-        """Return an answer that holds no point."""
+        """Return an answer without a point."""
         return cls(status, np.empty(0), np.empty(0), np.inf, bound)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Request:
-    """How a program is to be solved once.
+    """Options of one run.
 
     Parameters
     ----------
     seconds : float, default=inf
         Time limit.
     method : Method, default=Method.COLD
-        Only for linear programs.
+        Way to solve a linear program.
     start : numpy.ndarray of float, optional
         A feasible point to start a mixed-integer search from; a solver may ignore it.
     gap : float, default=1e-6
@@ -180,7 +180,7 @@ class Request:
     algorithm : str, default=""
         One of the solver's `algorithms`.
     as_shipped : bool, default=False
-        With the solver's own tolerances instead of ours, to compare solvers.
+        Whether to keep the solver's own tolerances, to compare solvers.
     """
 
     seconds: float = np.inf
@@ -201,7 +201,7 @@ class LoadedProgram(ABC):
     """
 
     fallbacks: ClassVar[tuple[Method, ...]] = ()
-    """What else to try, in this order, if an answer fails its check."""
+    """Methods to try, in this order, if an answer fails its check."""
 
     @abstractmethod
     def change_costs(self, columns: Integers, costs: Floats) -> None:
@@ -243,9 +243,9 @@ class LoadedProgram(ABC):
         cutoff : float, default=inf
             Objective at which the run may give up.
         iterations : int, optional
-            Simplex iterations after which it stops.
+            Simplex iterations after which the run stops.
         duals : bool, default=True
-            Whether multipliers are wanted.
+            Whether to return multipliers.
 
         Raises
         ------
@@ -256,7 +256,7 @@ class LoadedProgram(ABC):
     @property
     @abstractmethod
     def basis(self) -> Any:
-        """Where the simplex method stands; None if the solver has no hot start."""
+        """The last basis of the simplex method; None if the solver has no hot start."""
 
     @basis.setter
     @abstractmethod
@@ -266,22 +266,22 @@ class LoadedProgram(ABC):
 class Solver(ABC):
     """One solver. To add one, write a class of this kind in a module of `tablecloak.solve`.
 
-    `run` is all that it must implement. What its capabilities leave out is made up for: without
-    DUALS the dual program is solved as well, without INTEGERS our own branch and bound takes over,
-    without HOT_START each program is solved from scratch.
+    It must implement `run` only. Missing capabilities are made up for: without DUALS the dual
+    program is solved as well, without INTEGERS our own branch and bound takes over, and without
+    HOT_START each program is solved from scratch.
     """
 
     name: ClassVar[str]
     capabilities: ClassVar[frozenset[Capability]] = frozenset()
     algorithms: ClassVar[tuple[str, ...]] = ()
-    """Names of its algorithms for linear programs, where one can be chosen for comparison."""
+    """Names of the algorithms for linear programs that can be chosen to compare them."""
 
     packages: ClassVar[tuple[str, ...]] = ()
-    """Python packages that it needs."""
+    """Python packages that the solver needs."""
 
     @classmethod
     def missing(cls) -> str:
-        """Return what would have to be installed, "" if nothing; nothing is imported for that."""
+        """Return the package that must be installed, or ""; nothing is imported to find out."""
         lacking = [package for package in cls.packages if not is_installed(package)]
         if not lacking:
             return ""
@@ -299,28 +299,29 @@ class Solver(ABC):
         """
 
     def load(self, program: Program, *, primal: bool = False) -> LoadedProgram:
-        """Keep a linear program in memory.
+        """Return a linear program in the solver's memory.
 
         Parameters
         ----------
         program : Program
         primal : bool, default=False
-            Whether only costs will change, so that the primal simplex method suits.
+            Whether only costs will change: the last basis then stays primal feasible, and the
+            primal simplex method is best.
         """
         del primal
         return ColdProgram(self, program)
 
     def can(self, capability: Capability) -> bool:
-        """Whether it has a capability."""
+        """Whether the solver has a capability."""
         return capability in self.capabilities
 
     def require(self, capability: Capability) -> None:
-        """Ask for a capability that nothing can stand in for.
+        """Check for a capability that nothing can replace.
 
         Raises
         ------
         InputError
-            Names the solver, the capability, and the solvers that have it.
+            If the solver does not have it.
         """
         if self.can(capability):
             return
@@ -332,7 +333,7 @@ class Solver(ABC):
 
 
 class ColdProgram(LoadedProgram):
-    """A program for a solver without hot start: kept here, and solved from scratch each time.
+    """A program for a solver without hot start: stored here, and solved from scratch each time.
 
     Parameters
     ----------
@@ -376,7 +377,7 @@ class ColdProgram(LoadedProgram):
         iterations: int | None = None,
         duals: bool = True,
     ) -> Claim:
-        """Solve the program as it stands; without a basis to stop at, to the end."""
+        """Solve the program to its end; a limit on iterations makes the answer UNKNOWN."""
         del cutoff, duals
         if iterations is not None:
             return Claim(SolveStatus.UNKNOWN)
@@ -386,7 +387,7 @@ class ColdProgram(LoadedProgram):
 
     @property
     def basis(self) -> Any:
-        """None: there is nothing to start from."""
+        """None, since no basis is kept."""
         return None
 
     @basis.setter
@@ -395,11 +396,11 @@ class ColdProgram(LoadedProgram):
 
 
 SOLVERS: Registry[Solver] = Registry("solver", "tablecloak.solve")
-"""All solvers, installed or not, by the name that ``--solver`` takes."""
+"""All solvers, installed or not, by the names that ``--solver`` accepts."""
 
 
 def solvers_table() -> str:
-    """Return all solvers with what they can do as a Markdown table, for the docs."""
+    """Return all solvers and their capabilities as a Markdown table, for the docs."""
     lines = ["| solver | can | |", "|---|---|---|"]
     for sibling in SOLVERS:
         able = [
@@ -418,7 +419,7 @@ def installed_solver(name: str) -> Solver:
     Raises
     ------
     InputError
-        If there is none of this name, or if it is not installed here.
+        If no solver has this name, or if it is not installed.
     """
     sibling = SOLVERS[name]
     if missing := sibling.missing():
@@ -440,18 +441,18 @@ def chosen_solver() -> Solver:
 
 @contextmanager
 def using_solver(solver: str | Solver | None) -> Iterator[Solver]:
-    """Do all linear algebra inside with one solver.
+    """Solve all programs inside the block with one solver.
 
     Parameters
     ----------
     solver : str, Solver or None
-        None leaves the choice as it is.
+        None keeps the present choice.
 
     Notes
     -----
-    The choice is a context variable: it holds in this thread, and in the tasks of
+    The choice is a context variable. It holds in this thread, and in the tasks of
     `tablecloak.executors.ThreadExecutor`, which run in a copy of the caller's context. Tasks in
-    other processes choose for themselves.
+    other processes do not inherit it: they get the solver's name as an argument.
     """
     choice = installed_solver(solver) if isinstance(solver, str) else solver or chosen_solver()
     token = _CHOSEN.set(choice)
@@ -466,7 +467,7 @@ R = TypeVar("R")
 
 
 def on_chosen_solver(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function with a keyword argument `solver` do its work with that solver."""
+    """Decorate a function so that its keyword argument `solver` chooses the solver inside it."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,9 +1,9 @@
-"""Branch and bound whose proof can be checked by a stranger.
+"""Branch and bound whose proof can be checked without a solver.
 
-The search tree splits the integral points into leaves; each leaf carries row multipliers
-whose weak-duality bound reaches the claim, or which prove that the leaf is empty. Checking
-the tree needs sparse products and no solver. Rows may be added on the way (lazy
-constraints), which HiGHS itself does not offer.
+The search tree splits the integral points into leaves. Each leaf has row multipliers whose
+weak-duality bound reaches the claimed bound, or which prove that the leaf is empty. Checking the
+tree takes sparse products only. Rows may be added during the search (lazy constraints), which
+HiGHS itself does not offer.
 """
 
 from tablecloak.solve.branch.search import (

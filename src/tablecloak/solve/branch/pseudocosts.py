@@ -1,4 +1,4 @@
-"""On which column to branch: gains seen so far, and probes where too few were seen.
+"""Choice of the column to branch on: by pseudocosts, and by probes where these rest on few splits.
 
 References
 ----------
@@ -21,20 +21,21 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 CANDIDATES = 8
-"""Columns that are compared before a split."""
+"""Number of columns that are compared before a split."""
 
 RELIABLE = 4
-"""Observations in both directions after which a column is no longer probed."""
+"""Observations in each direction after which a column is no longer probed."""
 
 PROBED_ITERATIONS = 50
 """Simplex iterations of a probe."""
 
 LEAST_GAIN = 1e-9
-"""Expected gain below which a side counts as gaining this much, so that products tell more."""
+"""Least expected gain of a side. Without it a side without gain would make the product of both
+gains 0, and columns could no longer be compared by their other side."""
 
 
 class Pseudocosts:
-    """What branching on each column has gained, for each unit of its move.
+    """Mean gain of the bound by branching on each column, per unit of its move.
 
     Parameters
     ----------
@@ -47,23 +48,23 @@ class Pseudocosts:
         self.moved: dict[int, float] = {}
 
     def learn(self, node: int, entry: Node, bound: float) -> None:
-        """Take note of what the bound of a node turned out to be, for the move of its column."""
+        """Record the gain of a node's bound over its parent's, per unit of the column's move."""
         distance = self.moved.pop(node, None)
         if distance and np.isfinite(bound) and np.isfinite(entry.bound):
             self.note(entry.column, entry.is_lower, max(bound - entry.bound, 0.0) / distance)
 
     def note(self, column: int, is_lower: bool, gain: float) -> None:
-        """Add one observation."""
+        """Record one observation."""
         if np.isfinite(gain):
             self.total[int(is_lower), column] += gain
             self.count[int(is_lower), column] += 1
 
     def is_reliable(self, column: int) -> bool:
-        """Whether both directions were seen often enough."""
+        """Whether each direction has enough observations."""
         return bool(np.min(self.count[:, column]) >= RELIABLE)
 
     def scores(self, columns: Integers, part: Floats, guess: Floats) -> Floats:
-        """Product of the gains expected on both sides; of columns never seen, scaled guesses."""
+        """Product of the expected gains of both sides; scaled guesses for columns never seen."""
         seen = np.min(self.count[:, columns], axis=0) > 0
         mean = self.total[:, columns] / np.maximum(self.count[:, columns], 1)
         below, above = mean[0] * part, mean[1] * (1 - part)
@@ -85,25 +86,26 @@ def chosen_column(
     cutoff: float,
     budget: Budget,
 ) -> int:
-    """Return the column with the best product of gains; probe those of which little is known.
+    """Return the column with the largest product of gains, after probes of unreliable columns.
 
     Parameters
     ----------
     solver : LinearSolver
-        Solved in the node that is to be split.
+        Its last solve was that of the node to be split.
     costs : Pseudocosts
-        Learns from the probes.
+        Records the results of the probes.
     x : numpy.ndarray of float
         Optimum of the node.
     fractional : numpy.ndarray of int
-        Integral columns that are fractional in it.
+        Integral columns that are fractional at this optimum.
     bound, cutoff : float
-        What is proved for the node, and from where on it can be closed.
+        Proved bound of the node, and the bound at which a node can be closed.
     budget : Budget
-        No column is probed once it is over.
+        No column is probed once the budget is over.
     """
     part = x[fractional] - np.floor(x[fractional])
     cost = np.abs(solver.program.cost[fractional])
+    # Before any split, columns near a half and of high cost are expected to gain most.
     guess = np.minimum(part, 1 - part) * (cost + np.mean(cost) + 1e-12)
     score = costs.scores(fractional, part, guess)
     order = np.argsort(-score, kind="stable")[:CANDIDATES]
@@ -118,7 +120,7 @@ def chosen_column(
 def _probe(
     solver: LinearSolver, costs: Pseudocosts, column: int, x: float, bound: float, most: float
 ) -> None:
-    """Note what rounding a column down and up gains within a few iterations."""
+    """Record the gain of rounding a column down and up, estimated by a few iterations each."""
     below = float(np.floor(x))
     ends = float(solver.lower[column]), float(solver.upper[column])
     for is_lower, low, high, distance in (

@@ -26,10 +26,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 Rows = tuple[csr_array, Floats, Floats]
-"""Matrix, lower and upper sides of rows that hold for every wanted point."""
+"""Matrix, lower and upper sides of rows that every wanted point satisfies."""
 
 Separate = Callable[[Floats, bool], Rows | None]
-"""Given a point, and whether it is integral: rows that it violates, or None."""
+"""Takes a point, and whether it is integral; returns rows that it violates, or None."""
 
 Report = Callable[[float, float, int], None]
 """Called now and then with the best value, the bound, and the number of open nodes."""
@@ -38,25 +38,27 @@ INTEGRALITY_TOLERANCE = 1e-6
 """Distance to a whole number within which a column counts as whole."""
 
 RELATIVE_GAP = 1e-8
-"""Share of the best value by which a node must be able to improve on it to stay open."""
+"""A node whose bound is within this share of the best value is closed."""
 
 STEP_SLACK = 1e-6
-"""Share of a step by which bounds may miss a multiple of it and still count as it."""
+"""Share of a step by which a bound may exceed a multiple of the step and still be rounded to that
+multiple, not to the next."""
 
 TAIL = ((10, 2e-3), (1, 1e-3))
-"""Rounds to look back on, and least relative gain; at the root, and below it."""
+"""No more rows are added to a node when its last rounds (first number) raised its bound by less
+than a share (second number); at the root, and below it."""
 
 PURGED_ROWS = 500
-"""Added rows from which on slack ones are dropped at the root."""
+"""Number of added rows from which slack rows are dropped at the root."""
 
 PURGED_SLACK = 0.05
-"""Slack, as a share of the right-hand side 1, from which on a row may be dropped."""
+"""Slack above which a row may be dropped, where right-hand sides are 1."""
 
 PURGED_SHARE = 0.3
-"""Least share of all rows that must be slack for dropping them to be worth it."""
+"""Least share of all rows that must be slack before they are dropped: dropping costs a basis."""
 
 LEAST_SECONDS = 0.01
-"""Time limit of the last program of a search whose time is up, so that it ends in order."""
+"""Least time limit of a node's program, also when the time of the search is over."""
 
 PROOF_SECONDS = 0.1
 """Least time limit of the elastic program that proves a node empty."""
@@ -64,21 +66,21 @@ PROOF_SECONDS = 0.1
 
 @dataclass(frozen=True, eq=False)
 class BranchResult:
-    """What a search found and proved.
+    """The result of a search: its best point and its proof.
 
     Parameters
     ----------
     x : numpy.ndarray of float
-        Best integral point; empty if none better than the given value was found.
+        Best integral point; empty if none is better than the given value.
     value : float
-        Its objective, or the given one.
+        Objective of the point, or the given value.
     bound : float
         Proved lower bound.
     tree : BranchTree
     program : Program
-        The program with all rows added on the way.
+        The program with all added rows.
     nodes : int
-        Nodes processed.
+        Number of processed nodes.
     is_complete : bool
         Whether no node is left open.
     """
@@ -111,30 +113,30 @@ def branch_and_bound(
     program : Program
         Scaled; integral columns need finite bounds.
     value : float or callable, default=inf
-        Objective of a point that is already known; a function is asked again and again, since
-        `separate` may find better points itself.
+        Objective of a known point. A function is called before each comparison, since `separate`
+        may find better points itself.
     separate : callable, optional
-        Returns further rows that every wanted point satisfies and the given one does not; an
-        integral point counts as found only if it returns None for it. It may raise
-        TimeoutError, which ends the search like the time limit.
+        Returns further rows that every wanted point satisfies and the given one does not. An
+        integral point is accepted only if None is returned for it. A TimeoutError ends the search
+        like the time limit.
     purge : callable, optional
-        Told, by their order, which of the rows added so far stay when slack ones are dropped at
-        the root; without it none is dropped.
+        Called when slack rows are dropped at the root, with the positions, among the added rows,
+        of those that stay; without it no row is dropped.
     step : float, default=0
-        If positive, all wanted points have objectives that are multiples of it.
+        If positive, the objectives of all wanted points are multiples of it.
     budget : Budget, optional
-        Ends the search, by its deadline or when it is stopped; by default nothing does.
+        Ends the search, by its deadline or by a stop; by default there is no limit.
     node_limit : int, default=1000000
         Largest number of nodes to process.
     root_rounds : int, default=200
         Largest number of rounds of added rows at the root; deeper nodes get a tenth.
     progress : callable, optional
-        Called after each node; it may raise TimeoutError like `separate`.
+        Called after each node. A TimeoutError ends the search, as for `separate`.
 
     Returns
     -------
     BranchResult
-        Its bound is valid whenever the search stops.
+        The bound is valid whenever the search stops.
     """
     search = BranchSearch(
         program,
@@ -155,7 +157,7 @@ def _say_nothing(value: float, bound: float, open_nodes: int) -> None:
 
 @dataclass
 class _Visit:
-    """A node that is being processed, and what its rounds of rows have reached."""
+    """A node that is being processed, and its bound after each round of added rows."""
 
     node: int
     depth: int
@@ -164,7 +166,7 @@ class _Visit:
     reached: list[float] = field(default_factory=list)
 
     def tails_off(self) -> bool:
-        """Whether the last rounds of rows raised the bound too little to go on with them."""
+        """Whether the last rounds of rows raised the bound too little to add more (`TAIL`)."""
         window, least = TAIL[0] if self.depth == 0 else TAIL[1]
         if len(self.reached) <= window or not np.isfinite(self.reached[-1 - window]):
             return False
@@ -173,10 +175,10 @@ class _Visit:
 
 
 class BranchSearch:
-    """A search that can be stopped and taken up again.
+    """A branch and bound that can be stopped and continued.
 
-    Parameters as for `branch_and_bound`; and `interior`, as for `LinearSolver`: "first" for large
-    programs.
+    The parameters are those of `branch_and_bound`, and `interior`, which is that of
+    `LinearSolver`: "first" suits large programs.
     """
 
     def __init__(
@@ -210,7 +212,7 @@ class BranchSearch:
         self.pseudocosts = Pseudocosts(program.n_columns)
 
     def run(self, budget: Budget | None = None, node_limit: int = 1_000_000) -> None:
-        """Go on until the budget ends or no node is left open."""
+        """Process nodes until the budget ends or no node is open."""
         self.budget = budget or Budget.of()
         with contextlib.suppress(TimeoutError):
             while self.open and self.processed < node_limit and not self.budget.is_over:
@@ -218,7 +220,7 @@ class BranchSearch:
                 self.report(self.value, self.bound(), len(self.open))
 
     def cutoff(self) -> float:
-        """Bound from which on a node cannot hold a better point."""
+        """Bound at which a node cannot hold a better point."""
         self.value = min(self.value, self.best_elsewhere())
         if not np.isfinite(self.value):
             return np.inf
@@ -227,14 +229,14 @@ class BranchSearch:
         return self.value - RELATIVE_GAP * max(1.0, abs(self.value))
 
     def bound(self) -> float:
-        """Lower bound over closed leaves and open nodes."""
+        """Lowest bound of all closed leaves and open nodes."""
         lowest = min(self.leaf_bounds, min((entry[0] for entry in self.open), default=np.inf))
         if self.step and np.isfinite(lowest):
             lowest = float(np.ceil(lowest / self.step - STEP_SLACK) * self.step)
         return min(lowest, self.value)
 
     def result(self) -> BranchResult:
-        """Close the books: nodes left open are leaves with what their parents proved."""
+        """Return the result; open nodes become leaves with the multipliers of their parents."""
         for _, _, node in self.open:
             self.tree.inherit(node)
         program = replace(self.solver.program, integral=self.base.integral)
@@ -260,12 +262,12 @@ class BranchSearch:
         try:
             self._process(visit)
         except TimeoutError:
-            # What the rounds before the interruption proved still holds.
+            # The bound from the rounds before the interruption still holds.
             self._reopen(visit)
             raise
 
     def _process(self, visit: _Visit) -> None:
-        """Solve a node, with rows as long as they help; then close or split it."""
+        """Solve a node, adding rows as long as they raise its bound, then close or split it."""
         self.processed += 1
         self._set_box(visit.node)
         while True:
@@ -292,7 +294,7 @@ class BranchSearch:
         self._finish(visit, solution.x, fractional)
 
     def _take_note(self, visit: _Visit, solution: Solution) -> None:
-        """Keep the bound of a round with its multipliers if it is the best so far."""
+        """Keep the bound and the multipliers of a round if they are the best so far."""
         node = visit.node
         if not visit.reached:
             self.pseudocosts.learn(node, self.tree.nodes[node], solution.bound)
@@ -304,7 +306,7 @@ class BranchSearch:
             visit.rounds = 0
 
     def _add_rows(self, visit: _Visit, x: Floats, fractional: Integers) -> bool:
-        """Add rows that a point violates; say whether there were any."""
+        """Add rows that a point violates; return whether there were any."""
         is_whole = not len(fractional)
         if self.separate is None or not (visit.rounds > 0 or is_whole):
             return False
@@ -317,7 +319,7 @@ class BranchSearch:
         return True
 
     def _finish(self, visit: _Visit, x: Floats, fractional: Integers) -> None:
-        """Split a node at a fractional point; an integral one is its optimum."""
+        """Split a node if its point is fractional; otherwise the point is the node's optimum."""
         if not len(fractional):
             self._accept(x)
             self.leaf_bounds = min(self.leaf_bounds, visit.bound)
@@ -340,7 +342,7 @@ class BranchSearch:
         heapq.heappush(self.open, (visit.bound, -visit.depth, visit.node))
 
     def _drop_slack_rows(self, x: Floats) -> None:
-        """Drop rows that neither bind nor prove the root's bound, once there are many."""
+        """Drop rows with slack and no multiplier in the root's proof, once there are many."""
         program, first = self.solver.program, self.base.n_rows
         if self.purge is None or program.n_rows - first < PURGED_ROWS:
             return
@@ -358,16 +360,16 @@ class BranchSearch:
         self.purge(kept[first:] - first)
 
     def _close_all(self) -> None:
-        """No open node can hold a better point: the parents' multipliers prove it."""
+        """Close all open nodes: their parents' multipliers prove that none has a better point."""
         for bound, _, node in self.open:
             self.leaf_bounds = min(self.leaf_bounds, bound)
             self.tree.inherit(node)
         self.open.clear()
 
     def _close_empty(self, visit: _Visit, solution: Solution) -> None:
-        """Close an infeasible node with a proof; without one it stays as a leaf of its bound."""
+        """Close a node without a point: as empty if proved, otherwise with its parent's bound."""
         if solution.status is SolveStatus.INFEASIBLE:
-            # Without a proof in time the node stays open to what its parent proved.
+            # If no proof is found in time, the parent's bound still holds.
             with contextlib.suppress(SolverError):
                 left = max(self.budget.left, PROOF_SECONDS)
                 outcome = find_infeasibility(self.solver.current, time_limit=left)

@@ -29,7 +29,7 @@ class Node:
         Whether `limit` is a lower bound.
     limit : float
     bound : float
-        What was proved for the parent when it was split.
+        Proved bound of the parent when it was split.
     depth : int
     """
 
@@ -48,7 +48,7 @@ class Node:
 
 @dataclass(eq=False)
 class BranchTree:
-    """The proof: a binary tree over column bounds with row multipliers at its leaves.
+    """The proof: a binary tree of column bounds with row multipliers at its leaves.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class BranchTree:
 
     @classmethod
     def of_root(cls, multipliers: Floats) -> BranchTree:
-        """Return the tree that is only its root, with the multipliers of the first rows."""
+        """Return the tree that consists of its root, with multipliers of the first rows."""
         return cls([Node.root()], {0: multipliers})
 
     def split(self, node: int, column: int, below: float, bound: float) -> tuple[int, int]:
-        """Add two nodes, for a column up to a whole number and above it; return their numbers."""
+        """Split a node at column <= below and column >= below + 1; return the two numbers."""
         depth = self.nodes[node].depth + 1
         self.nodes.append(Node(node, column, False, below, bound, depth))
         self.nodes.append(Node(node, column, True, below + 1, bound, depth))
@@ -82,7 +82,7 @@ class BranchTree:
             self.multipliers[node] = self.multipliers[source]
 
     def box(self, program: Program, node: int) -> tuple[Floats, Floats]:
-        """Column bounds that hold in a node."""
+        """Return the column bounds that hold in a node."""
         lower, upper = program.lower.copy(), program.upper.copy()
         while node > 0:
             entry = self.nodes[node]
@@ -99,7 +99,7 @@ class BranchTree:
         Parameters
         ----------
         program : Program
-            With all rows that the multipliers refer to.
+            The program with all rows that the multipliers refer to.
 
         Raises
         ------
@@ -140,4 +140,8 @@ def _check_split(program: Program, pair: list[Node]) -> None:
         and bool(program.integral[lows[0].column])
     )
     if not fits:
-        raise VerificationError("The search tree does not cover all integral points.")
+        raise VerificationError(
+            f"The search tree does not cover all integral points: the split of node "
+            f"{pair[0].parent} is not into column <= n and column >= n + 1 of one integral "
+            "column. Check that the certificate was not changed."
+        )

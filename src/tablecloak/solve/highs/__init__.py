@@ -1,4 +1,4 @@
-"""HiGHS. Nothing outside of this folder imports highspy."""
+"""The solver HiGHS. Only this folder imports highspy."""
 
 from tablecloak.solve.highs.solver import Highs
 

@@ -1,4 +1,4 @@
-"""An instance of HiGHS: our settings, a program handed over, one run, its status translated."""
+"""An instance of HiGHS: settings, transfer of a program, one run, and translation of statuses."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ THREADS = 1
 """Threads of every instance: HiGHS refuses to run when instances in one process differ."""
 
 STOPPABLE = 2000
-"""Rows and columns from which on a linear program can be stopped while it is solved. Smaller ones
-end soon, and being asked in each iteration would cost them up to a third of their time. See
+"""Least number of rows and columns of a linear program that can be stopped while it is solved.
+Smaller programs end soon, and the call in each iteration would cost up to a third of their time.
 docs/decisions.md, "Stopping a program"."""
 
 NAMES = {
@@ -30,18 +30,18 @@ NAMES = {
     "kUnboundedOrInfeasible": SolveStatus.INFEASIBLE,
     "kUnbounded": SolveStatus.UNBOUNDED,
 }
-"""What the statuses of HiGHS claim; all others claim nothing."""
+"""Our status for each status of HiGHS; all others are UNKNOWN."""
 
 
 def highspy() -> Any:
-    """Return the module, imported when it is first needed."""
+    """Return the module, imported at the first call."""
     import highspy as module
 
     return module
 
 
 def new_instance(*, as_shipped: bool = False) -> Any:
-    """Return an instance: quiet, one thread; with tight tolerances unless taken as shipped."""
+    """Return a silent instance with one thread, and tight tolerances unless it is `as_shipped`."""
     highs = highspy().Highs()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("threads", THREADS)
@@ -53,7 +53,13 @@ def new_instance(*, as_shipped: bool = False) -> Any:
 
 
 def pass_program(highs: Any, program: Program) -> None:
-    """Hand a program over to HiGHS."""
+    """Transfer a program to HiGHS.
+
+    Raises
+    ------
+    SolverError
+        If HiGHS refuses it.
+    """
     module = highspy()
     lp = module.HighsLp()
     lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows
@@ -68,19 +74,22 @@ def pass_program(highs: Any, program: Program) -> None:
         kinds = (module.HighsVarType.kContinuous, module.HighsVarType.kInteger)
         lp.integrality_ = [kinds[int(flag)] for flag in program.integral]
     if highs.passModel(lp) == module.HighsStatus.kError:
-        raise SolverError("HiGHS refused the program; its arrays hold something unusable.")
+        raise SolverError(
+            f"HiGHS refused a program of {program.n_rows} rows and {program.n_columns} columns. "
+            "Check the problem for numbers that are not finite or very large, and for lower bounds "
+            "above upper ones."
+        )
 
 
 def run(highs: Any, seconds: float, *, is_long: bool = False) -> SolveStatus:
-    """Run once; an error of the thread scheduler is cured by resetting it.
+    """Run HiGHS, and once more with a new thread scheduler if the first run ends in an error.
 
-    A run that may take long, for its size or because the caller says so, ends when the search that
-    it belongs to is stopped.
+    A long run, by its size or by `is_long`, ends when the search that it belongs to is stopped.
 
     Raises
     ------
     SolverError
-        If HiGHS breaks off twice.
+        If both runs end in an error.
     """
     watch = Stopwatch()
     is_long |= highs.getNumRow() + highs.getNumCol() >= STOPPABLE
@@ -93,27 +102,28 @@ def run(highs: Any, seconds: float, *, is_long: bool = False) -> SolveStatus:
             if not _ends(highs):
                 raise SolverError(
                     "HiGHS broke off twice, with status "
-                    f"{highs.modelStatusToString(highs.getModelStatus())}. The scale of the data "
-                    f"may be out of its range."
+                    f"{highs.modelStatusToString(highs.getModelStatus())}. Values may be too large "
+                    "or too small for it: use larger or smaller units, or choose another solver."
                 )
     return status_of(highs)
 
 
 def status_of(highs: Any) -> SolveStatus:
-    """What HiGHS claims about its program."""
+    """Return our status for what HiGHS claims about its program."""
     return _statuses().get(highs.getModelStatus(), SolveStatus.UNKNOWN)
 
 
 @cache
 def _statuses() -> dict[Any, SolveStatus]:
-    """What each status of HiGHS claims; asking one for its name takes longer than a small run."""
+    """Return our status for each status object; reading its name takes longer than a small run."""
     return {getattr(highspy().HighsModelStatus, name): claim for name, claim in NAMES.items()}
 
 
 class _Listener:
     """Ends a run once the search that it belongs to is stopped.
 
-    An error of whoever listens to the search must not pass through HiGHS: it is kept.
+    An error raised by the progress of the search cannot pass through HiGHS, so it is kept here and
+    raised after the run.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -125,15 +135,15 @@ class _Listener:
             is_stopped = self.budget.hears_stop()
         except BaseException as error:
             self.error, is_stopped = error, True
-        # HiGHS keeps what it was told in an earlier run.
+        # HiGHS keeps the flag of an earlier run, so it is set at each call.
         event.interrupt(is_stopped)
 
 
 @contextmanager
 def _stopped_with_search(highs: Any) -> Iterator[None]:
-    """Let a run end when its search is stopped."""
+    """End the run inside when its search is stopped."""
     budget = running()
-    # What is solved after a stop is needed to end in order.
+    # A program that is begun after a stop is needed to finish the search, and is not interrupted.
     if budget is None or budget.is_stopped:
         yield
         return
@@ -151,13 +161,13 @@ def _stopped_with_search(highs: Any) -> Iterator[None]:
 
 
 def _limit(highs: Any, seconds: float) -> None:
-    # The limit counts from the creation of the instance, not from this run.
+    # HiGHS counts the limit from the creation of the instance, not from the start of the run.
     limit = highs.getRunTime() + max(seconds, 0.0) if np.isfinite(seconds) else np.inf
     highs.setOptionValue("time_limit", limit)
 
 
 def _ends(highs: Any) -> bool:
-    """Run, and say whether HiGHS came to an end; it also throws errors of its own memory."""
+    """Run, and return whether HiGHS ended without an error; memory errors are ValueErrors."""
     try:
         return bool(highs.run() != highspy().HighsStatus.kError)
     except ValueError:

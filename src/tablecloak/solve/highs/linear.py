@@ -1,4 +1,4 @@
-"""A linear program that HiGHS keeps in memory, with hot starts."""
+"""A linear program in the memory of HiGHS, with hot starts."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ class HighsProgram(LoadedProgram):
         )
 
     def _is_beyond(self) -> bool:
-        """Whether the last run ended at its cutoff."""
+        """Whether the last run ended because its objective reached the cutoff."""
         return bool(self._highs.getModelStatus() == highspy().HighsModelStatus.kObjectiveBound)
 
     @property
     def basis(self) -> Any:
-        """Where the simplex method stands."""
+        """The last basis of the simplex method."""
         return self._highs.getBasis()
 
     @basis.setter
@@ -114,7 +114,7 @@ class HighsProgram(LoadedProgram):
         self._highs.setBasis(basis)
 
     def _prepare(self, method: Method, cutoff: float, iterations: int | None) -> dict[str, Any]:
-        """Set the options of one run; return the settings to go back to."""
+        """Set the options of one run; return the settings to restore afterwards."""
         before: dict[str, Any] = {}
         if method is not Method.WARM:
             self._highs.clearSolver()

@@ -1,4 +1,4 @@
-"""A program that HiGHS solves once: mixed-integer, or linear by an algorithm of one's choice."""
+"""A program that HiGHS solves once: mixed-integer, or linear by a chosen algorithm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablecloak.solve.solver import FEASIBILITY_TOLERANCE, Claim, Request, Solve
 __all__ = ["run_once"]
 
 INFINITE = 1e20
-"""Bounds from here on are HiGHS's way of saying that it has none."""
+"""Least absolute bound that HiGHS regards as infinite."""
 
 
 def run_once(program: Program, request: Request) -> Claim:

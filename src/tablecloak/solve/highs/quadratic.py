@@ -1,4 +1,4 @@
-"""Convex quadratic programs with a diagonal, by the active-set method of HiGHS."""
+"""Convex quadratic programs with a diagonal Hessian, by the active-set method of HiGHS."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ TOLERANCES = (FEASIBILITY_TOLERANCE, 1e-7)
 """Tolerances of the active-set method, tried one after the other."""
 
 LEAST_ITERATIONS = 1000
-"""Iterations of the active-set method that every program may take."""
+"""Iterations of the active-set method that are allowed for every program."""
 
 ITERATIONS = 20
-"""Iterations for each row and column beyond these. The method is known to go round in circles."""
+"""Further iterations allowed for each row and column; some limit is needed since the method can
+cycle."""
 
 
 def run_quadratic(program: Program, curvature: Floats, request: Request) -> Claim:
     """Minimise c.x + 1/2 sum q_i x_i^2 over the points of a linear program.
 
-    HiGHS breaks off on some feasible programs at some tolerances, and circles on others without
-    end; the first point that satisfies the program is returned, optimal or not.
+    At some tolerances HiGHS breaks off on feasible programs, or cycles without end. Tolerances are
+    tried in order, and the first point that satisfies the program is returned, optimal or not.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def run_quadratic(program: Program, curvature: Floats, request: Request) -> Clai
     curvature : numpy.ndarray of float, shape (n_columns,)
         q, all >= 0.
     request : Request
-        Of it only the time limit counts.
+        Only its time limit is used.
 
     Raises
     ------
@@ -54,7 +55,10 @@ def run_quadratic(program: Program, curvature: Floats, request: Request) -> Clai
         highs.setOptionValue("qp_iteration_limit", iterations)
         pass_program(highs, program)
         if highs.passHessian(_hessian(curvature)) == highspy().HighsStatus.kError:
-            raise SolverError("HiGHS refused the quadratic program.")
+            raise SolverError(
+                f"HiGHS refused the quadratic objective of a program of {program.n_columns} "
+                "columns. Check that all weights are finite and none is negative."
+            )
         try:
             run(highs, request.seconds - watch.seconds, is_long=True)
         except SolverError:

@@ -1,4 +1,4 @@
-"""HiGHS as one of the solvers."""
+"""HiGHS as a class in the registry of solvers."""
 
 from __future__ import annotations
 

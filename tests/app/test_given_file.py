@@ -51,7 +51,7 @@ def test_two_uploads_of_one_name_do_not_meet(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.doc", "a.csv.exe", "a.zip"])
 def test_an_upload_of_an_unknown_kind_is_refused(tmp_path, name):
-    with pytest.raises(tc.InputError, match="unknown kind of file. Expected a name in"):
+    with pytest.raises(tc.InputError, match="unknown kind of file. Choose a file whose name ends"):
         uploaded(tmp_path, name)
 
 

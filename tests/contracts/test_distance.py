@@ -70,7 +70,7 @@ class TooSure(L1):
 
 
 WRONG = {
-    Free: "The loss of no change is 0, .* The loss of a change by -0.001 is 0",
+    Free: "The loss is 0 without a change, .* The loss of a change by -0.001 is 0",
     Fixed: "The loss of no change is 1",
     WrongPower: "Four times the changes cost",
     Saturated: "The loss does not fall",

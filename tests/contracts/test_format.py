@@ -90,9 +90,9 @@ class Guessing(CSV):
 WRONG = {
     Unmasked: "The hidden value 7351829 is in the file",
     Rounded: "The published value 5318264 is missing",
-    Stamped: "The same release is written as the same bytes",
+    Stamped: "The same release is written as the same bytes at any time",
     Loud: "The ending '.MD' has no dot or is not in lower case",
-    Shortened: "`weights` is another one",
+    Shortened: "The numbers in `weights` differ after writing and reading",
     Open: r"Others may open the file \(mode 44\)",
     Trusting: "A file of another kind is refused .* It raised IndexError",
     Guessing: "Column 'code' came back as",

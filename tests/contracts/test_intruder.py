@@ -93,9 +93,9 @@ class Crooked(Largest):
 
 WRONG = {
     Wrong: "The true value .* What 'largest' knows of the cells .* is not true",
-    KnowsPublished: "Each member names different hidden cells.* a cell that is published",
-    Forgetful: "Asked twice it answers the same",
-    ByCell: "what else is hidden changes nothing",
+    KnowsPublished: "Each member names hidden cells, each once.* a cell that is published",
+    Forgetful: "Two calls return the same members",
+    ByCell: "its bounds of a cell do not depend on which other cells are hidden",
     Meddler: "The pattern was changed",
     Silent: "`members` raises the sentence of `lacking`",
     Wordless: "The first line of its docstring is no sentence",

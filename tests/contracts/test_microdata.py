@@ -110,10 +110,10 @@ class Surprised(Rounding):
 
 
 WRONG = {
-    InPlace: "The frame that was given is another one afterwards",
-    Shuffled: "The index is another one",
+    InPlace: "The frame that was passed has changed",
+    Shuffled: "The index differs",
     Dropped: "Columns are .'wage'.",
-    Wider: r"\['hours'\] changed",
+    Wider: r"\['hours'\] changed, which `uses` does not name",
     Idle: "Nothing changed",
     Seedless: "The second release with the same seed differs",
     Global: "Global random numbers were drawn",

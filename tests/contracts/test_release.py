@@ -97,10 +97,13 @@ def test_a_cell_that_must_be_published_may_not_be_hidden(problem, pattern):
     ("change", "sentence"),
     [
         (lambda frame, name: frame.iloc[1:], "Cells of the table are missing"),
-        (lambda frame, name: pd.concat([frame, frame.head(1)]), "there more than once"),
+        (lambda frame, name: pd.concat([frame, frame.head(1)]), "more than one row"),
         (lambda frame, name: frame.drop(columns=name), "There is no column"),
         (lambda frame, name: frame.drop(columns=frame.columns[0]), "with codes are missing"),
-        (lambda frame, name: frame.assign(**{frame.columns[0]: "none"}), "more than once|not have"),
+        (
+            lambda frame, name: frame.assign(**{frame.columns[0]: "none"}),
+            "more than one row|not have",
+        ),
         (lambda frame, name: frame.assign(**{name: 7.0}), "Suppressed cells have a value"),
         (lambda frame, name: frame.assign(status="published"), "Published cells have no value"),
         (

@@ -1,4 +1,4 @@
-"""A page on this machine for those who would rather click: each click is a job file."""
+"""Pages in a browser on this machine; each choice is also shown as a job file and as Python."""
 
 from tablecloak.app.server import create_app, serve
 

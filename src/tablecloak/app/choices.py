@@ -1,4 +1,4 @@
-"""From a filled-in form to a job file, and to the same in Python."""
+"""The choices of a form, as a job file and as a Python program."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ ROLES = {
     "shadow": "column:shadow",
     "request": "column:request",
 }
-"""Roles that columns can have in a job, and the name of the input for each."""
+"""Roles that columns can have in a job, and the name of the form's input for each."""
 
 KEPT = ["mean:all", "regression"]
-"""Statistics that an adjustment preserves if the form asks for it and names none."""
+"""Statistics that an adjustment preserves if "preserve" is ticked and none is named."""
 
 
 @dataclass
 class Choices:
-    """What a user chose.
+    """The choices of a user.
 
     Parameters
     ----------
@@ -49,9 +49,10 @@ class Choices:
     columns : dict of str to str
         Columns of the file by their roles, such as ``value``; see `ROLES`.
     dimensions : dict of str to list of str
-        For each dimension the columns of its levels, coarsest first; the last is its own.
+        For each dimension the columns of its levels, coarsest first; the last is the column of the
+        dimension itself.
     rules : list of dict
-        As in a job file.
+        Rules as in a job file.
     methods : dict of str to dict
         For each section of a job in `METHODS` that was chosen, its keys that differ from their
         defaults.
@@ -70,20 +71,20 @@ class Choices:
 
     @classmethod
     def of_form(cls, file: Path, form: Mapping[str, str], columns: Sequence[str]) -> Choices:
-        """Read a form.
+        """Return the choices of a form.
 
         Parameters
         ----------
         file : Path
         form : mapping of str to str
-            Names as in the template ``choose.html``.
+            Inputs by their names in the template ``choose.html``.
         columns : sequence of str
-            Of the file.
+            Columns of the file.
 
         Raises
         ------
         InputError
-            If a number is none, or nothing is chosen where something must be.
+            If an input is not a number, or no dimension, rule or method is chosen.
         """
         dimensions = {}
         for name in columns:
@@ -134,7 +135,7 @@ class Choices:
         return text
 
     def python(self) -> str:
-        """Return the same as a Python program."""
+        """Return the Python program that does the same as the job file."""
         dimensions = {
             name: levels if len(levels) > 1 else None for name, levels in self.dimensions.items()
         }
@@ -161,7 +162,8 @@ def _options(method: str, form: Mapping[str, str]) -> dict[str, Any]:
         given = option.read(form)
         if option.is_open:
             given = (given or KEPT) if form.get(option.key) else []
-        # Whoever is named in a job must be held against, unless it is said how firmly.
+        # A job that names insiders but no `hold` is strict, so the form's choice of `hold` is
+        # then written even if it is the default.
         is_told = option.key == "hold" and "protect_against" in found
         if given != option.default or is_told:
             found[option.key] = given

@@ -1,4 +1,4 @@
-"""Inputs of the form, made from what parameters say of themselves, and what is typed into them."""
+"""Inputs of the form, derived from the declarations of parameters, and their values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Choice", "FormField", "choices_of", "number", "whole"]
 
 @dataclass(frozen=True)
 class FormField:
-    """One input.
+    """One input of the form.
 
     Parameters
     ----------
     name : str
-        In the form, such as ``dominance:k``.
+        Name in the form, such as ``dominance:k``.
     parameter : Parameter
     """
 
@@ -31,7 +31,7 @@ class FormField:
 
     @property
     def kind(self) -> Literal["number", "choice", "flag", "text"]:
-        """How it is asked for. Text is what would stand in a job file, such as ``[10, 20]``."""
+        """Kind of input. Text is written as in a job file, such as ``[10, 20]``."""
         if self.parameter.choices:
             return "choice"
         if self.parameter.type is bool:
@@ -40,22 +40,22 @@ class FormField:
 
     @property
     def step(self) -> str:
-        """Which numbers can be typed."""
+        """The HTML attribute `step`: "1" for whole numbers, "any" for others."""
         return "1" if self.parameter.type is int else "any"
 
     @property
     def shown(self) -> str:
-        """What stands in it at first: the default, or an example."""
+        """Initial content: the default, or an example for a required parameter."""
         given = self.parameter.example if self.parameter.is_required else self.parameter.default
         return "" if given is None else f"{given:g}" if isinstance(given, float) else str(given)
 
     def read(self, form: Mapping[str, str]) -> Any:
-        """Return what was typed, None if nothing was although nothing had to be.
+        """Return the value of the input; None for an empty input that is not required.
 
         Raises
         ------
         InputError
-            If it cannot be read.
+            If the input cannot be read.
         """
         text = form.get(self.name, "").strip()
         if self.kind == "flag":
@@ -77,14 +77,14 @@ class FormField:
 
 @dataclass(frozen=True)
 class Choice:
-    """Something registered that can be ticked, with its parameters.
+    """A registered class that can be ticked in the form, with its parameters.
 
     Parameters
     ----------
     name, summary : str
     fields : list of FormField
     is_suggested : bool
-        Whether it is ticked at first.
+        Whether it is ticked when the form is first shown.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Choice:
     is_suggested: bool
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
-        """Return the parameters that were given and differ from their defaults."""
+        """Return the values of all required parameters, and of others that are not the default."""
         given = {each.parameter.name: (each.parameter, each.read(form)) for each in self.fields}
         return {
             name: value
@@ -103,7 +103,7 @@ class Choice:
 
 
 def choices_of(registry: Registry[Any]) -> list[Choice]:
-    """Return all that is registered now, in the order of the registry."""
+    """Return a choice for each registered class, in the order of the registry."""
     return [
         Choice(
             sibling.name,
@@ -116,20 +116,37 @@ def choices_of(registry: Registry[Any]) -> list[Choice]:
 
 
 def number(form: Mapping[str, str], name: str) -> float:
-    """Return a number; a whole one as int."""
+    """Return the number in an input, as int if it is whole.
+
+    Raises
+    ------
+    InputError
+        If the input is not a finite number.
+    """
     text = form.get(name, "").strip()
     try:
         given = float(text)
     except ValueError:
-        raise InputError(f"{name}: {text!r} is not a number.") from None
+        raise InputError(
+            f"{name}: {text!r} is not a number. Type one such as 10 or 2.5 into this field."
+        ) from None
     if not math.isfinite(given):
-        raise InputError(f"{name}: {text!r} is not a finite number.")
+        raise InputError(f"{name}: {text!r} is not a finite number. Type one such as 10 or 2.5.")
     return int(given) if given == int(given) else given
 
 
 def whole(form: Mapping[str, str], name: str) -> str:
-    """Return a whole number as text; empty if none is given."""
+    """Return a whole number as text; empty if the input is empty.
+
+    Raises
+    ------
+    InputError
+        If the input is not a whole number.
+    """
     text = form.get(name, "").strip()
     if text and not text.removeprefix("-").isdecimal():
-        raise InputError(f"{name}: {text!r} is not a whole number.")
+        raise InputError(
+            f"{name}: {text!r} is not a whole number. Type one such as 0 or 2, or leave the field "
+            "empty."
+        )
     return text

@@ -1,4 +1,4 @@
-"""The file that a user uploads, names, or asks to be invented."""
+"""The file that a user uploads or names, or the example with invented firms."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from tablecloak.tables.formats import existing, record_endings
 __all__ = ["given_file"]
 
 LONGEST_NAME = 80
-"""Letters of the name of an upload that are kept, without its ending."""
+"""Most characters of an upload's name that are kept, without its ending."""
 
 
 def given_file(folder: Path) -> Path:
-    """Return the file that a user uploaded, named, or asked to be invented."""
+    """Return the file that a user uploaded or named, or write the example and return it.
+
+    Raises
+    ------
+    InputError
+        If no file is given, or it cannot be used.
+    """
     from flask import request
     from werkzeug.utils import secure_filename
 
@@ -37,7 +43,7 @@ def given_file(folder: Path) -> Path:
 
 
 def _own_place(folder: Path) -> Path:
-    """Folder of its own for a file, which no other file can overwrite or be taken for."""
+    """Return a new folder for one file, so that files of the same name stay apart."""
     uploads = folder / "uploads"
     uploads.mkdir(mode=0o700, exist_ok=True)
     return Path(tempfile.mkdtemp(dir=uploads))
@@ -47,7 +53,7 @@ def _typed_file(typed: str) -> Path:
     try:
         path = Path(typed).expanduser()
         if path.exists() and not path.is_file():
-            # Devices and pipes need not ever end.
+            # Reading a device or a pipe may never end.
             raise InputError(f"{path}: this is no file. Give the path of a CSV or Parquet file.")
         _ending(path.name)
         return existing(path)
@@ -58,9 +64,12 @@ def _typed_file(typed: str) -> Path:
 
 
 def _ending(name: str) -> str:
-    """Return the ending of a name of a file that can be read; a name without one is CSV."""
+    """Return the ending of a file's name; a file without one is read as CSV."""
     endings = record_endings()
     found = next((ending for ending in endings if name.lower().endswith(ending)), "")
     if not found and "." in name.strip("."):
-        raise InputError(f"{name}: unknown kind of file. Expected a name in {', '.join(endings)}.")
+        raise InputError(
+            f"{name}: unknown kind of file. Choose a file whose name ends in one of "
+            f"{', '.join(endings)}."
+        )
     return name[len(name) - len(found) :] if found else ".csv"

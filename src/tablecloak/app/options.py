@@ -1,4 +1,4 @@
-"""Options of the two methods on the form: all keys of a job that name something registered."""
+"""Options of the two methods in the form: all keys of a job whose values are registered names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Option", "options_of"]
 
 @dataclass(frozen=True)
 class Option:
-    """A key of a section whose value is the name of something registered, or a list of names.
+    """A key of a section whose value is a registered name, or a list of such names.
 
     Parameters
     ----------
@@ -36,20 +36,20 @@ class Option:
 
     @property
     def name(self) -> str:
-        """Name of the input."""
+        """Name of the input in the form."""
         return f"{self.section}:{self.key}"
 
     @property
     def is_open(self) -> bool:
-        """Whether more than a name can be given, so that it is typed."""
+        """Whether a name may have an argument, such as ``mean:all``, and must be typed."""
         return bool(self.named.end)
 
     def summary(self, name: str) -> str:
-        """What users read about one of the names."""
+        """One line about one of the names, for the form."""
         return self.named.registry.summary(name)
 
     def read(self, form: Mapping[str, str]) -> Any:
-        """Return what was chosen; the default if nothing was."""
+        """Return the chosen name or names; without a choice, the default."""
         if self.is_open:
             parts = form.get(self.name, "").split(",")
             return [part.strip() for part in parts if part.strip()]

@@ -1,4 +1,4 @@
-"""The pages of the app: what each shows, and what it takes."""
+"""The pages of the app."""
 
 from __future__ import annotations
 
@@ -58,22 +58,22 @@ class Pages:
         self.session = session
 
     def add_to(self, app: Flask) -> None:
-        """Add all addresses."""
+        """Register all addresses of `ROUTES`."""
         for method, address, name in ROUTES:
             app.add_url_rule(address, name, getattr(self, name), methods=[method])
 
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
-        """Fill in a template."""
+        """Return a page: a template with its values, and the status."""
         from flask import render_template
 
         return render_template(template, session=self.session, **values), status
 
     def start(self) -> Any:
-        """Ask for a file."""
+        """Show the form for the file."""
         return self.page("start.html")
 
     def open_file(self) -> Any:
-        """Take the file that a user chose."""
+        """Open the file that a user chose."""
         from flask import redirect
 
         with self.session.changing():
@@ -83,7 +83,7 @@ class Pages:
         return redirect("/choose")
 
     def choose(self) -> Any:
-        """Ask for dimensions, rules and methods."""
+        """Show the form for dimensions, rules and methods."""
         from flask import redirect
 
         if self.session.file is None:
@@ -103,7 +103,7 @@ class Pages:
         )
 
     def table(self) -> Any:
-        """Take what was chosen, and tabulate."""
+        """Read the choices, and tabulate."""
         from flask import redirect, request
 
         file = self.session.file
@@ -129,14 +129,14 @@ class Pages:
         return redirect("/progress")
 
     def stop(self) -> Any:
-        """End the search that runs."""
+        """Stop the search that is running."""
         from flask import redirect
 
         self.session.stop()
         return redirect("/progress")
 
     def progress(self) -> Any:
-        """Say how far the job is."""
+        """Show the progress of the job, its error, or its results."""
         from flask import redirect
 
         if self.session.is_running:
@@ -146,7 +146,7 @@ class Pages:
         return redirect("/results")
 
     def results(self) -> Any:
-        """Show what the job gave."""
+        """Show the results of the job."""
         from flask import redirect
 
         if self.session.result is None:
@@ -168,7 +168,7 @@ class Pages:
         return send_file(content, as_attachment=True, download_name="job.toml")
 
     def release(self, method: str) -> Any:
-        """Send what may be published of a method."""
+        """Send the files of one method that may be published."""
         from flask import abort, send_file
 
         if method not in METHODS:
@@ -182,22 +182,25 @@ class Pages:
         return send_file(buffer, as_attachment=True, download_name=f"{method}.zip")
 
     def _written(self, path: Path) -> Path:
-        """Return a file or folder of the job that was done last."""
+        """Return the path of a file or folder of the last job, if it exists."""
         if self.session.result is None:
-            raise InputError("There are no results yet.")
+            raise InputError("There are no results yet. Tabulate and protect a table first.")
         if not path.exists():
-            raise InputError("This release was withheld, or its method was not chosen.")
+            raise InputError(
+                f"There is no {path.name}: the release was withheld, or its method was not chosen. "
+                "The page of results says which."
+            )
         return path
 
 
 def _head(path: Path) -> pd.DataFrame:
-    """First records of a file."""
+    """Return the first records of a file."""
     with reading(Path(path.name)):
         return format_of(path, FrameFormat, otherwise="csv").head(path, SHOWN_RECORDS)
 
 
 def _sensitive_map(problem: ProtectionProblem) -> str:
-    """Draw the table with its sensitive cells."""
+    """Return a heat map of the table, with its sensitive cells marked, as HTML."""
     drawing = Page("")
     drawing.legend(SENSITIVITY)
     table = problem.table

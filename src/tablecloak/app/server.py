@@ -1,8 +1,9 @@
-"""The pages of the local app, for this machine only.
+"""The server of the app, for this machine only.
 
-The server listens on 127.0.0.1. Each start has a secret of its own in its address; without it, or
-under another host name (DNS rebinding), nothing is served; forms of pages from elsewhere, also from
-other servers on this machine, are refused. Pages load nothing from elsewhere and run no scripts.
+The server listens on 127.0.0.1. Its address contains a secret that is new at each start. Requests
+without the secret, or to another host name (DNS rebinding), get no answer. Forms that pages of
+other servers send, also of servers on this machine, are refused. Pages load nothing from other
+servers and run no scripts.
 """
 
 from __future__ import annotations
@@ -39,11 +40,10 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
     Parameters
     ----------
     port : int, default=0
-        0 takes any that is free.
+        0 takes any free port.
     open_browser : bool, default=True
     folder : Path, optional
-        Where uploads and results are kept; by default a private folder that is removed at the
-        end.
+        Folder for uploads and results; by default a private one that is removed at the end.
 
     Raises
     ------
@@ -95,7 +95,9 @@ def create_app(folder: Path, token: str) -> Flask:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
     except OSError as error:
-        raise InputError(f"{folder}: no folder can be made there ({error}).") from None
+        raise InputError(
+            f"{folder}: no folder can be made there ({error}). Give a folder that you may write to."
+        ) from None
     pages = Pages(Session(folder))
     _guard(app, token)
     pages.add_to(app)
@@ -109,21 +111,25 @@ def create_app(folder: Path, token: str) -> Flask:
         if isinstance(error, HTTPException):
             return error
         app.logger.exception("error of the program")
-        message = f"This is an error of the program ({type(error).__name__})."
+        message = (
+            f"This is an error of the program ({type(error).__name__}). The terminal in which "
+            "tablecloak app runs shows its details: report them, without data."
+        )
         return pages.page("error.html", 500, message=message)
 
     return app
 
 
 def _guard(app: Flask, token: str) -> None:
-    """Serve nobody but the user who started the app."""
+    """Answer only requests of the user who started the app."""
     from flask import abort, redirect, request
 
     @app.before_request
     def only_from_here() -> Any:
         if request.host.rsplit(":", 1)[0] not in ("127.0.0.1", "localhost"):
             abort(403)
-        # Pages of other servers on this machine are of the same site, and get the cookie sent.
+        # For the browser, other servers on this machine are the same site, so their pages could
+        # send forms with the cookie.
         origin = request.headers.get("Origin", request.host_url.rstrip("/"))
         if request.method not in ("GET", "HEAD") and origin != request.host_url.rstrip("/"):
             abort(403)

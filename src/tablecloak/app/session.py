@@ -1,4 +1,4 @@
-"""What a user of the page has done so far; one user, one folder, one job at a time."""
+"""The state of the app: one user, one folder, and at most one running job."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Session"]
 
 
 class Session:
-    """State of the page.
+    """State of the app.
 
     Parameters
     ----------
     folder : Path
-        For uploaded data, the job file and the results; private.
+        Private folder for uploaded data, the job file and the results.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,30 +44,30 @@ class Session:
 
     @property
     def job_file(self) -> Path:
-        """Where the job file lies."""
+        """Path of the job file."""
         return self.folder / "job.toml"
 
     @property
     def results(self) -> Path:
-        """Where results are written."""
+        """Folder of the results."""
         return self.folder / "results"
 
     @property
     def is_running(self) -> bool:
-        """Whether a job is being done."""
+        """Whether a job is running."""
         return self.thread is not None and self.thread.is_alive()
 
     @property
     def seconds(self) -> float:
-        """How long the job has been running."""
+        """Seconds since the job was started."""
         return self.watch.seconds
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Change file, choices or job: one request at a time, and none while a job runs.
+        """Allow changes of file, choices or job: by one request at a time, and not during a job.
 
-        A job works on what was chosen when it began; with anything else beside it, choices and
-        results on the page would belong to two jobs.
+        If choices changed while a job runs, the page would show them beside the results of other
+        choices.
 
         Raises
         ------
@@ -75,20 +75,22 @@ class Session:
             If a job is running, or another request is changing something.
         """
         if not self.lock.acquire(blocking=False):
-            raise InputError("Another page is changing the choices; wait for its end.")
+            raise InputError(
+                "Another page is changing the choices. Wait until it has loaded, then try again."
+            )
         try:
             if self.is_running:
-                raise InputError("A job is still running; wait for its end, or stop it.")
+                raise InputError("A job is still running. Wait for its end, or stop it.")
             yield
         finally:
             self.lock.release()
 
     def open(self, file: Path) -> None:
-        """Begin with another file; within `changing`."""
+        """Begin with another file; to be called within `changing`."""
         self.file, self.choices, self.problem, self.job, self.result = file, None, None, None, None
 
     def choose(self, choices: Choices) -> None:
-        """Tabulate and write the job file; what cannot be tabulated changes nothing."""
+        """Tabulate and write the job file; after an error the former choices still hold."""
         with self.changing():
             tried = self.folder / "tried.toml"
             try:
@@ -101,7 +103,7 @@ class Session:
             self.choices, self.problem, self.job, self.result = choices, problem, job, None
 
     def start(self) -> None:
-        """Do the job in the background."""
+        """Run the job in the background."""
         with self.changing():
             if self.job is None:
                 raise InputError(
@@ -114,7 +116,7 @@ class Session:
             self.thread.start()
 
     def stop(self) -> None:
-        """End the search soon, with the best that is proved."""
+        """Stop the search and keep its best proved result."""
         self.button.press()
 
     def _run(self, job: Job) -> None:
@@ -126,8 +128,11 @@ class Session:
         except TablecloakError as error:
             self.error = str(error)
         except Exception as error:
-            # A thread that ends without a word looks like a job without results.
-            self.error = f"The job ended with an error of the program ({type(error).__name__})."
+            # If the thread ended without a message, the job would seem to have no results.
+            self.error = (
+                f"The job ended with an error of the program ({type(error).__name__}). Download "
+                "job.toml and run tablecloak protect job.toml to see its details."
+            )
 
     def _note(self, stage: str, loss: float, bound: float, left: int) -> None:
         found = f", loss {loss:,.6g}" if abs(loss) < float("inf") else ""

@@ -1,14 +1,15 @@
-"""Contracts that parts of any origin can be checked against, without pytest.
+"""Contracts for solvers, intruders, distances, formats, methods and releases of any origin.
 
-Each function takes one part, such as a solver or a format of your own, tries it on small questions
-whose answers are known, and raises AssertionError with a sentence that says what it does not do::
+Each function takes one part, such as a solver or a format of your own, tries it on small problems
+whose answers are known, and raises AssertionError with the first fact that does not hold; pytest
+is not needed::
 
     from tablecloak.contracts import check_solver
 
     check_solver(MySolver())
 
-The facts of each contract are also there one by one, as functions of the part, so that a test
-runner can list them: `SOLVER`, `INTRUDER`, `DISTANCE`, `FORMAT` and `METHOD`.
+For test runners the facts of each contract are also functions of the part: `SOLVER`, `INTRUDER`,
+`DISTANCE`, `FORMAT` and `METHOD` list them.
 """
 
 from __future__ import annotations

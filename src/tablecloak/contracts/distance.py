@@ -21,13 +21,13 @@ __all__ = ["DISTANCE", "check_distance"]
 Floats = npt.NDArray[np.float64]
 
 CLOSE = 1e-9
-"""Relative difference of two losses that counts as none."""
+"""Relative difference up to which two losses count as equal."""
 
 PROVED = 1e-6
-"""Share of a loss by which a bound may be above it: programs are solved to seven digits."""
+"""Share of a loss by which a bound may exceed it: programs are solved to seven digits."""
 
 SECONDS = 60.0
-"""Time limit of an adjustment of the questions, of which each takes well below one second."""
+"""Time limit of each adjustment, which usually takes far less than a second."""
 
 
 def _changes() -> Iterator[tuple[Floats, Floats]]:
@@ -47,12 +47,13 @@ def it_says_what_it_is(distance: Distance) -> None:
         isinstance(distance.name, str) and distance.name, "The class variable `name` is missing."
     )
     expect(
-        first_line(type(distance)).endswith("."), "The first line of its docstring is no sentence."
+        first_line(type(distance)).endswith("."),
+        "The first line of its docstring is no sentence: it must end with a full stop.",
     )
 
 
 def no_change_costs_nothing_and_any_change_something(distance: Distance) -> None:
-    """The loss of no change is 0, that of any change of a cell with a weight is positive."""
+    """The loss is 0 without a change, and positive if a cell with a weight changes."""
     none = distance.loss(np.ones(8), np.zeros(8))
     expect(none == 0, f"The loss of no change is {none}.")
     for cell in range(8):
@@ -64,7 +65,7 @@ def no_change_costs_nothing_and_any_change_something(distance: Distance) -> None
 
 
 def a_unit_counts_by_its_power(distance: Distance) -> None:
-    """Changes that are u times as large cost u to the `power` times as much."""
+    """If all changes are multiplied by u, the loss is multiplied by u to the `power`."""
     for weights, changes in _changes():
         one, larger = distance.loss(weights, changes), distance.loss(weights, 4 * changes)
         expect(
@@ -74,7 +75,7 @@ def a_unit_counts_by_its_power(distance: Distance) -> None:
 
 
 def a_larger_change_never_costs_less(distance: Distance) -> None:
-    """The loss does not fall where one cell changes more in the same direction."""
+    """The loss does not fall if one cell changes more in the same direction."""
     for weights, changes in _changes():
         loss = distance.loss(weights, changes)
         for cell in range(8):
@@ -87,14 +88,14 @@ def a_larger_change_never_costs_less(distance: Distance) -> None:
 
 
 def losses_of_parts_add_up_if_it_says_so(distance: Distance) -> None:
-    """With `adds_up` the loss of two parts is the sum of both, with `is_maximum` the larger one."""
+    """With `adds_up` the loss of two parts is the sum of theirs; with `is_maximum`, the larger."""
     for weights, changes in _changes():
         whole = distance.loss(weights, changes)
         parts = [distance.loss(weights[part], changes[part]) for part in (slice(3), slice(3, 8))]
         if distance.is_maximum:
-            expect(_equal(whole, max(parts)), f"Parts cost {parts}, the whole {whole}.")
+            expect(_equal(whole, max(parts)), f"Parts have losses {parts}, the whole {whole}.")
         elif distance.adds_up:
-            expect(_equal(whole, sum(parts)), f"Parts cost {parts}, the whole {whole}.")
+            expect(_equal(whole, sum(parts)), f"Parts have losses {parts}, the whole {whole}.")
 
 
 def adjustments_keep_levels_and_their_bounds_hold(distance: Distance) -> None:
@@ -109,7 +110,7 @@ def adjustments_keep_levels_and_their_bounds_hold(distance: Distance) -> None:
         loss = distance.loss(weights, adjusted.values - problem.table.values)
         expect(
             abs(loss - adjusted.loss) <= PROVED * max(loss, 1e-9),
-            f"The loss of the adjusted table is {loss}, claimed is {adjusted.loss}.",
+            f"The loss of the adjusted table is {loss}, but {adjusted.loss} is claimed.",
         )
         for changes in _tables_that_keep_all_levels(problem):
             other = distance.loss(weights, changes)
@@ -120,7 +121,7 @@ def adjustments_keep_levels_and_their_bounds_hold(distance: Distance) -> None:
 
 
 def whole_numbers_are_whole_if_it_offers_them(distance: Distance) -> None:
-    """With `has_whole_numbers` a table of whole numbers stays one."""
+    """With `has_whole_numbers` a table of whole numbers is adjusted to whole numbers."""
     if not distance.has_whole_numbers:
         return
     with _registered(distance) as name:
@@ -134,7 +135,7 @@ def whole_numbers_are_whole_if_it_offers_them(distance: Distance) -> None:
 
 @contextmanager
 def _registered(distance: Distance) -> Iterator[str]:
-    """Make a distance known by its name, for a while if it is not."""
+    """Yield the name of a distance, which is registered meanwhile if it is not."""
     kind = type(distance)
     known = kind.name in DISTANCES and DISTANCES[kind.name] is kind
     with nullcontext() if known else DISTANCES.including(kind):
@@ -142,7 +143,7 @@ def _registered(distance: Distance) -> Iterator[str]:
 
 
 def _tables_that_keep_all_levels(problem: ProtectionProblem) -> Iterator[Floats]:
-    """Yield changes to tables that keep all levels: best ones for random weights and directions."""
+    """Yield changes that keep all levels, optimal for random weights and directions."""
     random = np.random.default_rng(11)
     a, frozen, sensitive = problem.table.values, problem.frozen, problem.sensitive
     up = np.where(frozen, 0, problem.upper_bound - a)
@@ -187,17 +188,17 @@ DISTANCE = (
 
 
 def check_distance(distance: Distance) -> None:
-    """Check a distance by its losses, and by what it adjusts two small tables to.
+    """Check the losses of a distance, and the adjustments of two small tables with it.
 
     Parameters
     ----------
     distance : Distance
-        A distance of your own. If it is not registered, it is for the time of the check.
+        A distance of your own. If it is not registered, it is registered during the check.
 
     Raises
     ------
     AssertionError
-        With the first fact that does not hold, and the numbers that show it.
+        With the first fact that does not hold, and numbers that contradict it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a contract is checked: one fact after the other, each of which has a sentence."""
+"""The check of a contract: one fact after the other, each stated by a sentence."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any, TypeVar
 __all__ = ["check_facts", "expect", "first_line"]
 
 T = TypeVar("T")
-"""What a contract is about."""
+"""Type of the part that a contract is about."""
 
 
 def expect(condition: Any, sentence: str) -> None:
-    """Raise AssertionError with a sentence unless a condition holds, also with ``python -O``.
+    """Raise an error with a sentence unless a condition holds, even under ``python -O``.
 
     Raises
     ------
     AssertionError
+        If the condition does not hold.
     """
     if not condition:
         raise AssertionError(sentence)
 
 
 def first_line(described: Any) -> str:
-    """Return the first line of a docstring, but not of one that is inherited."""
+    """Return the first line of an object's own docstring; an inherited one is ignored."""
     return inspect.cleandoc(described.__doc__ or "").partition("\n")[0]
 
 
@@ -34,18 +35,18 @@ def check_facts(part: T, name: str, facts: Iterable[Callable[[T], None]]) -> Non
     Parameters
     ----------
     part : object
-        What is checked.
+        The part to check.
     name : str
-        What it is called in messages.
+        Name of the part in messages.
     facts : iterable of callable
-        Functions of the part, each with the fact as the first line of its docstring. It raises
-        AssertionError if the fact does not hold.
+        Functions of the part. The first line of each docstring states a fact, and the function
+        raises AssertionError if it does not hold.
 
     Raises
     ------
     AssertionError
-        With the first fact that does not hold, and what was seen instead. Any other error that
-        the part raises means that it does not hold either.
+        With the first fact that does not hold, and what was found instead. Any other error that
+        the part raises also counts as a broken fact.
     """
     for fact in facts:
         sentence = f"{name} breaks its contract: {first_line(fact)}"

@@ -1,4 +1,4 @@
-"""The contract of a file format: it reads what it wrote, and writes nothing that is hidden."""
+"""The contract of a file format: it reads what it wrote, and writes no hidden value."""
 
 from __future__ import annotations
 
@@ -29,35 +29,36 @@ ARRAYS = (
     "upper_bound",
     "weights",
 )
-"""Numbers that a problem has for each cell."""
+"""Attributes of a problem with one number for each cell."""
 
 SECRETS = (7351829.0, 2946173.0)
-"""Values under the mask of hidden cells of the release; nothing else in a file looks like them."""
+"""Values of the hidden cells of the release, which no other content of a file resembles."""
 
 SHOWN = (5318264.0, 4127395.0, 1234567.0)
 """Values of its published cells."""
 
 GARBAGE = (b"", b"\x00\xff" * 40, b"no such file\n", b"PK\x03\x04rest", b"1;2\n3")
-"""Contents that are no file of any format."""
+"""Contents that are not valid in any format."""
 
 
 @contextmanager
 def _place(file_format: Format, number: int = 0) -> Iterator[Path]:
-    """Give a place for a file under each of its names."""
+    """Yield a path in a temporary folder with one of the format's endings."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder) / f"file{file_format.suffixes[number]}"
 
 
 def it_says_what_it_is(file_format: Format) -> None:
-    """A format has a name, endings in lower case, and a line on what it is and can hold."""
+    """A format has a name, endings in lower case, and a sentence on what it is and can hold."""
     expect(file_format.name, "The class variable `name` is missing.")
-    expect(file_format.suffixes, "It has no endings.")
+    expect(file_format.suffixes, "The class variable `suffixes` is empty: it needs an ending.")
     for suffix in file_format.suffixes:
         good = suffix.startswith(".") and suffix == suffix.lower()
         expect(good, f"The ending {suffix!r} has no dot or is not in lower case.")
     expect(file_format.holds, "`holds` is empty.")
     expect(
-        first_line(type(file_format)).endswith("."), "Its docstring does not begin with a sentence."
+        first_line(type(file_format)).endswith("."),
+        "The first line of its docstring is no sentence: it must end with a full stop.",
     )
 
 
@@ -73,18 +74,20 @@ def problems_come_back_to_the_last_bit(file_format: Format) -> None:
         with _place(file_format) as path:
             file_format.write_problem(problem, path)
             back = file_format.read_problem(path, 0.0)
-        expect(np.array_equal(back.table.values, problem.table.values), "Values are other ones.")
-        expect((back.status == problem.status).all(), "Statuses are other ones.")
+        changed = "differ after writing and reading."
+        expect(np.array_equal(back.table.values, problem.table.values), f"The values {changed}")
+        expect((back.status == problem.status).all(), f"The statuses {changed}")
         for name in ARRAYS:
             same = np.array_equal(getattr(back, name), getattr(problem, name))
-            expect(same, f"`{name}` is another one.")
-        expect((back.table.relations != problem.table.relations).nnz == 0, "Relations differ.")
+            expect(same, f"The numbers in `{name}` {changed}")
+        same = (back.table.relations != problem.table.relations).nnz == 0
+        expect(same, f"The relations {changed}")
         same = np.array_equal(back.table.right_hand_side, problem.table.right_hand_side)
-        expect(same, "Right-hand sides are other ones.")
+        expect(same, f"The right-hand sides {changed}")
 
 
 def problems_are_for_their_owner_alone(file_format: Format) -> None:
-    """Nobody but its owner can read a file with a problem."""
+    """Only its owner can read a file with a problem."""
     if not isinstance(file_format, ProblemFormat):
         return
     with _place(file_format) as path:
@@ -108,7 +111,7 @@ def other_files_are_refused(file_format: Format) -> None:
 
 
 def records_come_back(file_format: Format) -> None:
-    """Rows and columns that are written are read again, codes as text where that is asked for."""
+    """Rows and columns come back as they were written, and codes that are asked for as text."""
     if not isinstance(file_format, FrameFormat):
         return
     frame = pd.DataFrame(
@@ -127,12 +130,12 @@ def records_come_back(file_format: Format) -> None:
     for name in frame:
         same = back[name].tolist() == frame[name].tolist()
         expect(same, f"Column {name!r} came back as {back[name].tolist()}.")
-    expect(len(head) == 2, f"The first two rows are {len(head)}.")
+    expect(len(head) == 2, f"`head` returned {len(head)} rows instead of 2.")
 
 
 def _release() -> pd.DataFrame:
     total, first, second = SHOWN
-    # Under the mask of a missing value an array of pandas may still hold the value.
+    # In an array of pandas a missing value is a mask; the number below it may still be the value.
     data = np.array([total, SECRETS[0], first, second, SECRETS[1]])
     turnover = pd.arrays.FloatingArray(data, np.isin(data, SECRETS))
     return pd.DataFrame(
@@ -152,7 +155,7 @@ ABOUT = {
     "decimals": 0,
     "reading": "x stands for a confidential value.",
 }
-"""What readers of the release are told."""
+"""Information for readers of the release."""
 
 
 def _texts(file_format: Format, path: Path) -> list[bytes]:
@@ -161,13 +164,13 @@ def _texts(file_format: Format, path: Path) -> list[bytes]:
 
 
 def _holds(contents: list[bytes], value: float) -> bool:
-    """Whether a value stands anywhere, in digits or as eight bytes."""
+    """Whether any content has a value, in digits or as eight bytes."""
     spellings = [str(int(value)).encode(), struct.pack("<d", value), struct.pack("<q", int(value))]
     return any(spelling in content for content in contents for spelling in spellings)
 
 
 def releases_show_published_values_and_no_others(file_format: Format) -> None:
-    """A release holds every published value, as digits or as a number, and none beside them."""
+    """A release contains every published value, as digits or as a number, and no hidden one."""
     if not isinstance(file_format, ReleaseFormat):
         return
     with _place(file_format) as path:
@@ -181,7 +184,7 @@ def releases_show_published_values_and_no_others(file_format: Format) -> None:
 
 
 def releases_repeat_to_the_byte(file_format: Format) -> None:
-    """The same release is written as the same bytes, whenever it is written."""
+    """The same release is written as the same bytes at any time."""
     if not isinstance(file_format, ReleaseFormat):
         return
     written = []
@@ -201,11 +204,12 @@ FORMAT = (
     releases_show_published_values_and_no_others,
     releases_repeat_to_the_byte,
 )
-"""Facts that every format must satisfy as far as it holds such things, each a function of it."""
+"""Facts that every format must satisfy, each a function of the format. Facts on problems, records
+or releases apply to formats that hold them."""
 
 
 def check_format(file_format: Format) -> None:
-    """Check a format by what it holds: problems, records or releases.
+    """Check a format by writing and reading the problems, records or releases that it holds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The contract of an intruder: what its members know is true, and no less than everybody knows."""
+"""The contract of an intruder: its members know true things, and at least as much as the public."""
 
 from __future__ import annotations
 
@@ -21,18 +21,22 @@ __all__ = ["INTRUDER", "check_intruder"]
 Flags = npt.NDArray[np.bool_]
 
 CLOSE = 1e-9
-"""Relative difference of two values of cells that counts as none."""
+"""Relative difference up to which two values of cells count as equal."""
 
 
 def _questions(intruder: Intruder) -> Iterator[tuple[ProtectionProblem, Flags]]:
-    """Yield problems that tell what the intruder needs, each with several patterns."""
+    """Yield problems with the information that the intruder needs, each with several patterns."""
     answered = 0
     for problem in (cox_rounded(), problem_with_contributors()):
         if not intruder.lacking(problem):
             answered += 1
             for suppressed in patterns(problem):
                 yield problem, suppressed
-    expect(answered, "It lacks something even in a table with contributors and holdings.")
+    expect(
+        answered,
+        "It lacks information even in a table with contributors and holdings: "
+        f"{intruder.lacking(problem_with_contributors())}",
+    )
 
 
 def _same(one: list[Knowledge], other: list[Knowledge]) -> bool:
@@ -46,18 +50,19 @@ def _same(one: list[Knowledge], other: list[Knowledge]) -> bool:
 
 
 def it_says_what_it_is(intruder: Intruder) -> None:
-    """An intruder has a name, and its docstring says in one line what it knows."""
+    """An intruder has a name, and the first line of its docstring says what it knows."""
     expect(
         isinstance(intruder.name, str) and intruder.name, "The class variable `name` is missing."
     )
     expect(intruder.name_of_kind, "`name_of_kind` is empty.")
     expect(
-        first_line(type(intruder)).endswith("."), "The first line of its docstring is no sentence."
+        first_line(type(intruder)).endswith("."),
+        "The first line of its docstring is no sentence: it must end with a full stop.",
     )
 
 
 def what_it_lacks_is_an_input_error(intruder: Intruder) -> None:
-    """Where a table does not tell what it needs, `members` raises the sentence of `lacking`."""
+    """If a table lacks information that it needs, `members` raises the sentence of `lacking`."""
     for problem in (cox_rounded(), problem_with_contributors()):
         lacking = intruder.lacking(problem)
         expect(isinstance(lacking, str), f"`lacking` returned {lacking!r}.")
@@ -65,14 +70,15 @@ def what_it_lacks_is_an_input_error(intruder: Intruder) -> None:
             intruder.members(problem, problem.sensitive.copy())
         except InputError as error:
             expect(
-                lacking and lacking in str(error), f"`lacking` is {lacking!r}, raised was: {error}"
+                lacking and lacking in str(error),
+                f"`lacking` returned {lacking!r}, but `members` raised: {error}",
             )
         else:
-            expect(not lacking, f"`lacking` is {lacking!r}, but `members` returned.")
+            expect(not lacking, f"`lacking` returned {lacking!r}, but `members` raised no error.")
 
 
 def members_know_hidden_cells_only(intruder: Intruder) -> None:
-    """Each member names different hidden cells, with one lower and one upper bound for each."""
+    """Each member names hidden cells, each once, with a lower and an upper bound for each."""
     for problem, suppressed in _questions(intruder):
         for member in intruder.members(problem, suppressed):
             cells = np.asarray(member.cells)
@@ -98,18 +104,18 @@ def members_know_nothing_false(intruder: Intruder) -> None:
 
 
 def answers_repeat_and_leave_no_trace(intruder: Intruder) -> None:
-    """Asked twice it answers the same, and it changes neither the problem nor the pattern."""
+    """Two calls return the same members, and change neither the problem nor the pattern."""
     for problem, suppressed in _questions(intruder):
         given = suppressed.copy()
         values = problem.table.values.copy()
         first = intruder.members(problem, given)
-        expect(_same(first, intruder.members(problem, given)), "The second answer is another one.")
+        expect(_same(first, intruder.members(problem, given)), "The second answer differs.")
         expect(np.array_equal(given, suppressed), "The pattern was changed.")
         expect(np.array_equal(values, problem.table.values), "The values were changed.")
 
 
 def less_hidden_tells_it_no_more(intruder: Intruder) -> None:
-    """If it `knows_by_cell`, what else is hidden changes nothing of what it knows of a cell."""
+    """If it `knows_by_cell`, its bounds of a cell do not depend on which other cells are hidden."""
     if not intruder.knows_by_cell:
         return
     known: dict[int, dict[tuple[str, int], tuple[float, float]]] = {}
@@ -126,11 +132,14 @@ def less_hidden_tells_it_no_more(intruder: Intruder) -> None:
 
 
 def no_pattern_is_safer_from_it(intruder: Intruder) -> None:
-    """An audit against it runs, and finds no pattern safe that everybody can attack."""
+    """An audit against it finds no pattern safe that an external intruder can attack."""
     for problem, suppressed in _questions(intruder):
         found = audit_pattern(problem, suppressed, intruders=intruder)
         everybody = audit_pattern(problem, suppressed)
-        expect(everybody.is_safe or not found.is_safe, "A pattern that everybody attacks is safe.")
+        expect(
+            everybody.is_safe or not found.is_safe,
+            "The audit finds a pattern safe that an external intruder can attack.",
+        )
 
 
 INTRUDER = (

@@ -17,7 +17,7 @@ from tablecloak.parameters import parameters_of
 __all__ = ["METHOD", "Trial", "check_microdata_method"]
 
 SEED = 20
-"""Of the random numbers of a trial; any would do."""
+"""Seed of a trial's random numbers; any other number would do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +39,13 @@ class Trial:
         return self.method.uses(list(self.frame.columns))
 
     def given(self) -> pd.DataFrame:
-        """Return a copy of the columns that it reads."""
+        """Return a copy of the columns that the method reads."""
         columns = self.uses()
         read = {*columns.categories, *columns.numbers}
         return self.frame[[name for name in self.frame.columns if name in read]].copy()
 
     def released(self) -> Release:
-        """Protect the records anew."""
+        """Protect the records again, without the stored release."""
         return self.method.protect(self.given(), seed=SEED)
 
     @cached_property
@@ -55,16 +55,22 @@ class Trial:
 
 
 def it_says_what_it_is(trial: Trial) -> None:
-    """A method has a name, and sentences on itself and on each of its parameters."""
+    """A method has a name, and a sentence of help on itself and on each of its parameters."""
     kind = type(trial.method)
     expect(kind.name, "The class variable `name` is missing.")
-    expect(first_line(kind).endswith("."), "The first line of its docstring is no sentence.")
+    expect(
+        first_line(kind).endswith("."),
+        "The first line of its docstring is no sentence: it must end with a full stop.",
+    )
     for parameter in parameters_of(kind):
-        expect(parameter.help.endswith("."), f"`{parameter.name}` has no sentence of help.")
+        expect(
+            parameter.help.endswith("."),
+            f"The help of `{parameter.name}` is no sentence: it must end with a full stop.",
+        )
 
 
 def it_reads_and_changes_columns_that_are_there(trial: Trial) -> None:
-    """What `uses` names are columns of the file, and what is changed is also read."""
+    """`uses` names columns of the file only, and those that it changes are also read."""
     columns = trial.uses()
     known = set(trial.frame.columns)
     read = {*columns.categories, *columns.numbers}
@@ -79,23 +85,23 @@ def records_stay_in_their_rows(trial: Trial) -> None:
     """The release has the columns, the rows and the index of the original, in the same order."""
     given, released = trial.given(), trial.release.frame
     expect(list(released.columns) == list(given.columns), f"Columns are {list(released.columns)}.")
-    expect(released.index.equals(given.index), "The index is another one.")
+    expect(released.index.equals(given.index), "The index differs.")
 
 
 def only_named_columns_change(trial: Trial) -> None:
-    """Columns that `uses` does not name as changed stay as they are."""
+    """Only columns that `uses` names as changed differ in the release, and at least one does."""
     given, released = trial.given(), trial.release.frame
     changed = [name for name in given.columns if not released[name].equals(given[name])]
     surplus = [name for name in changed if name not in trial.uses().changed]
-    expect(not surplus, f"{surplus} changed.")
-    expect(changed, "Nothing changed.")
+    expect(not surplus, f"The columns {surplus} changed, which `uses` does not name.")
+    expect(changed, "Nothing changed: give records that the method protects.")
 
 
 def the_original_is_left_alone(trial: Trial) -> None:
-    """The frame that is given is not written to."""
+    """The method does not change the frame that is passed to it."""
     given, before = trial.given(), trial.given()
     trial.method.protect(given, seed=SEED)
-    expect(given.equals(before), "The frame that was given is another one afterwards.")
+    expect(given.equals(before), "The frame that was passed has changed.")
 
 
 def a_seed_repeats_and_no_other_randomness_is_used(trial: Trial) -> None:
@@ -105,31 +111,31 @@ def a_seed_repeats_and_no_other_randomness_is_used(trial: Trial) -> None:
     np.random.seed(1)  # noqa: NPY002
     first = trial.released().frame
     drawn = np.random.random() != expected  # noqa: NPY002
-    expect(not drawn, "Global random numbers were drawn.")
+    expect(not drawn, "Global random numbers were drawn; use the generator of the seed.")
     expect(first.equals(trial.released().frame), "The second release with the same seed differs.")
 
 
 def a_summary_is_one_line(trial: Trial) -> None:
-    """The release says in one line what was done."""
+    """The release has a summary of one line."""
     summary = trial.release.summary()
     expect(isinstance(summary, str) and summary.strip(), "The summary is empty.")
     expect("\n" not in summary, "The summary has more than one line.")
 
 
 def missing_columns_are_named(trial: Trial) -> None:
-    """A frame without a column that it changes is refused with an error of this package."""
+    """A frame without a column that it changes is refused by an error that names the column."""
     given = trial.given()
     for name in trial.uses().changed:
         if trial.method.uses([str(other) for other in given.columns if other != name]).changed != (
             trial.uses().changed
         ):
-            continue  # It takes whatever columns there are.
+            continue  # The method uses all columns that it finds.
         try:
             trial.method.protect(given.drop(columns=name), seed=SEED)
         except TablecloakError as error:
-            expect(str(name) in str(error), f"Without {name!r} it says: {error}")
+            expect(str(name) in str(error), f"Without the column {name!r} the error is: {error}")
         else:
-            raise AssertionError(f"Without {name!r} it went on.")
+            raise AssertionError(f"Without the column {name!r} there was no error.")
 
 
 METHOD: tuple[Callable[[Trial], None], ...] = (
@@ -146,20 +152,20 @@ METHOD: tuple[Callable[[Trial], None], ...] = (
 
 
 def check_microdata_method(method: Method, frame: pd.DataFrame) -> None:
-    """Check a method for records on records of yours.
+    """Check a method for records on records of your own.
 
     Parameters
     ----------
     method : Method
         A method of your own with its parameters. It need not be registered.
     frame : pandas.DataFrame
-        Some hundred records with the columns that its parameters name, on which it changes
-        something. It is not written to.
+        Some hundred records with the columns that the parameters name, of which the method changes
+        some. The frame itself stays as it is.
 
     Raises
     ------
     AssertionError
-        With the first fact that does not hold, and the columns where it does not.
+        With the first fact that does not hold, and the columns that contradict it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Small tables on which parts are tried: with contributors, with holdings, and with decimals."""
+"""Small problems for the contracts: with contributors, holdings, decimals and awkward numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["awkward_problem", "patterns", "problem_of_decimals", "problem_with_c
 Flags = npt.NDArray[np.bool_]
 
 MOST_KEPT = 40
-"""Largest contributions kept of each cell: more than any cell of these tables has."""
+"""Number of largest contributions stored for each cell, more than any cell of these tables has."""
 
 
 @cache
@@ -44,7 +44,7 @@ def problem_with_contributors() -> ProtectionProblem:
 
 
 def problem_of_decimals() -> ProtectionProblem:
-    """Return Cox's table in units of a tenth, so that no value is a whole number of tens."""
+    """Return Cox's table with all numbers divided by 10, so that values have decimals."""
     problem = cox_rounded()
     table = problem.table
     smaller = Table(table.keys, table.values / 10, table.relations, table.right_hand_side)
@@ -61,7 +61,7 @@ def problem_of_decimals() -> ProtectionProblem:
 
 
 def awkward_problem() -> ProtectionProblem:
-    """Return a problem whose numbers have no short decimals, and whose bounds are far apart."""
+    """Return a problem of numbers without a short decimal form, and with bounds far apart."""
     table = Table(
         keys=pd.DataFrame({"cell": ["0", "1", "2"]}),
         values=np.array([1 / 3 + 1e9, 1 / 3, 1e9]),
@@ -81,6 +81,6 @@ def awkward_problem() -> ProtectionProblem:
 
 
 def patterns(problem: ProtectionProblem) -> list[Flags]:
-    """Return patterns, each of which hides what the one before hides: least, more, all."""
+    """Return three patterns, each within the next: sensitive cells, more cells, all free cells."""
     more = problem.sensitive | (np.random.default_rng(2).random(problem.table.n_cells) < 0.5)
     return [problem.sensitive.copy(), more & ~problem.frozen, ~problem.frozen]

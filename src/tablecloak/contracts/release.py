@@ -1,4 +1,4 @@
-"""The contract of a release: complete, true or additive, and protected as scipy finds it."""
+"""The contract of a release: complete, true or additive, and protected in an attack by scipy."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 MET = 1e-6
-"""Share of a protection level, or of the largest value, that counts as none: linear programs are
+"""Share by which a protection level, an interval or a relation may be missed: linear programs are
 solved to seven digits."""
 
 
 def check_release(problem: ProtectionProblem, release: Any) -> None:
-    """Check what is published of a problem, whoever protected it and by which method.
+    """Check the release of a problem, by any tool and method.
 
-    The attack is two linear programs for each sensitive cell, by scipy and straight from the
-    definition: nothing of this package's search or audit takes part. It suits tables of up to some
-    thousand cells; for larger ones and for other intruders there is `tablecloak.audit`.
+    The attack solves two linear programs by scipy for each sensitive cell, straight from the
+    definition; no search or audit of this package takes part. It suits tables of up to some
+    thousand cells; for larger ones and for other intruders use `tablecloak.audit`.
 
     Parameters
     ----------
     problem : ProtectionProblem
         The original table with its sensitive cells and levels.
     release : pandas.DataFrame or result
-        A frame with one row for each cell: its codes, its value in a column named as the measure
-        or ``value``, and for cell suppression a column ``status`` that is "suppressed" for hidden
-        cells. Or a result with a method `release` that returns one, whose claims are checked too.
+        A frame with one row for each cell: its codes; its value, in a column named ``value`` or
+        like the measure; and for cell suppression a column ``status``, which is "suppressed" for
+        hidden cells. Or a result with a method `release` that returns such a frame; its claims
+        are checked too.
 
     Raises
     ------
     AssertionError
-        With what does not hold, and the cells where it does not.
+        With the first fact that does not hold, and cells that contradict it.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def check_release(problem: ProtectionProblem, release: Any) -> None:
 
 
 def _check_claims(result: Any) -> None:
-    """Whether the claims of a result fit together and are verified."""
+    """Verify the claims of a result, and check that they agree with each other."""
     result.verify()
     slack = MET * max(1.0, abs(result.loss))
     expect(
@@ -71,7 +72,9 @@ def _check_claims(result: Any) -> None:
     )
     closed = result.loss - result.bound <= slack
     expect(
-        closed or not result.is_optimal, "It is called optimal, but its bound is below its loss."
+        closed or not result.is_optimal,
+        f"The result is called optimal, but its bound {result.bound} is below its loss "
+        f"{result.loss}.",
     )
     summary = result.summary()
     expect(summary and "\n" not in summary, "The summary is not one line.")
@@ -81,13 +84,16 @@ def _in_table_order(problem: ProtectionProblem, frame: pd.DataFrame) -> pd.DataF
     keys = problem.table.keys
     names = list(keys.columns)
     absent = [name for name in names if name not in frame]
-    expect(not absent, f"The columns {absent} with codes are missing.")
+    expect(
+        not absent,
+        f"The columns {absent} with codes are missing; the release has {list(frame.columns)}.",
+    )
     given = frame.astype(dict.fromkeys(names, str))
     twice = given[given.duplicated(names)][names].to_numpy().tolist()
-    expect(not twice, f"Cells are there more than once: {twice[:5]}.")
+    expect(not twice, f"Cells have more than one row: {twice[:5]}.")
     merged = keys.merge(given, how="outer", on=names, indicator="found")
     strange = merged[merged["found"] == "right_only"][names].to_numpy().tolist()
-    expect(not strange, f"Cells are there that the table does not have: {strange[:5]}.")
+    expect(not strange, f"The release has cells that the table does not have: {strange[:5]}.")
     missing = merged[merged["found"] == "left_only"][names].to_numpy().tolist()
     expect(not missing, f"Cells of the table are missing: {missing[:5]}.")
     return keys.merge(given, how="left", on=names)
@@ -97,7 +103,10 @@ def _value_column(problem: ProtectionProblem, frame: pd.DataFrame) -> str:
     for name in (problem.table.name, "value"):
         if name in frame:
             return name
-    raise AssertionError(f"There is no column {problem.table.name!r} or 'value'.")
+    raise AssertionError(
+        f"There is no column {problem.table.name!r} or 'value'; the release has "
+        f"{list(frame.columns)}."
+    )
 
 
 def _named(problem: ProtectionProblem, cells: Flags) -> list[str]:
@@ -133,8 +142,8 @@ def _attack(problem: ProtectionProblem, hidden: Flags) -> None:
         for side, reached, needed in (("above", above, up), ("below", below, down)):
             expect(
                 reached >= needed * (1 - MET),
-                f"{name} can be known to lie at most {reached:.9g} {side} its value; its level of "
-                f"protection is {needed:.9g}.",
+                f"{name} can be known to lie at most {reached:.9g} {side} its value; its "
+                f"protection level is {needed:.9g}.",
             )
         expect(
             above + below >= width * (1 - MET) and above + below > 0,
@@ -143,7 +152,7 @@ def _attack(problem: ProtectionProblem, hidden: Flags) -> None:
 
 
 def _reach(relations: Any, low: Floats, high: Floats, place: int, sign: int) -> float:
-    """How far a hidden cell can move in one direction, other hidden cells moving along."""
+    """Return how far a hidden cell can move in one direction if other hidden cells move too."""
     cost = np.zeros(len(low))
     cost[place] = -sign
     found = linprog(

@@ -22,14 +22,14 @@ def check_solver(solver: Solver) -> None:
     Parameters
     ----------
     solver : Solver
-        A solver of your own. What it does not claim among its capabilities is not asked of it.
+        A solver of your own. Only the capabilities that it claims are checked.
 
     Raises
     ------
     AssertionError
-        With the first thing that the solver does not do as asked.
+        With the first fact that does not hold.
     RuntimeError
-        If Python runs with -O, which takes the checks out of the suite.
+        If Python runs with -O, which removes the assertions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where independent tasks are done: here, in threads, in processes, or on a dask cluster."""
+"""Executors run independent tasks: one by one, in threads, in processes or on a dask cluster."""
 
 from tablecloak.executors.dask import DaskExecutor
 from tablecloak.executors.executor import EXECUTORS, Executor, executor_named

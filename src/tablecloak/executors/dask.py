@@ -21,9 +21,9 @@ class DaskExecutor(Executor):
     Parameters
     ----------
     address : str, optional
-        Of the scheduler; by default a cluster of processes on this machine is started.
+        Address of the scheduler; by default a cluster of processes is started on this machine.
     workers : int, default=2
-        Of the cluster that is started.
+        Number of workers of a cluster that is started here.
     """
 
     name = "dask"
@@ -34,7 +34,7 @@ class DaskExecutor(Executor):
 
     @classmethod
     def of(cls, argument: str) -> Executor:
-        """Make one from the address of a scheduler."""
+        """Return an executor for the scheduler at an address."""
         return cls(argument, workers_of(cls.name, ""))
 
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:

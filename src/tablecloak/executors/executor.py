@@ -1,7 +1,7 @@
-"""What an executor is, and how one is found by its name.
+"""The base class of executors, and the lookup by name.
 
-Tasks are functions of one argument without side effects but for files that appear whole, so that a
-task whose worker died is simply done again: that costs time, never a result.
+A task is a function of one argument. Its only side effects may be files that appear complete in one
+step, so that a task whose worker died can be repeated.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ R = TypeVar("R")
 
 
 class Executor(ABC):
-    """Does tasks and yields their results as they come; siblings are registered in `EXECUTORS`."""
+    """Runs tasks and yields their results as they end; registered in `EXECUTORS`."""
 
     name: ClassVar[str]
     forms: ClassVar[tuple[str, ...]]
-    """How it is written, with an example of its argument."""
+    """Ways to write it on the command line, with an example of its argument."""
 
     @classmethod
     def of(cls, argument: str) -> Executor:
-        """Make one from what stands behind the colon in ``name:argument``.
+        """Return an executor for the argument in ``name:argument``.
 
         Raises
         ------
         InputError
-            If the argument means nothing.
+            If the argument is not valid.
         """
         del argument
         return cls()
@@ -55,9 +55,9 @@ class Executor(ABC):
         Raises
         ------
         Exception
-            What a task raises.
+            Any exception that a task raises.
         SolverError
-            If workers die again and again.
+            If workers die repeatedly.
         """
 
 
@@ -74,7 +74,7 @@ class WorkersExecutor(Executor):
 
     @classmethod
     def of(cls, argument: str) -> Executor:
-        """Make one from the number of workers."""
+        """Return an executor with a number of workers."""
         return cls(workers_of(cls.name, argument))
 
 
@@ -89,36 +89,39 @@ def executor_named(name: str) -> Executor:
     ----------
     name : str
         "serial", "threads", "threads:4", "processes", "processes:4", "dask", or
-        "dask:tcp://scheduler:8786". Without a number as many as there are processors.
+        "dask:tcp://scheduler:8786". Without a number there is one worker for each processor.
 
     Raises
     ------
     InputError
-        If there is none.
+        If no executor has this name.
     """
     kind, _, argument = name.partition(":")
     return EXECUTORS[kind].of(argument)
 
 
 def workers_of(name: str, argument: str) -> int:
-    """Read a number of workers; without one as many as there are processors.
+    """Return the number of workers in an argument; if it is empty, one for each processor.
 
     Raises
     ------
     InputError
-        If it is none.
+        If the argument is not a whole number of at least 1.
     """
     if not argument:
         return os.cpu_count() or 1
     if not argument.isdigit() or int(argument) < 1:
-        raise InputError(f"Executor '{name}:{argument}': the number of workers must be 1 or more.")
+        raise InputError(
+            f"Executor '{name}:{argument}': the number of workers must be 1 or more. Write "
+            f"'{name}:4' for four, or '{name}' for one worker on each processor."
+        )
     return int(argument)
 
 
 def gathered(
     pool: Pool, function: Callable[[T], R], tasks: dict[int, T]
 ) -> Iterator[tuple[int, R]]:
-    """Yield the number and the result of each task of a pool; what is left over is cancelled."""
+    """Yield the number and the result of each task of a pool; cancel the others at the end."""
     futures = {pool.submit(function, task): number for number, task in tasks.items()}
     try:
         for future in as_completed(futures):

@@ -17,7 +17,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ATTEMPTS = 3
-"""Deaths of workers without any task done in between, after which the rest is given up."""
+"""Number of pools that may break down in a row, without a finished task, before the run fails."""
 
 
 @EXECUTORS.register
@@ -47,6 +47,6 @@ class ProcessExecutor(WorkersExecutor):
                 deaths += 1
                 if deaths == ATTEMPTS:
                     raise SolverError(
-                        f"Processes died {deaths} times in a row with {len(left)} tasks left; "
-                        f"perhaps there is too little memory. Use fewer workers."
+                        f"Processes died {deaths} times in a row with {len(left)} tasks left. A "
+                        "common reason is too little memory: use fewer workers."
                     ) from None

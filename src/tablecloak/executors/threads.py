@@ -36,8 +36,8 @@ class ThreadExecutor(WorkersExecutor):
 def in_context(function: Callable[[T], R]) -> Callable[[T], R]:
     """Return a function for other threads that sees the caller's context variables.
 
-    Such as the solver that was chosen around a computation.
+    One of these variables is the solver that was chosen around a computation.
     """
     context = copy_context()
-    # A context can be entered by one thread at a time.
+    # Only one thread at a time can enter a context, so each task gets a copy.
     return lambda task: context.copy().run(function, task)

@@ -56,7 +56,7 @@ def test_values_are_taken_from_the_original_also_where_donors_change_too():
 @pytest.mark.parametrize(
     ("other", "columns", "message"),
     [
-        (FRAME.iloc[:2], ["wage"], "have 3 and 2 records"),
+        (FRAME.iloc[:2], ["wage"], "has 3 records and the release 2"),
         (FRAME.assign(wage=1.0), ["wage", "wage"], "none of them twice"),
     ],
 )

@@ -139,7 +139,7 @@ def test_bad_input_is_named():
     frame = pd.DataFrame({"a": [1.0, 2.0, 2.0], "w": [1.0, 0.5, 3.0], "c": [1.0, 1.0, 1.0]})
     with pytest.raises(tc.InputError, match="weight in row 1 is not"):
         key_risk(frame, ["a"], weight="w")
-    with pytest.raises(tc.InputError, match="3 and 2 records"):
+    with pytest.raises(tc.InputError, match="3 records and the release 2"):
         information_loss(frame, frame.head(2), ["a"])
     with pytest.raises(tc.InputError, match=r"\['c'\] are constant"):
         information_loss(frame, frame, ["a", "c"])

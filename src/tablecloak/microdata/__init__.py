@@ -1,7 +1,7 @@
 """Microdata: swapping, PRAM, noise, neighbourhood sampling, secure regression.
 
-Each method is an object with its parameters; ``protect(frame, seed=...)`` returns a release with
-the protected frame and a report. `METHODS` holds all of them by name.
+Each method is an object with parameters; its ``protect(frame, seed=...)`` returns a release, which
+holds the protected frame and a report. `METHODS` lists all methods by name.
 """
 
 from tablecloak.microdata.agencies.agency import Agency

@@ -17,20 +17,21 @@ __all__ = ["MOST_CELLS", "CodedRecords"]
 Integers = npt.NDArray[np.int64]
 
 MOST_CELLS = 50_000_000
-"""Cells of a cross-classification up to which all of them are counted, empty ones included."""
+"""Most cells of a cross-classification for which a count of every cell is kept, even of empty
+ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class CodedRecords:
-    """Codes of some attributes.
+    """Attributes of records as codes.
 
     Parameters
     ----------
     names : tuple of str
     codes : tuple of numpy.ndarray of int, each of shape (n_records,)
-        From 0; the smallest type that holds them.
+        Codes from 0, in the smallest type that holds them.
     categories : tuple of numpy.ndarray
-        What each code stands for, in sorted order.
+        The category of each code, in sorted order.
     """
 
     names: tuple[str, ...]
@@ -44,13 +45,13 @@ class CodedRecords:
         Raises
         ------
         InputError
-            If a column is not there, or a value is missing, naming column and row; or if there
-            are no records.
+            If a column does not exist, a value is missing (names column and row), or there are no
+            records.
         """
         known = columns_of(frame)
         names = tuple(known if columns is None else columns)
         if not len(frame):
-            raise InputError("There are no records.")
+            raise InputError("There are no records: the file or frame has no row. Give some.")
         codes, categories = [], []
         for name in names:
             if name not in known:
@@ -81,7 +82,7 @@ class CodedRecords:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """By how much the number of a cell grows with each code; the last attribute runs first."""
+        """Increase of a cell's number per code of each attribute; 1 for the last attribute."""
         product, strides = 1, []
         for size in reversed(self.sizes):
             strides.append(product)
@@ -97,7 +98,7 @@ class CodedRecords:
         return product
 
     def part(self, names: Sequence[str], records: Integers | None = None) -> Integers:
-        """Return what some attributes add to the number of the cell of each record."""
+        """Return the contribution of some attributes to the number of each record's cell."""
         chosen = slice(None) if records is None else records
         total = np.zeros(self.n_records if records is None else len(records), dtype=np.int64)
         for name in names:
@@ -121,13 +122,13 @@ class CodedRecords:
         return self.part(self.names)
 
     def combined(self, names: Sequence[str]) -> Integers:
-        """Number the combinations of some attributes that occur, in their sorted order."""
+        """Return each record's combination of some attributes, numbered from 0 in sorted order."""
         label = np.zeros(self.n_records, dtype=np.int64)
         used = 1
         for name in names:
             at = self.position(name)
             if used * self.sizes[at] > MOST_CELLS:
-                # Numbers stay small, however many attributes there are.
+                # Renumbering keeps the product of sizes from overflowing.
                 label, used = _compressed(label, used)
             label *= self.sizes[at]
             label += self.codes[at]
@@ -166,7 +167,7 @@ class CodedRecords:
         Raises
         ------
         InputError
-            If it is not one of them.
+            If there is no such attribute.
         """
         if name not in self.names:
             raise InputError(f"There is no attribute {name!r}.{suggestion(name, self.names)}")
@@ -174,7 +175,10 @@ class CodedRecords:
 
 
 def _compressed(label: Integers, limit: int) -> tuple[Integers, int]:
-    """Number the labels below a limit that occur, without sorting where the limit is small."""
+    """Return labels below a limit renumbered from 0, and the number of different ones.
+
+    Counting is faster than sorting, but needs an array of the size of the limit.
+    """
     if limit > MOST_CELLS:
         found, inverse = np.unique(label, return_inverse=True)
         return inverse.ravel().astype(np.int64), len(found)

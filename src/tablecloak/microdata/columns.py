@@ -1,4 +1,4 @@
-"""Columns of a frame of records: their names, their numbers, their types."""
+"""Columns of a frame of records: checks of their names, values and types."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ def columns_of(frame: pd.DataFrame) -> list[str]:
     Raises
     ------
     InputError
-        If it is no frame, or a name is no text or stands for two columns.
+        If it is no frame, or a name is no text or occurs twice.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"Records must be a pandas.DataFrame. Got {type(frame).__name__}.")
+        raise InputError(
+            f"Records must be a pandas.DataFrame. Got {type(frame).__name__}; convert it first, as "
+            "with pandas.DataFrame(records)."
+        )
     names = list(frame.columns)
     for name in names:
         if not isinstance(name, str):
@@ -49,17 +52,17 @@ def columns_of(frame: pd.DataFrame) -> list[str]:
 
 
 def row_label(frame: pd.DataFrame, position: int) -> str:
-    """Write the label of a record as a caller wrote it, for messages: 20, not np.int64(20)."""
+    """Return the label of a record as text for messages: 20, not np.int64(20)."""
     return repr(frame.index[[position]].tolist()[0])
 
 
 def names_of(given: Any, parameter: str) -> list[str]:
-    """Return the names of some columns, as given to a method.
+    """Return a method's list of columns as a list of names.
 
     Raises
     ------
     InputError
-        If it is a text, empty, or names a column twice.
+        If it is a single text, is empty, or names a column twice.
     """
     names = [] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     if not names or len(set(names)) < len(names):
@@ -77,8 +80,9 @@ def like(column: pd.Series, values: npt.NDArray[np.float64], *, whole: bool = Fa
     column : pandas.Series
     values : numpy.ndarray of float
     whole : bool, default=False
-        Whether they are whole numbers in the range of the column if it is one of these. Else such
-        a column becomes one of floating-point numbers: rounding could bring true values back.
+        Whether the values of a column of whole numbers are whole numbers within the range of its
+        type. If not, such a column becomes one of floating-point numbers, since rounding could
+        restore true values.
     """
     kind: Any = column.dtype
     if not whole and not pd.api.types.is_float_dtype(kind):
@@ -92,17 +96,22 @@ def numbers_of(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
     Raises
     ------
     InputError
-        If it is not there, not numeric, or has a missing or infinite value; names column and row.
+        If it does not exist, is not numeric, or has a missing or infinite value; names column and
+        row.
     """
     known = columns_of(frame)
     if name not in known:
         raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
     if not pd.api.types.is_numeric_dtype(frame[name]):
-        raise InputError(f"Column {name!r} is not numeric.")
+        raise InputError(
+            f"Column {name!r} is not numeric: its type is {frame[name].dtype}. Name a column of "
+            "numbers, or convert it first."
+        )
     missing = np.flatnonzero(frame[name].isna())
     if len(missing):
         raise InputError(
-            f"Column {name!r} has a missing value in row {row_label(frame, missing[0])}."
+            f"Column {name!r} has a missing value in row {row_label(frame, missing[0])}. Impute it "
+            "or drop the record."
         )
     values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
     endless = np.flatnonzero(~np.isfinite(values))
@@ -143,21 +152,24 @@ def paired_numbers(
     Raises
     ------
     InputError
-        If the records are not as many, or a column is constant.
+        If the numbers of records differ, there are no records, or a column is constant.
     """
     if len(original) != len(released):
         raise InputError(
-            f"The files have {len(original)} and {len(released)} records; they must be the same "
-            f"ones in the same order."
+            f"The original has {len(original)} records and the release {len(released)}; both must "
+            f"have the same records in the same order."
         )
     names = names_of(columns, "columns")
     if not len(original):
-        raise InputError("There are no records.")
+        raise InputError("There are no records: original and release are empty. Give some.")
     x, y = (
         np.column_stack([numbers_of(frame, name) for name in names])
         for frame in (original, released)
     )
     constant = [name for name, s in zip(columns, x.std(axis=0), strict=True) if s == 0]
     if constant:
-        raise InputError(f"Columns {constant} are constant, so that they have no scale.")
+        raise InputError(
+            f"Columns {constant} are constant in the original, so that distances cannot be "
+            "measured in their standard deviations. Leave them out."
+        )
     return x, y

@@ -1,4 +1,4 @@
-"""Log-linear models of a cross-classification, and what a release does to their likelihood.
+"""Log-linear models of a cross-classification, and the change of their likelihood by a release.
 
 References
 ----------
@@ -23,10 +23,10 @@ __all__ = ["LogLinearModel", "choose_model"]
 Floats = npt.NDArray[np.float64]
 
 SWEEPS = 1000
-"""Sweeps of proportional fitting at most."""
+"""Most sweeps of iterative proportional fitting."""
 
 FITTED = 1e-12
-"""Largest change of a margin, as a share of the number of records, at which the fit is done."""
+"""Fitting ends when no margin changes by more than this share of the number of records."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,16 @@ class LogLinearModel:
         given = [(name,) for name in names] if generators is None else list(map(tuple, generators))
         for name in itertools.chain(*given):
             if name not in names:
-                raise InputError(f"The model names {name!r}, which is no attribute of the table.")
+                raise InputError(
+                    f"The model names {name!r}, which is no attribute of the table. It has "
+                    f"{', '.join(names)}."
+                )
         covered = set(itertools.chain(*given))
         given += [(name,) for name in names if name not in covered]
         return cls(tuple(names), tuple(tuple(generator) for generator in given))
 
     def fit(self, counts: Floats) -> Floats:
-        """Return fitted probabilities by iterative proportional fitting, shape as the counts."""
+        """Return probabilities, in the shape of the counts, by iterative proportional fitting."""
         n = float(counts.sum())
         fitted = np.full(counts.shape, 1.0 / counts.size)
         axes = [tuple(self._others(generator)) for generator in self.generators]
@@ -87,7 +90,7 @@ class LogLinearModel:
         ----------
         counts : numpy.ndarray of float, shape of the table
         fitted : numpy.ndarray of float, optional
-            Probabilities fitted to other counts; by default to these.
+            Probabilities, such as those fitted to other counts; by default fitted to `counts`.
         """
         probability = self.fit(counts) if fitted is None else fitted
         full = counts > 0
@@ -96,17 +99,17 @@ class LogLinearModel:
         return float(np.sum(counts[full] * np.log(probability[full])))
 
     def utility(self, before: Floats, after: Floats, *, refit: bool = False) -> float:
-        """Return L(after) - L(before).
+        """Return L(after) - L(before), the change of the log-likelihood.
 
-        With the fit of the original data fixed (the default) this is linear in the margins
-        that the model fits, and 0 if the release keeps them; a refit also rewards structure
-        that is only noise of the release.
+        By default both use the probabilities fitted to the original data; the change is then
+        linear in the margins that the model fits, and 0 if the release keeps them. A refit to the
+        release also rewards structure that is only its noise.
         """
         fitted = None if refit else self.fit(before)
         return self.likelihood(after, fitted) - self.likelihood(before)
 
     def n_parameters(self, sizes: Sequence[int]) -> int:
-        """Return the number of free parameters of the probabilities, the constant not counted."""
+        """Return the number of free parameters of the probabilities, without the constant."""
         terms = {
             term
             for generator in self.generators
@@ -123,7 +126,7 @@ class LogLinearModel:
 def choose_model(
     names: Sequence[str], counts: Floats, *, criterion: Literal["AIC", "BIC"] = "BIC"
 ) -> LogLinearModel:
-    """Choose a model of two-factor interactions, one after the other from independence.
+    """Choose a model by adding two-factor interactions, one at a time, to independence.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Records that lie near each other: which, by trees over coordinates in standard deviations."""
+"""Neighbours among records, found by trees over coordinates in standard deviations."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 Neighbours = tuple[Integers, Integers, Integers]
-"""Some records, their neighbours one after the other, and how many each has."""
+"""Some records, the neighbours of all of them in one array, and the number of each one's."""
 
 FEW_VALUES = 20
-"""Different values up to which a column may part the records into strata.
+"""Most different values of a column that may split the records into strata.
 
 See docs/decisions.md, "Near records".
 """
 
 LEAST_IN_STRATUM = 50
-"""Records in a stratum on average from which on a tree for each pays.
+"""Least mean number of records in a stratum for which a tree of each stratum is built.
 
 See docs/decisions.md, "Near records".
 """
 
 LEAF = 16
-"""Points in a leaf of a tree; see docs/decisions.md, "Near records"."""
+"""Most points in a leaf of a tree; see docs/decisions.md, "Near records"."""
 
 CHUNK = 2000
-"""Records whose neighbours are held at once; see docs/decisions.md, "Near records"."""
+"""Records whose neighbours are in memory at once; see docs/decisions.md, "Near records"."""
 
 
 class NearRecords:
-    """Neighbours among records at given places.
+    """Neighbours among records with given coordinates.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class NearRecords:
         self.tree = KDTree(points)
 
     def in_order(self, order: Integers, eps: Floats) -> Iterator[Neighbours]:
-        """Neighbours of records as they come, each record's in increasing order.
+        """Yield neighbours of records in the given order, those of each record sorted.
 
-        What a legacy sampler draws depends on both.
+        The draws of a legacy sampler depend on both orders.
         """
         for start in range(0, len(order), CHUNK):
             part = order[start : start + CHUNK]
@@ -62,10 +62,11 @@ class NearRecords:
             yield part, cells[sort], np.bincount(at, minlength=len(part))
 
     def by_strata(self, order: Integers, eps: Floats) -> Iterator[Neighbours]:
-        """Neighbours of records, those that lie together one after the other.
+        """Yield neighbours of records, stratum by stratum.
 
-        Records that differ in a column with few distant values are no neighbours: a tree for
-        each combination of these values, over the other columns alone, is several times faster.
+        Records that differ in a column with few values, all at least eps apart, cannot be
+        neighbours. A tree for each combination of these values, over the other columns alone, is
+        several times faster.
         """
         points = self.points
         wanted = np.zeros(len(points), dtype=bool)
@@ -93,18 +94,19 @@ class NearRecords:
         Parameters
         ----------
         part, flat, size : numpy.ndarray of int
-            Records, their neighbours one after the other, and how many each has.
+            Records, the neighbours of all of them, and the number of each one's.
         few : numpy.ndarray of int
-            Which of `part` have too few.
+            Positions in `part` of the records with too few neighbours.
         nearest : int
-            How many they get.
+            Number of nearest records that each of them gets.
         """
         number = min(nearest + 1, len(self.points))
         near = np.asarray(self.tree.query(self.points[part[few]], number)[1]).reshape(
             len(few), number
         )
         others = near != part[few][:, None]
-        # Of records at the same place the record itself may not be among the nearest.
+        # If several records share one place, the query may return others in place of the record
+        # itself, and so one too many.
         others &= np.cumsum(others, axis=1) <= nearest
         owner = np.repeat(np.arange(len(part)), size)
         kept = ~np.isin(owner, few)
@@ -115,7 +117,7 @@ class NearRecords:
 
 
 def _pairs(tree: KDTree, places: Floats, eps: Floats) -> tuple[Integers, Integers]:
-    """Pairs of a place and a point of a tree that lie closer than the eps of the place."""
+    """Return pairs of a place and a point of a tree that are closer than the eps of the place."""
     found = KDTree(places, leafsize=LEAF).sparse_distance_matrix(
         tree, float(eps.max()), output_type="ndarray"
     )
@@ -135,7 +137,7 @@ def _strata(points: Floats, eps: float) -> tuple[Integers, Flags]:
     stratum = np.zeros(len(points), dtype=np.int64)
     soft = np.ones(points.shape[1], dtype=bool)
     for column in range(points.shape[1]):
-        # A look at some records spares sorting a column of continuous values.
+        # The first records already rule out a column of continuous values, without sorting it.
         if len(np.unique(points[:1000, column])) > FEW_VALUES:
             continue
         values, codes = np.unique(points[:, column], return_inverse=True)

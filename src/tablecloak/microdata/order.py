@@ -1,7 +1,7 @@
-"""The order of records: where values changed, it can tell what they were.
+"""The order of records, which can reveal changed values.
 
-In a file that is sorted by age, an age that was swapped stands out between its neighbours. Records
-are therefore released in random order, unless the order says nothing of the columns that change.
+In a file that is sorted by age, a swapped age stands out between its neighbours. Records are
+therefore released in random order, unless their order does not depend on the changed columns.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ __all__ = ["OrderWarning", "in_random_order", "order_tells", "places", "refuse_s
 Integers = npt.NDArray[np.int64]
 
 LEAST_RECORDS = 20
-"""Records from which on a column is judged by more than whether it is sorted throughout.
+"""Least number of records for which a column is also checked for being sorted in parts, or
+clustered; with fewer, only for being sorted throughout.
 
 See docs/decisions.md, "Order of records".
 """
 
 OF_THE_ORDER = 0x5EED
-"""Goes with a seed, so that the order has random numbers of its own."""
+"""Number that is combined with a seed, so that the order has random numbers of its own."""
 
 
 class OrderWarning(TablecloakWarning):
-    """The order of the records tells what values were before."""
+    """The order of the records reveals original values."""
 
 
 def in_random_order(frame: pd.DataFrame, *, seed: int | None = None) -> pd.DataFrame:
@@ -40,14 +41,14 @@ def in_random_order(frame: pd.DataFrame, *, seed: int | None = None) -> pd.DataF
     Parameters
     ----------
     frame : pandas.DataFrame
-        Such as the frame of a release, which is in the order of the original.
+        Records, such as the frame of a release, which is in the order of the original.
     seed : int, optional
-        Whoever knows it can undo the order; by default drawn anew.
+        By default drawn at random. Keep it secret, since it restores the original order.
 
     Returns
     -------
     pandas.DataFrame
-        With an index from 0: the old labels would tell the order.
+        The records with an index from 0, since the old labels would reveal the order.
     """
     shuffled: pd.DataFrame = frame.iloc[np.argsort(places(len(frame), seed))]
     return shuffled.reset_index(drop=True)
@@ -60,13 +61,13 @@ def places(count: int, seed: int | None = None) -> Integers:
 
 
 def order_tells(column: pd.Series) -> bool:
-    """Whether the place of a record tells its value: sorted, in parts or clustered.
+    """Whether a column is sorted, sorted in parts, or clustered.
 
-    In random order a share 1 - sum p^2 of neighbours differ, half of them upwards. A column counts
-    as sorted if one direction is less than half as frequent as that, and as clustered if more
-    than half of the neighbours that should differ agree.
+    In random order a share 1 - sum p^2 of consecutive records differ, half of them upwards. A
+    column counts as sorted if one direction is less than half as frequent as that, and as clustered
+    if more than half of the consecutive records that should differ agree.
     """
-    # Numbers that were read as text are sorted as numbers.
+    # Numbers that were read as text are compared as numbers.
     numbers = pd.to_numeric(column, errors="coerce")
     codes = pd.factorize(numbers if numbers.notna().all() else column, sort=True)[0]
     steps = np.diff(codes)
@@ -86,9 +87,9 @@ def warn_of_order(frame: pd.DataFrame, names: Sequence[str]) -> None:
     told = [name for name in names if len(frame) >= LEAST_RECORDS and order_tells(frame[name])]
     if told:
         warnings.warn(
-            f"The records are sorted by {', '.join(map(repr, told))}: who sees them in this order "
-            f"can tell values that changed. Publish them with `in_random_order`, and without "
-            f"columns that number them.",
+            f"The records are sorted by {', '.join(map(repr, told))}: whoever sees them in this "
+            f"order can tell which values changed. Publish them with `in_random_order`, and "
+            f"without columns that number them.",
             OrderWarning,
             stacklevel=3,
         )
@@ -102,18 +103,18 @@ def refuse_sorted(
     *,
     keep_order: bool,
 ) -> None:
-    """Refuse a release whose order tells what the values of changed columns were.
+    """Refuse a release whose order reveals original values of changed columns.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The columns that change, as they were; one row for each unit that changes as one.
+        Original values of the changed columns, one row for each unit that changes as a whole.
     changed : sequence of str
-        Their names.
+        Names of these columns.
     others : sequence of str
-        Columns that stay as they are.
+        Names of the columns that do not change.
     column : callable
-        Returns the values of one of the others, in the same rows.
+        Returns the values of one of `others`, in the same rows.
     keep_order : bool
         Whether the records are released in the order of the file.
 

@@ -26,14 +26,14 @@ class Sampler(Protocol):
 
 
 class LegacySampler:
-    """The random numbers of R before 3.6, from its seed: Mersenne Twister, rounding sampling.
+    """The random numbers of R before 3.6: Mersenne Twister, sampling by rounding.
 
-    Reproduces published releases to the last digit.
+    They reproduce published releases to the last digit.
 
     Parameters
     ----------
     seed : int
-        As given to ``set.seed``.
+        Seed as for ``set.seed``.
     """
 
     def __init__(self, seed: int) -> None:
@@ -56,7 +56,7 @@ class LegacySampler:
         return np.clip(raw, half, 1 - half)
 
     def permutation(self, n: int) -> Integers:
-        """Return what ``sample(n)`` does, from 0."""
+        """Return the permutation of ``sample(n)``, from 0."""
         left, found = np.arange(n), np.empty(n, dtype=np.int64)
         for at, u in enumerate(self.uniforms(n)):
             j = int((n - at) * u)

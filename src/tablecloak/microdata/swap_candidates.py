@@ -1,4 +1,4 @@
-"""Many ways to swap, compared by risk and distortion.
+"""Comparison of many swapping methods by risk and distortion.
 
 References
 ----------
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SwapCandidates:
-    """Means over replicates of many candidates, and which of them are worth considering.
+    """Mean risk and distortion of many candidates, and the frontier of the best.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class SwapCandidates:
     candidates: tuple[DataSwapping, ...] = field(default=())
 
     def best(self, risk_limit: float) -> pd.DataFrame:
-        """Return the candidates with the least distortion whose risk is tolerable, with ties."""
+        """Return the candidates of least distortion among those within the limit, with ties."""
         rows = best_below(self.table["risk"], -self.table["distortion"], risk_limit)
         return self.table.iloc[rows]
 
@@ -58,15 +58,15 @@ def sweep(
     distortion: Literal["hellinger", "total_variation"] = "hellinger",
     seed: int = 0,
 ) -> SwapCandidates:
-    """Compare candidates by the means of some replicates each.
+    """Compare candidates by their means over replicates.
 
-    One replicate tells little at low rates: frontiers of single replicates are mostly chance.
+    At low rates a single replicate says little, and its frontier is mostly chance.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     candidates : sequence of DataSwapping
-        With the same keys.
+        Methods with the same keys.
     replicates : int, default=20
     distortion : {"hellinger", "total_variation"}, default="hellinger"
     seed : int, default=0
@@ -76,12 +76,15 @@ def sweep(
     Raises
     ------
     InputError
-        If there is no candidate, or no replicate.
+        If there is no candidate or no replicate.
     ModelError
         If a rate cannot be met.
     """
     if not len(candidates) or replicates < 1:
-        raise InputError("At least one candidate and one replicate are needed.")
+        raise InputError(
+            f"At least one candidate and one replicate are needed. Got {len(candidates)} and "
+            f"{replicates}."
+        )
     columns = list(dict.fromkeys(itertools.chain(*(c.coded_columns(frame) for c in candidates))))
     records = CodedRecords.of(frame, columns)
     tables: dict[tuple[str, ...], SwapTable] = {}
@@ -122,9 +125,9 @@ def _row(candidate: DataSwapping, found: Floats) -> dict[str, Any]:
 
 
 def _with_frontier(table: pd.DataFrame) -> pd.DataFrame:
-    """Add who is on the frontier of the means, and who could be."""
+    """Add which candidates are on the frontier of the means, and which could be."""
     on = frontier(table["risk"], -table["distortion"])
-    # Could be on it if risk and distortion were two standard errors lower.
+    # A candidate could be on it if it were with risk and distortion two standard errors lower.
     lower_risk = table["risk"] - 2 * table["risk_error"].fillna(0)
     lower = table["distortion"] - 2 * table["distortion_error"].fillna(0)
     near = [

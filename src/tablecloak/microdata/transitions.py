@@ -1,4 +1,4 @@
-"""Matrices of transition between categories: invariant ones, and the way back.
+"""Transition matrices between categories: checks, invariant matrices, and their inversion.
 
 References
 ----------
@@ -19,12 +19,12 @@ Floats = npt.NDArray[np.float64]
 
 
 def transition_matrix(matrix: npt.ArrayLike) -> Floats:
-    """Return a matrix of chances as an array.
+    """Return a matrix of transition probabilities as an array.
 
     Raises
     ------
     InputError
-        If it is not square, or a row is no distribution.
+        If it is not square, or a row is not a probability distribution.
     """
     try:
         found = np.asarray(matrix, dtype=np.float64)
@@ -40,17 +40,18 @@ def transition_matrix(matrix: npt.ArrayLike) -> Floats:
 
 
 def invariant_matrix(matrix: npt.ArrayLike, frequencies: npt.ArrayLike, *, alpha: float) -> Floats:
-    """Return a matrix R' with p R' = p, made from any transition matrix.
+    """Return a matrix R' with p R' = p, computed from any transition matrix.
 
-    R = P Q with Q_kj = P_jk p_j / (p P)_k, the way back by Bayes; R' = alpha R + (1 - alpha) I. Its
-    diagonal is smaller than that of P at alpha = 1: look at it.
+    R = P Q, where Q_kj = P_jk p_j / (p P)_k is the reverse transition by Bayes' theorem, and
+    R' = alpha R + (1 - alpha) I. At alpha = 1 its diagonal, the probabilities of no change, is
+    smaller than that of P.
 
     Parameters
     ----------
     matrix : array_like of float, shape (L, L)
         P, row-stochastic.
     frequencies : array_like of float, shape (L,)
-        Of the categories; need not sum to 1.
+        Frequencies of the categories; they need not sum to 1.
     alpha : float
         Between 0 and 1.
 
@@ -64,7 +65,9 @@ def invariant_matrix(matrix: npt.ArrayLike, frequencies: npt.ArrayLike, *, alpha
     given = transition_matrix(matrix)
     p = _fitting(frequencies, given, "frequencies")
     if np.any(p < 0) or not p.sum() > 0:
-        raise InputError("`frequencies` must not be negative, and not all 0.")
+        raise InputError(
+            f"`frequencies` must not be negative, and not all 0. Got {p.tolist()[:10]}."
+        )
     p = p / p.sum()
     reached = p @ given
     back = np.divide(
@@ -94,7 +97,11 @@ def unbiased_frequencies(released: npt.ArrayLike, matrix: npt.ArrayLike) -> Floa
     """
     applied = transition_matrix(matrix)
     if np.linalg.cond(applied) > 1e12:
-        raise ModelError("The matrix cannot be inverted: released values tell too little.")
+        raise ModelError(
+            f"The matrix cannot be inverted (condition number {np.linalg.cond(applied):.3g}): "
+            "released frequencies do not determine the original ones. Use one with larger "
+            "probabilities of no change."
+        )
     found = np.linalg.solve(applied.T, _fitting(released, applied, "released"))
     return np.asarray(found, dtype=np.float64)
 

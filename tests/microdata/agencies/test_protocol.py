@@ -185,7 +185,7 @@ def test_an_agency_that_fails_is_named_and_the_others_do_not_learn_why(tmp_path,
 def test_a_number_too_large_for_the_modulus_ends_the_study_unsent(tmp_path, certificates):
     study = read_study(study_file(tmp_path, certificates, modulus_bits=50))
     found = run_all(study, holders(data()), certificates)
-    assert "could pass the limit of the modulus" in "".join(map(str, found.values()))
+    assert "could exceed the limit of the modulus" in "".join(map(str, found.values()))
     assert all(isinstance(end, tc.TablecloakError) for end in found.values())
 
 

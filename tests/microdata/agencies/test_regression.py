@@ -31,7 +31,7 @@ def test_messages_of_the_worked_example_and_its_overflow():
     assert messages == [740435, 240434, 239657, 239699]
     assert (239699 - 739201) % modulus == 500498
     assert MILLION.decode(500498) == -499502
-    with pytest.raises(tc.InputError, match="could pass the limit of the modulus"):
+    with pytest.raises(tc.InputError, match="could exceed the limit of the modulus"):
         secure_sum(VALUES, arithmetic=MILLION)
 
 
@@ -241,7 +241,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_sent():
     with pytest.raises(tc.InputError, match="Nothing was sent"):
         secure_sum([1e30, 1, 1], listener=lambda *message: sent.append(message))
     assert not sent
-    with pytest.raises(tc.InputError, match="would come out wrong"):
+    with pytest.raises(tc.InputError, match="their sum would be wrong"):
         Ring([Agency(n, lambda q, a: [1]) for n in "abc"], MILLION, largest=2e5)
     with pytest.raises(tc.InputError, match="missing or infinite"):
         secure_regression([(np.array([[np.nan]]), [1.0])] * 3, ["a"])

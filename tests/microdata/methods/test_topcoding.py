@@ -24,7 +24,7 @@ def test_mean_stays_if_extremes_are_replaced_by_their_mean():
 
 def test_what_would_tell_too_much_or_is_no_number_is_refused():
     frame = pd.DataFrame({"wage": [1.0, 2.0, 3.0, 90.0], "name": list("abcd")})
-    with pytest.raises(tc.InputError, match="Only 1 values lie beyond 10"):
+    with pytest.raises(tc.InputError, match="Only 1 values of 'wage' lie above 10"):
         Topcoding("wage", threshold=10, replace_by="mean").protect(frame)
     with pytest.raises(tc.InputError, match="'name' is not numeric"):
         Topcoding("name").protect(frame)
@@ -83,5 +83,5 @@ def test_whole_numbers_are_rounded_down_so_that_none_passes_the_threshold():
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_mean_of_one_or_two_values_would_tell_them(number):
     frame = pd.DataFrame({"wage": [1.0] * 5 + [100.0] * number})
-    with pytest.raises(tc.InputError, match=f"Only {number} values lie beyond 10"):
+    with pytest.raises(tc.InputError, match=f"Only {number} values of 'wage' lie above 10"):
         Topcoding("wage", threshold=10, replace_by="mean").protect(frame)

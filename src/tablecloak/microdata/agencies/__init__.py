@@ -1,4 +1,4 @@
-"""Sums and regressions over the records of several agencies, none of which shows any."""
+"""Sums and regressions over the records of several agencies, none of which reveals any record."""
 
 from tablecloak.microdata.agencies.protocol import take_part
 from tablecloak.microdata.agencies.study import AgencyAddress, Study, read_study

@@ -1,4 +1,4 @@
-"""A holder of records, who answers questions with its own numbers."""
+"""Agencies, which hold records and answer questions with numbers computed from them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ __all__ = ["LEAST_AGENCIES", "Agency", "encoded", "records"]
 Floats = npt.NDArray[np.float64]
 
 LEAST_AGENCIES = 3
-"""With two, each learns the number of the other by subtraction."""
+"""Least number of agencies: of two, each would learn the number of the other by subtraction."""
 
 
 @dataclass(frozen=True, eq=False)
 class Agency:
-    """One holder of records; `values` answers with its own numbers and is never passed on.
+    """A holder of records.
 
     Parameters
     ----------
     name : str
     values : callable
-        Given a question, a list of floats.
+        Takes a question and its argument, and returns the agency's own numbers. It never leaves
+        the agency.
     """
 
     name: str
@@ -49,22 +50,22 @@ def encoded(
     Raises
     ------
     SolverError
-        If it cannot answer. What went wrong may quote records: only its kind is told.
+        If it cannot answer. Only the type of the error is named, since its text may quote records.
     InputError
-        If a number is larger than agreed; neither the number nor its place is told.
+        If a number is larger than agreed. Neither the number nor its position is named.
     """
     try:
         values = [float(value) for value in agency.values(question, argument)]
     except Exception as error:
         raise SolverError(
             f"Agency {agency.name!r} did not answer ({type(error).__name__}); the round was "
-            f"given up and nothing was revealed."
+            f"given up and nothing was revealed. Check its records and columns there."
         ) from None
     most = arithmetic.limit / n_agencies * (1 - 1e-12) if largest is None else largest
     if not all(abs(value) <= most for value in values):
         raise InputError(
             f"A number of agency {agency.name!r} is larger than {most:g}, so that the sum could "
-            f"pass the limit of the modulus and come out wrong. Nothing was sent. Take a larger "
+            f"exceed the limit of the modulus and be wrong. Nothing was sent. Take a larger "
             f"modulus."
         )
     return [arithmetic.encode(value) for value in values]
@@ -80,9 +81,14 @@ def records(name: str, x: npt.ArrayLike, y: npt.ArrayLike) -> Agency:
     """
     own_x, own_y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if own_x.ndim != 2 or own_y.shape != (len(own_x),):
-        raise InputError(f"{name}: X must have one row for each entry of y.")
+        raise InputError(
+            f"{name}: X must have two dimensions and one row for each entry of y. Got the shapes "
+            f"{own_x.shape} and {own_y.shape}."
+        )
     if not (np.all(np.isfinite(own_x)) and np.all(np.isfinite(own_y))):
-        raise InputError(f"{name}: X or y has a missing or infinite value.")
+        raise InputError(
+            f"{name}: X or y has a missing or infinite value. Impute it or drop its record."
+        )
     p = own_x.shape[1]
 
     def values(question: str, argument: Any) -> Floats:

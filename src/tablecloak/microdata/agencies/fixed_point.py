@@ -1,4 +1,4 @@
-"""Numbers as integers modulo M, so that a sum of them tells nothing of a summand."""
+"""Numbers as integers modulo M: plus a random number, such an integer reveals nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FixedPoint:
     ----------
     modulus : int, default=2**128
     fraction_bits : int, default=32
-        Numbers are multiples of 2**-fraction_bits; what is finer is rounded.
+        Numbers are rounded to multiples of 2**-fraction_bits.
     """
 
     modulus: int = 1 << 128
@@ -34,7 +34,9 @@ class FixedPoint:
             If it is not finite, or not below M/2 in absolute value.
         """
         if not np.isfinite(value):
-            raise InputError("A number to be summed is missing or infinite.")
+            raise InputError(
+                "A number to be summed is missing or infinite. Check the records of the agency."
+            )
         whole = round(value * (1 << self.fraction_bits)) if self.fraction_bits else round(value)
         if abs(whole) >= self.modulus // 2:
             raise InputError(
@@ -44,11 +46,11 @@ class FixedPoint:
         return whole % self.modulus
 
     def decode(self, value: int) -> float:
-        """Return the number that an integer modulo M stands for; from M/2 on it is negative."""
+        """Return the number for an integer modulo M; integers from M/2 are negative numbers."""
         signed = value - self.modulus if value >= self.modulus // 2 else value
         return signed / (1 << self.fraction_bits)
 
     @property
     def limit(self) -> float:
-        """Absolute value that sums must stay below."""
+        """Absolute value below which sums must stay."""
         return (self.modulus // 2) / (1 << self.fraction_bits)

@@ -1,4 +1,4 @@
-"""What agencies tell each other; the format is in docs/secure-sums.md."""
+"""Messages between agencies; docs/secure-sums.md describes their format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROTOCOL: Final = "tablecloak-sums/1"
 
 
 class Message(BaseModel):
-    """What every message says."""
+    """Fields of every message."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -52,21 +52,21 @@ class Pass(Message):
 
 
 class Passed(Message):
-    """An agency tells the leader that it passes a share on."""
+    """Tells the leader that an agency passes a share on."""
 
     kind: Literal["passed"] = "passed"
     share: int = Field(ge=0)
 
 
 class Sums(Message):
-    """The leader tells all the sums of a round."""
+    """The sums of a round, from the leader to all agencies."""
 
     kind: Literal["sums"] = "sums"
     values: list[str]
 
 
 class Stop(Message):
-    """An agency cannot go on."""
+    """Ends the study for all agencies."""
 
     kind: Literal["stop"] = "stop"
     reason: str = Field(max_length=300)
@@ -77,20 +77,20 @@ _ADAPTER: TypeAdapter[AnyMessage] = TypeAdapter(AnyMessage)
 
 
 def read(text: bytes) -> AnyMessage:
-    """Read a message.
+    """Return the message in a text.
 
     Raises
     ------
     ValueError
-        If it is none.
+        If the text is not a message.
     """
     return _ADAPTER.validate_json(text)
 
 
 @dataclass(frozen=True)
 class GivenUpError(Exception):
-    """Why the study ends without a result, in words that reveal nothing."""
+    """The reason why the study ends without a result, in words that reveal nothing."""
 
     reason: str
     told: bool = False
-    """Whether another agency said so, which then tells all."""
+    """Whether the reason came from another agency, which has told all of them."""

@@ -1,15 +1,15 @@
 """Secure sums between agencies on machines of their own, over TLS.
 
 Each agency runs the same program on the same study file and its own records. The first agency of
-the file leads: it opens rounds, removes the random number it put in, and tells all the sums. The
-wire format is in docs/secure-sums.md. What makes it safe to take part:
+the file leads: it opens rounds, subtracts the random number that it added, and sends the sums to
+all. The wire format is in docs/secure-sums.md. Four rules protect each agency:
 
 * connections are TLS with certificates on both sides, and only the certificates of the study
   file are accepted;
-* each agency computes for itself which question comes next and refuses any other, so that nobody
-  can ask for more than the study;
-* a share is added once per round, and only where the route says so;
-* who cannot go on says so to all, without the reason's details; no partial sum is ever sent.
+* each agency computes for itself which question comes next and refuses any other, so that no
+  agency can ask for more than the study contains;
+* a share is added once per round, in the order of its route;
+* an agency that cannot continue tells all others, without details; no partial sum is ever sent.
 
 Agencies are trusted to follow the protocol and to give true numbers (semi-honest).
 
@@ -52,7 +52,7 @@ __all__ = ["take_part"]
 Floats = npt.NDArray[np.float64]
 
 SAME_ARGUMENT = 1e-6
-"""Relative difference between the argument that an agency is asked and the one it computed."""
+"""Largest relative difference between a question's argument and the one that an agency computed."""
 
 
 def take_part(
@@ -68,36 +68,38 @@ def take_part(
     ----------
     study : Study
     agency : Agency
-        With its own records; its name is in the study.
+        This agency with its own records; the study must name it.
     key : path
         Private key that belongs to its certificate.
     notify : callable, optional
-        Told of progress; nothing that is secret.
+        Called with lines on the progress, which contain no secret.
 
     Returns
     -------
     SecureRegression or dict of str to float
-        The same for all agencies.
+        The result, which all agencies get.
 
     Raises
     ------
     InputError
         If the study does not name this agency, or key and certificate do not match.
     SolverError
-        If an agency is late, drops out or breaks the protocol. Nothing was revealed.
+        If an agency is late, drops out or breaks the protocol. Only sums of finished rounds were
+        revealed.
     ModelError
-        If the regression has no answer; all agencies find that by themselves.
+        If the regression has no solution; all agencies get this error.
     """
     if agency.name not in study.names:
         raise InputError(
-            f"The study has no agency {agency.name!r}; it has {', '.join(study.names)}."
+            f"The study has no agency {agency.name!r}; it has {', '.join(study.names)}. Give one "
+            "of these names."
         )
     kind = _Leader if agency.name == study.names[0] else _Follower
     return asyncio.run(kind(study, agency, Path(key), notify or (lambda _: None)).run())
 
 
 class _Participant(ABC):
-    """One agency while a study runs."""
+    """An agency during a study."""
 
     def __init__(
         self, study: Study, agency: Agency, key: Path, notify: Callable[[str], None]
@@ -117,7 +119,7 @@ class _Participant(ABC):
 
     @abstractmethod
     async def begin(self) -> None:
-        """Open the study, or wait for that."""
+        """Open the study, or wait until the leader opens it."""
 
     @abstractmethod
     async def one_round(self, question: str, argument: Floats | None) -> Floats:
@@ -136,12 +138,12 @@ class _Participant(ABC):
                     f"finished rounds ({max(self.number - 1, 0)})."
                 ) from None
             except (InputError, SolverError) as error:
-                # Its own answer failed: what exactly went wrong is told here alone.
+                # This agency's own answer failed: only its own user sees the details.
                 await self._stop_all(f"Agency {self.name!r} could not answer.")
                 raise error
 
     async def _through(self) -> Any:
-        """Go through the questions of the study."""
+        """Ask all questions of the study, and return its result."""
         rounds = self.study.rounds()
         sums: Floats | None = None
         while True:
@@ -156,19 +158,21 @@ class _Participant(ABC):
         await self.wire.tell_all(Stop(**self.header(), reason=reason[:300]))
 
     async def next_message(self, late: str) -> AnyMessage:
-        """Return the next message of this session."""
-        # The leader gives up first and says why.
+        """Return the next message of this session; `late` is the reason if none comes."""
+        # Others wait a little longer, so that the leader gives up first and tells the reason.
         patience = self.study.timeout + (0 if self.name == self.leader else GRACE_SECONDS)
         found = await self.wire.received(patience, late)
         if found.study != self.fingerprint:
-            raise GivenUpError(f"Agency {found.sender!r} has another study file.")
+            raise GivenUpError(
+                f"Agency {found.sender!r} has another study file: all need the same one."
+            )
         is_new = isinstance(found, Open) and not self.session
         if not is_new and (found.session != self.session or found.round != self.number):
             raise self.broken(found.sender)
         return found
 
     def header(self) -> dict[str, Any]:
-        """What every message says."""
+        """Return the fields of every message."""
         return {
             "study": self.fingerprint,
             "session": self.session,
@@ -177,7 +181,7 @@ class _Participant(ABC):
         }
 
     def numbers(self, message: Message, values: Sequence[str], length: int) -> list[int]:
-        """Return the numbers of a message."""
+        """Return the numbers of a message after checking their count and range."""
         modulus = self.study.arithmetic.modulus
         try:
             numbers = [int(value, 16) for value in values]
@@ -192,23 +196,26 @@ class _Participant(ABC):
         return numbers
 
     def broken(self, sender: str) -> GivenUpError:
-        """Say that an agency did what the protocol does not allow."""
-        return GivenUpError(f"Agency {sender!r} did not keep to the protocol.")
+        """Return the error for an agency that broke the protocol."""
+        return GivenUpError(
+            f"Agency {sender!r} did not keep to the protocol in round {self.number}. Check that "
+            "all agencies run the same version of tablecloak."
+        )
 
     def route(self, share: int) -> list[str]:
-        """Return the way of a share, which no agency can choose."""
+        """Return the route of a share, which follows from the study, so that no agency chooses."""
         order = routes(len(self.study.agencies), self.study.shares)[share]
         return [self.study.names[at] for at in order]
 
     def shares(self, question: str, argument: Floats | None) -> list[list[int]]:
-        """Return the own answer in shares."""
+        """Return this agency's answer, split into shares."""
         arithmetic, count = self.study.arithmetic, len(self.study.agencies)
         answer = encoded(self.agency, question, argument, arithmetic, count)
         return shares_of(answer, self.study.shares, arithmetic.modulus)
 
 
 class _Leader(_Participant):
-    """The first agency: opens rounds, blinds what it passes on, and tells the sums."""
+    """The first agency: it opens rounds, blinds its shares, and sends the sums to all."""
 
     async def begin(self) -> None:
         self.session = secrets.token_hex(16)
@@ -231,7 +238,7 @@ class _Leader(_Participant):
     async def _pass(
         self, share: int, part: list[int], question: str, argument: Floats | None
     ) -> list[int]:
-        """Send a share on its way, and return the random numbers that blind it."""
+        """Send a share to the next agency, and return the random numbers that blind it."""
         modulus = self.study.arithmetic.modulus
         blind = [secrets.randbelow(modulus) for _ in part]
         route = self.route(share)
@@ -247,7 +254,7 @@ class _Leader(_Participant):
         return blind
 
     async def _collected(self, blinds: list[list[int]]) -> list[int]:
-        """Wait until every share has come around, and return their sum without the blinds."""
+        """Wait until every share has returned, and return the sum without the random numbers."""
         modulus, length = self.study.arithmetic.modulus, len(blinds[0])
         waiting = {share: self.route(share)[1:] for share in range(len(blinds))}
         last = {share: route[-1] for share, route in waiting.items()}
@@ -273,7 +280,7 @@ class _Leader(_Participant):
 
 
 class _Follower(_Participant):
-    """Any other agency: adds its shares and passes them on."""
+    """Any other agency: it adds its shares and passes the sums on."""
 
     async def begin(self) -> None:
         self.notify(f"agency {self.name} waits for agency {self.leader}")
@@ -308,12 +315,13 @@ class _Follower(_Participant):
             passed = _written(_added(values, parts[message.share], modulus))
             header = self.header()
             if after != self.leader:
-                # Before it is passed on, so that the leader learns it in the order of the route.
+                # The leader is told before the share is passed on, so that it learns of the steps
+                # in the order of the route.
                 await self.wire.send(self.leader, Passed(**header, share=message.share))
             await self.wire.send(after, message.model_copy(update={**header, "values": passed}))
 
     def _successor(self, message: Pass) -> str:
-        """Return who comes next on the route, after checking the way so far."""
+        """Return the next agency on the route, after checking the route and the sender."""
         route = message.route
         if message.share >= self.study.shares or route != self.route(message.share):
             raise self.broken(message.sender)
@@ -332,7 +340,7 @@ def _written(values: Sequence[int]) -> list[str]:
 
 
 def _same(given: Sequence[float] | None, computed: Floats | None) -> bool:
-    """Whether an argument is the one that the study asks for next, but for rounding."""
+    """Whether a question's argument equals the computed one up to rounding."""
     if given is None or computed is None:
         return given is None and computed is None
     if len(given) != len(computed):

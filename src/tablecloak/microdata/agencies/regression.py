@@ -1,12 +1,12 @@
-"""Regression over the records of several agencies, none of which shows any of its own.
+"""Regression over the records of several agencies, none of which reveals its own.
 
-Everything rests on sums: each agency holds numbers, all learn their sum, and nobody learns a
-summand (`tablecloak.microdata.agencies.ring`). A regression needs X'X, X'y, y'y and n only.
+A regression needs the sums X'X, X'y, y'y and n only. Each agency holds its own part of them; all
+agencies learn the sums, and none learns the part of another (`tablecloak.microdata.agencies.ring`).
 
-Limits, which callers are told of: with two agencies each learns the other's number; two
-neighbours who collude learn what the one between them added, unless numbers are split into shares
-that travel around the ring in different orders. Results are not disclosure-safe by themselves: a
-regression over few records may reveal some of them.
+Limits: of two agencies, each would learn the other's number. Two neighbours who collude learn the
+number of the agency between them, unless numbers are split into shares that travel around the ring
+in different orders. The results themselves need disclosure control: a regression over few records
+may reveal some of them.
 
 References
 ----------
@@ -40,18 +40,17 @@ Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 Rounds: TypeAlias = Generator[tuple[str, Floats | None], Floats, Result]
-"""Questions with their arguments go out, sums come in, and a result is returned."""
+"""Generator that yields questions with their arguments, receives sums, and returns a result."""
 
 MOST_STEPS = 50
-"""Newton steps of a logistic regression."""
+"""Most Newton steps of a logistic regression."""
 
 ILL_CONDITIONED = 1e6
 """Condition number of X'X above which columns are centred and scaled first."""
 
 DEPENDENT = 1e-9
-"""Smallest eigenvalue of X'X / n, of centred and scaled columns, below which they count as linearly
-dependent: sums of numbers with 32 binary digits behind the point are off by some 1e-10 themselves.
-"""
+"""Centred and scaled columns count as linearly dependent if an eigenvalue of X'X / n is below this.
+Sums of numbers with 32 binary digits after the point have errors of about 1e-10 themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +60,21 @@ class SecureRegression:
     Parameters
     ----------
     names : tuple of str
-        Of the coefficients; the intercept is the first.
+        Names of the coefficients; the intercept is the first.
     coefficients, standard_errors : numpy.ndarray of float
     n : int
-        Records of all agencies.
+        Number of records of all agencies.
     sigma : float
-        Standard error of the regression; NaN for a logistic one.
+        Standard error of the regression; NaN for a logistic regression.
     r2, adjusted_r2 : float
-        NaN for a logistic one.
+        R^2 and adjusted R^2; NaN for a logistic regression.
     f_statistic : float
-        That all coefficients but the intercept are 0; NaN for a logistic regression.
+        Statistic of the hypothesis that all coefficients except the intercept are 0; NaN for a
+        logistic regression.
     deviance : float
         -2 log likelihood at the coefficients; for least squares with sigma^2 = residuals / n.
     iterations : int
-        Rounds of Newton steps; 1 for least squares.
+        Number of Newton steps; 1 for least squares.
     """
 
     names: tuple[str, ...]
@@ -90,7 +90,7 @@ class SecureRegression:
 
     @property
     def p_values(self) -> Floats:
-        """Two-sided, by the t distribution; by the normal one for a logistic regression."""
+        """Two-sided p-values, by the t distribution; by the normal for a logistic regression."""
         ratio = np.abs(self.coefficients / self.standard_errors)
         is_linear = np.isfinite(self.sigma)
         tail = student_t.sf(ratio, self.n - len(self.names)) if is_linear else norm.sf(ratio)
@@ -103,7 +103,7 @@ class SecureRegression:
         return self.deviance + 2 * (len(self.names) + bool(np.isfinite(self.sigma)))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each coefficient."""
+        """Return a frame with one row for each coefficient."""
         import pandas as pd
 
         columns = {
@@ -114,7 +114,7 @@ class SecureRegression:
         return pd.DataFrame(columns, index=pd.Index(self.names, name="name"))
 
     def summary(self) -> str:
-        """Figures in one line."""
+        """Return the figures of the regression in one line."""
         fit = f", R^2 {self.r2:.4f}, F {self.f_statistic:.4g}" if np.isfinite(self.sigma) else ""
         return f"{self.n} records{fit}, AIC {self.aic:.6g}, rounds of sums: {self.iterations}"
 
@@ -145,12 +145,13 @@ def secure_regression(
         One entry for each agency: predictors without the intercept, shape (n_k, p), and
         response, shape (n_k,).
     names : sequence of str
-        Of the predictors.
+        Names of the predictors.
     logistic : bool, default=False
-        Logistic regression of a 0/1 response by Newton steps, each a round of sums.
+        Whether to fit a logistic regression of a 0/1 response, by Newton steps with a round of
+        sums each.
     arithmetic : FixedPoint, optional
     shares : int, default=1
-        Against neighbours who collude; see `Ring`.
+        Number of shares of each number, against neighbours who collude; see `Ring`.
     listener : callable, optional
 
     Returns
@@ -177,14 +178,14 @@ def secure_regression(
 
 
 def regression_rounds(names: Sequence[str], *, logistic: bool) -> Rounds[SecureRegression]:
-    """Ask for the sums that a regression needs, one question after another, and return it.
+    """Ask for the sums that a regression needs, one question after another, and return its result.
 
-    Each agency can run this by itself and so knows beforehand what may be asked of it.
+    Each agency runs this generator too, and so knows which question may come next.
 
     Yields
     ------
     (question, argument)
-        Sums over all agencies of their answers are sent back.
+        The sums of all agencies' answers are to be sent to the generator.
     """
     labels = ("(intercept)", *names)
     return _logistic_rounds(labels) if logistic else _linear_rounds(labels)
@@ -204,7 +205,10 @@ def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
         xx, xy, yy, sum_y, n = _moments(centred, p)
         dependent = np.linalg.eigvalsh(xx / n)[0] < DEPENDENT
     if n <= p or dependent or np.linalg.matrix_rank(xx) < p:
-        raise ModelError("The predictors are linearly dependent, or there are too few records.")
+        raise ModelError(
+            f"The predictors are linearly dependent, or there are too few records: {n} for {p} "
+            "coefficients. Leave out predictors that follow from others."
+        )
     inverse = np.linalg.inv(xx)
     found = np.linalg.solve(xx, xy)
     residual = yy - float(found @ xy)
@@ -233,7 +237,7 @@ def _moments(sums: Floats, p: int) -> tuple[Floats, Floats, float, float, int]:
 
 
 def _symmetric(sums: Floats, p: int) -> tuple[Floats, Floats]:
-    """Return the matrix whose upper triangle comes first, and what follows it."""
+    """Return the symmetric matrix whose upper triangle comes first, and the other sums."""
     matrix = np.zeros((p, p))
     upper = np.triu_indices(p)
     matrix[upper] = sums[: len(upper[0])]
@@ -247,10 +251,16 @@ def _logistic_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
         information, rest = _symmetric((yield "newton", beta), len(labels))
         gradient, deviance, n = rest[:-2], float(rest[-2]), round(float(rest[-1]))
         if np.linalg.matrix_rank(information) < len(labels):
-            raise ModelError("The predictors are linearly dependent, or separate the response.")
+            raise ModelError(
+                "The predictors are linearly dependent, or separate the response: some combination "
+                "of them tells all 1s from all 0s. Leave out predictors."
+            )
         step = np.linalg.solve(information, gradient)
         beta = beta + step
         if np.max(np.abs(step)) <= 1e-9 * max(1.0, float(np.max(np.abs(beta)))):
             errors = np.sqrt(np.diag(np.linalg.inv(information)))
             return SecureRegression(labels, beta, errors, n, nan, nan, nan, nan, deviance, turn)
-    raise ModelError("The logistic regression did not converge: predictors separate the response.")
+    raise ModelError(
+        f"The logistic regression did not converge in {MOST_STEPS} steps: predictors separate the "
+        "response, so that some combination of them tells all 1s from all 0s. Leave out predictors."
+    )

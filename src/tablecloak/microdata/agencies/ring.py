@@ -1,7 +1,8 @@
 """Sums over agencies that pass messages around a ring, all in one process.
 
-The first agency adds a random number R below M and passes R + v_1 on; each agency adds its own;
-the first subtracts R. What an agency sees is uniform on [0, M), so that it tells nothing.
+The first agency draws a random number R below M and passes R + v_1 on; each other agency adds its
+own number modulo M; the first subtracts R. Each agency receives a number that is uniform on [0, M)
+and therefore reveals nothing.
 
 References
 ----------
@@ -27,7 +28,7 @@ __all__ = ["Listener", "Ring", "secure_sum"]
 Floats = npt.NDArray[np.float64]
 
 Listener = Callable[[str, str, Sequence[int]], None]
-"""Told of each message: sender, receiver, numbers. For tests and logs of the protocol."""
+"""Called with sender, receiver and numbers of each message, for tests and logs of the protocol."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +41,12 @@ class Ring:
         At least three.
     arithmetic : FixedPoint, default=FixedPoint()
     largest : float, optional
-        Upper bound on the absolute value of any agency's number, agreed beforehand. K times it
-        must stay below M/2, which is checked before anything is sent; by default half of that.
+        Upper bound on the absolute value of each agency's numbers, agreed beforehand. For K
+        agencies, K times this bound must be below `arithmetic.limit`. By default the largest
+        bound for which that holds. Checked before anything is sent.
     shares : int, default=1
-        Into how many random shares each number is split; each share travels around the ring in an
-        order of its own, with other neighbours: see `routes`.
+        Number of random shares into which each number is split. Each share travels around the
+        ring in an order of its own, between other neighbours: see `routes`.
     listener : callable, optional
     """
 
@@ -62,33 +64,35 @@ class Ring:
             )
         names = [agency.name for agency in self.agencies]
         if len(set(names)) < len(names):
-            raise InputError("Every agency needs a name of its own.")
+            raise InputError(f"Every agency needs a name of its own. Got {names!r}: rename some.")
         if self.shares < 1:
             raise InputError(f"`shares` must be at least 1. Got {self.shares!r}.")
         if self.largest is not None and len(self.agencies) * self.largest >= self.arithmetic.limit:
             raise InputError(
                 f"{len(self.agencies)} numbers up to {self.largest:g} may add up to the limit "
-                f"{self.arithmetic.limit:g} of this modulus and would come out wrong. Take a "
+                f"{self.arithmetic.limit:g} of this modulus, and their sum would be wrong. Take a "
                 f"larger modulus."
             )
 
     def sums(self, question: str, argument: Any = None, *, draw: Draw | None = None) -> Floats:
-        """Return the sums over all agencies of what they answer to a question.
+        """Return the sums of all agencies' answers to a question.
 
         Parameters
         ----------
         question : str
         argument : object, optional
-            Known to all, such as the coefficients so far.
+            Argument known to all, such as the current coefficients.
         draw : callable, optional
-            Random number below M; by default from the operating system. For tests.
+            Returns a random number below its argument; by default from the operating system. For
+            tests.
 
         Raises
         ------
         InputError
-            If a number is too large, so that the sum could come out wrong.
+            If a number is so large that the sum could be wrong.
         SolverError
-            If an agency does not answer, or with another length; nothing was revealed.
+            If an agency does not answer, or answers with another number of values. Nothing was
+            revealed.
         """
         draw = draw or random_below
         modulus = self.arithmetic.modulus
@@ -102,7 +106,8 @@ class Ring:
             if len(answer) != length:
                 raise SolverError(
                     f"Agency {agency.name!r} answered with {len(answer)} numbers instead of "
-                    f"{length}; the round was given up and nothing was revealed."
+                    f"{length}; the round was given up and nothing was revealed. All agencies need "
+                    "the same columns."
                 )
         split = [shares_of(answer, self.shares, modulus, draw) for answer in answers]
         total = [0] * length
@@ -128,7 +133,7 @@ def secure_sum(
     draw: Draw | None = None,
     listener: Listener | None = None,
 ) -> float:
-    """Return the sum of one number of each of at least three agencies.
+    """Return the sum of one number from each of at least three agencies.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Shares of numbers, and the ways on which they travel from agency to agency."""
+"""Shares of numbers, and their routes from agency to agency."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from functools import lru_cache
 __all__ = ["Draw", "random_below", "routes", "shares_of"]
 
 Draw = Callable[[int], int]
-"""Returns a random number from 0 to below a given one."""
+"""Returns a random number from 0 to below its argument."""
 
 TRIED_ROUTES = 2000
-"""Orders among which the one with most new neighbours is taken.
+"""Number of orders that are tried for each route; the one with most new neighbours is taken.
 
 See docs/decisions.md, "Agencies".
 """
@@ -27,7 +27,7 @@ def random_below(modulus: int) -> int:
 def shares_of(
     answer: Sequence[int], shares: int, modulus: int, draw: Draw = random_below
 ) -> list[list[int]]:
-    """Split each number into shares, shape (shares, len(answer)), uniform but for their sum."""
+    """Split each number into random shares that add up to it, shape (shares, len(answer))."""
     parts = [[draw(modulus) for _ in answer] for _ in range(shares - 1)]
     last = [(v - sum(part[i] for part in parts)) % modulus for i, v in enumerate(answer)]
     return [*parts, last]
@@ -35,13 +35,13 @@ def shares_of(
 
 @lru_cache(maxsize=64)
 def routes(agencies: int, shares: int) -> tuple[tuple[int, ...], ...]:
-    """Ways of the shares around the ring, each starting at the first agency.
+    """Return the routes of the shares around the ring, each starting at the first agency.
 
-    Who stands on both sides of an agency on every way can compute its number. The ways are
-    therefore the same in every round, known to all, and such that the neighbours of each agency are
-    as many different ones as possible: with two shares three of four agencies, four of five or
-    more. An order drawn by chance gives it the same two neighbours again, with four agencies one
-    time in three.
+    The neighbours of an agency on all routes together can compute its number. The routes are
+    therefore the same in every round, known to all, and give each agency as many different
+    neighbours as possible: with two shares, three if there are four agencies, and four if there
+    are more. A random order would repeat the same two neighbours; for four agencies, with
+    probability 1/3.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def routes(agencies: int, shares: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _meet(order: Sequence[int], beside: list[set[int]]) -> None:
-    """Note who stands beside whom."""
+    """Record the neighbours of each agency on a route."""
     for at, agency in enumerate(order):
         beside[agency] |= {order[at - 1], order[(at + 1) % len(order)]}
 
 
 def _rank(share: int, attempt: int) -> Callable[[int], bytes]:
-    """Order by digests: all agencies find the same ways, whatever their version of Python."""
+    """Return a sort key by digests, so that all versions of Python find the same routes."""
     return lambda agency: hashlib.sha256(f"{share} {attempt} {agency}".encode()).digest()

@@ -1,4 +1,4 @@
-"""What the agencies of a study agree on beforehand: one file, the same for all."""
+"""The study file, on which all agencies agree beforehand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class AgencyAddress(BaseModel):
-    """Where an agency listens, and the certificate by which the others know it."""
+    """Name, address and certificate of an agency."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -37,7 +37,7 @@ class AgencyAddress(BaseModel):
     @classmethod
     def _known_port(cls, address: str) -> str:
         if not 0 < int(address.rpartition(":")[2]) < 2**16:
-            raise ValueError("a port is a number from 1 to 65535")
+            raise ValueError("a port must be a number from 1 to 65535")
         return address
 
     @property
@@ -48,24 +48,25 @@ class AgencyAddress(BaseModel):
 
 
 class Study(BaseModel):
-    """What the agencies agree on beforehand; all have the same file.
+    """Questions, agencies and arithmetic of a study; all agencies have the same file.
 
     Parameters
     ----------
     kind : {"regression", "logistic", "sum"}
     response : str, default=""
-        Column of the response; for sums not used.
+        Column of the response; not used for sums.
     predictors : list of str
         Columns of the predictors, or columns to be summed.
     agencies : list of AgencyAddress
         At least three; the first one leads.
     shares : int, default=2
-        Into how many shares each number is split. With two or more, and four agencies or more,
-        no two agencies who collude learn the number of a third: see
+        Number of shares into which each number is split. With at least two shares and four
+        agencies, no two colluding agencies learn the number of a third: see
         `tablecloak.microdata.agencies.shares.routes`.
     modulus_bits, fraction_bits : int, default=128, 32
+        Binary digits of the modulus, and of numbers after the point: see `FixedPoint`.
     timeout : float, default=120
-        Seconds after which a silent agency is given up.
+        Seconds after which the study is given up if an agency does not answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -86,11 +87,11 @@ class Study(BaseModel):
 
     @property
     def arithmetic(self) -> FixedPoint:
-        """Arithmetic that was agreed on."""
+        """The arithmetic of the sums."""
         return FixedPoint(1 << self.modulus_bits, self.fraction_bits)
 
     def fingerprint(self) -> str:
-        """Digest of what must be the same everywhere; where certificates lie need not be."""
+        """Digest of all entries that must be equal at all agencies, so without any paths."""
         agreed = self.model_dump(mode="json", exclude={"agencies", "timeout"})
         agreed["agencies"] = [
             (agency.name, fingerprint_of(agency.certificate)) for agency in self.agencies
@@ -98,7 +99,7 @@ class Study(BaseModel):
         return hashlib.sha256(json.dumps(agreed, sort_keys=True).encode()).hexdigest()
 
     def rounds(self) -> Rounds[Any]:
-        """Return the questions of the study, one after another, and its result."""
+        """Return the generator of the study's questions and its result."""
         if self.kind == "sum":
             return _sum_round(self.predictors)
         return regression_rounds(self.predictors, logistic=self.kind == "logistic")
@@ -110,7 +111,7 @@ def _sum_round(names: Sequence[str]) -> Generator[tuple[str, None], Floats, dict
 
 
 def read_study(path: str | Path) -> Study:
-    """Read a study from a TOML file; certificates lie beside it.
+    """Read a study from a TOML file; paths of certificates are relative to its folder.
 
     Raises
     ------
@@ -132,9 +133,13 @@ def read_study(path: str | Path) -> Study:
             f"number of the other by subtraction. At least {LEAST_AGENCIES} are needed."
         )
     if len(set(study.names)) < len(study.names):
-        raise InputError(f"{path}: two agencies have the same name.")
+        twice = sorted({name for name in study.names if study.names.count(name) > 1})
+        raise InputError(f"{path}: two agencies have the same name {twice[0]!r}. Rename one.")
     if study.kind != "sum" and not study.response:
-        raise InputError(f"{path}: a regression needs `response`, the column to explain.")
+        raise InputError(
+            f"{path}: a regression needs `response`, the column to explain, such as "
+            'response = "wage".'
+        )
     beside = [
         agency.model_copy(update={"certificate": path.parent / agency.certificate})
         for agency in study.agencies

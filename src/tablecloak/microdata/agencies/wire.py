@@ -1,4 +1,4 @@
-"""Connections between agencies: who sends what is told by certificates alone."""
+"""Connections between agencies, which are identified by their certificates alone."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tablecloak.microdata.agencies.x509 import der_of
 __all__ = ["GRACE_SECONDS", "Wire"]
 
 LARGEST_MESSAGE = 1 << 24
-"""Bytes of a message; longer ones are refused before they are read."""
+"""Most bytes of a message; longer ones are refused before they are read."""
 
 RETRY_SECONDS = 0.2
-"""Between attempts to reach an agency that does not listen yet."""
+"""Seconds between attempts to reach an agency that does not listen yet."""
 
 CLOSING_SECONDS = 1.0
-"""How long connections may take to close in the end."""
+"""Seconds that connections may take to close at the end."""
 
 GRACE_SECONDS = 2.0
-"""How long to wait for an explanation when an agency cannot be reached any more."""
+"""Seconds to wait for an explanation when an agency can no longer be reached."""
 
 
 class Wire:
-    """The connections of one agency: messages in, by whom they really are, and messages out.
+    """The connections of one agency: messages received, with verified senders, and messages sent.
 
     Connections are TLS with certificates on both sides; only those of the study are accepted.
 
@@ -39,7 +39,7 @@ class Wire:
     ----------
     study : Study
     name : str
-        Of this agency.
+        Name of this agency.
     key : Path
         Private key that belongs to its certificate.
 
@@ -62,13 +62,14 @@ class Wire:
     def _context(self, protocol: int, key: Path) -> ssl.SSLContext:
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.check_hostname = False  # The very certificate is compared instead.
+        context.check_hostname = False  # Certificates are compared byte by byte instead.
         context.verify_mode = ssl.CERT_REQUIRED
         try:
             context.load_cert_chain(self.addresses[self.name].certificate, key)
         except (OSError, ssl.SSLError) as error:
             raise InputError(
-                f"{key} cannot be used as the private key of agency {self.name!r}: {error}"
+                f"{key} cannot be used as the private key of agency {self.name!r}: {error}. Give "
+                f"the .key file that was made with {self.addresses[self.name].certificate}."
             ) from None
         for entry in self.addresses.values():
             context.load_verify_locations(entry.certificate)
@@ -76,7 +77,7 @@ class Wire:
 
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """Take messages while the study runs."""
+        """Receive messages while the study runs."""
         host, port = self.addresses[self.name].place
 
         async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -91,7 +92,8 @@ class Wire:
             )
         except OSError as error:
             raise InputError(
-                f"Agency {self.name!r} cannot listen on {host}:{port}: {error.strerror}."
+                f"Agency {self.name!r} cannot listen on {host}:{port}: {error.strerror}. Give its "
+                "entry in the study file an address of this machine and a free port."
             ) from None
         try:
             yield
@@ -99,23 +101,28 @@ class Wire:
             server.close()
             if self._receiving:
                 await asyncio.wait(self._receiving, timeout=CLOSING_SECONDS)
-            # Connections that are being closed need the loop once more.
+            # The event loop must run once more to close the remaining connections.
             await asyncio.sleep(CLOSING_SECONDS / 10)
 
     async def received(self, patience: float, late: str) -> AnyMessage:
-        """Return the next message; an agency that cannot go on ends the study for all.
+        """Return the next message.
 
         Parameters
         ----------
         patience : float
             Seconds to wait.
         late : str
-            What is wrong if nothing comes.
+            Reason to give if no message comes.
+
+        Raises
+        ------
+        GivenUpError
+            If no message comes, or an agency ends the study.
         """
         try:
             found = await asyncio.wait_for(self._inbox.get(), patience)
         except TimeoutError:
-            raise GivenUpError(f"{late} It was waited for {self.timeout:g} s.") from None
+            raise GivenUpError(f"{late} The others waited for {self.timeout:g} s.") from None
         if isinstance(found, GivenUpError):
             raise found
         if isinstance(found, Stop):
@@ -123,7 +130,7 @@ class Wire:
         return found
 
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Take one message from a connection; who sent it is told by its certificate."""
+        """Receive one message from a connection; its certificate must be that of the sender."""
         sender = self._peer(writer)
         try:
             async with asyncio.timeout(self.timeout):
@@ -139,7 +146,10 @@ class Wire:
         except (ValueError, asyncio.IncompleteReadError, TimeoutError, OSError):
             if sender:
                 self._inbox.put_nowait(
-                    GivenUpError(f"Agency {sender!r} sent what is not a message of the protocol.")
+                    GivenUpError(
+                        f"Agency {sender!r} sent what is not a message of the protocol. Check that "
+                        "all agencies run the same version of tablecloak."
+                    )
                 )
         finally:
             writer.close()
@@ -147,12 +157,12 @@ class Wire:
                 await writer.wait_closed()
 
     def _peer(self, writer: asyncio.StreamWriter) -> str:
-        """Name of the agency at the other end; empty for anybody else."""
+        """Return the name of the agency at the other end; empty for anyone else."""
         found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         return next((name for name, known in self.pinned.items() if known == found), "")
 
     async def send(self, name: str, message: Message, *, patient: bool = False) -> None:
-        """Send a message; with `patient`, wait for an agency that does not listen yet."""
+        """Send a message; with `patient`, keep trying while the agency does not listen yet."""
         budget = Budget.of(self.timeout)
         while True:
             try:
@@ -167,7 +177,7 @@ class Wire:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _explained(self, reason: str) -> GivenUpError:
-        """Return why an agency is gone: what another one says soon, or else the given reason."""
+        """Return the reason that another agency tells soon, otherwise the given one."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(GRACE_SECONDS, self.timeout)):
                 while True:
@@ -181,7 +191,10 @@ class Wire:
         reader, writer = await asyncio.open_connection(host, port, ssl=self._client_side)
         try:
             if self._peer(writer) != name:
-                raise GivenUpError(f"Another than agency {name!r} answers at its address.")
+                raise GivenUpError(
+                    f"The certificate presented at the address of agency {name!r} is not its own. "
+                    "Check its address and certificate in the study file."
+                )
             text = message.model_dump_json().encode()
             writer.write(struct.pack(">I", len(text)) + text)
             await writer.drain()
@@ -192,7 +205,7 @@ class Wire:
                 await writer.wait_closed()
 
     async def tell_all(self, message: Stop) -> None:
-        """Tell all others, as far as they can be reached soon."""
+        """Send a message to all others that can be reached soon."""
 
         async def tell(name: str) -> None:
             with contextlib.suppress(Exception):

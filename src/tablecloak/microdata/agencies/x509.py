@@ -1,4 +1,4 @@
-"""Keys and certificates by which agencies know each other."""
+"""Keys and certificates by which agencies identify each other."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tablecloak.storage import write_text
 __all__ = ["der_of", "fingerprint_of", "make_certificate"]
 
 LONGEST_NAME = 64
-"""Letters in the name of a certificate, by X.509."""
+"""Most characters in the name of a certificate, by X.509."""
 
 MOST_DAYS = 36_500
-"""Days that a certificate may be valid."""
+"""Most days that a certificate may be valid."""
 
 
 def make_certificate(name: str, folder: str | Path, *, days: int = 365) -> tuple[Path, Path]:
-    """Make a private key and a certificate that an agency signs itself.
+    """Make a private key and a self-signed certificate.
 
     Returns
     -------
     key, certificate : pathlib.Path
-        The key is readable by its owner alone and never leaves the agency.
+        Only its owner can read the key, which never leaves the agency.
 
     Raises
     ------
     InputError
-        If there is a key of that name, or the library `cryptography` is missing.
+        If a key of that name exists, or the library `cryptography` is missing.
     """
     required("cryptography", "New keys and certificates (those made elsewhere, in PEM, do as well)")
     from cryptography.hazmat.primitives import serialization
@@ -40,15 +40,17 @@ def make_certificate(name: str, folder: str | Path, *, days: int = 365) -> tuple
     is_file_name = Path(name).name == name and not name.startswith(".")
     if not name.isprintable() or not 0 < len(name) <= LONGEST_NAME or not is_file_name:
         raise InputError(
-            f"{name!r} is no name of an agency. It names a file too: 1 to {LONGEST_NAME} letters, "
-            f"without slashes, and not a dot first."
+            f"{name!r} is no name of an agency. Its files get the same name, so it must have 1 to "
+            f"{LONGEST_NAME} letters, no slash, and no dot at the beginning."
         )
     if not 1 <= days <= MOST_DAYS:
         raise InputError(f"`days` must lie between 1 and {MOST_DAYS}. Got {days}.")
     folder = Path(folder)
     paths = folder / f"{name}.key", folder / f"{name}.crt"
     if paths[0].exists():
-        raise InputError(f"{paths[0]} exists already. Remove it first if it should be replaced.")
+        raise InputError(
+            f"{paths[0]} exists already. Take another folder, or remove it first to replace it."
+        )
     key = ec.generate_private_key(ec.SECP256R1())
     encoding = serialization.Encoding.PEM
     secret = key.private_bytes(
@@ -60,7 +62,7 @@ def make_certificate(name: str, folder: str | Path, *, days: int = 365) -> tuple
 
 
 def _signed(name: str, key: Any, days: int) -> Any:
-    """Return a certificate of a name that its own key signs."""
+    """Return a certificate for a name, signed by its own key."""
     import datetime
 
     from cryptography import x509
@@ -102,14 +104,17 @@ def der_of(certificate: Path) -> bytes:
     Raises
     ------
     InputError
-        If the file is none in PEM format.
+        If the file is not a certificate in PEM format.
     """
     try:
         return ssl.PEM_cert_to_DER_cert(certificate.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
-        raise InputError(f"{certificate} is not a certificate in PEM format: {error}") from None
+        raise InputError(
+            f"{certificate} is not a certificate in PEM format: {error}. Ask its agency for its "
+            ".crt file."
+        ) from None
 
 
 def fingerprint_of(certificate: Path) -> str:
-    """Return the digest by which a certificate is known."""
+    """Return the SHA-256 digest of a certificate."""
     return hashlib.sha256(der_of(certificate)).hexdigest()

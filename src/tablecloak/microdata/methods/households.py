@@ -1,4 +1,4 @@
-"""Households: which records belong to one, and pairs of them in other areas."""
+"""Households: their members, and pairs of similar households in different areas."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 ROUNDS = 200
-"""Rounds of pairing at one level with one profile; each pairs anew who found no partner.
+"""Most rounds of pairing at one level with one profile. Each pairs those without a partner again.
 
 See docs/decisions.md, "Swapping".
 """
 
 
 class Households:
-    """Which record belongs to which household."""
+    """The households of records, and their members."""
 
     def __init__(self, frame: pd.DataFrame, name: str) -> None:
         coded = CodedRecords.of(frame, [name])
@@ -34,24 +34,39 @@ class Households:
         self.size: Integers = np.bincount(self.of_record)
 
     def require_one(self, area: Integers, name: str) -> None:
-        """Members of a household live in one area."""
+        """Refuse households whose members live in different areas.
+
+        Raises
+        ------
+        InputError
+            Names the household and the column.
+        """
         other = np.flatnonzero(area != area[self.first][self.of_record])
         if len(other):
             home = self.names[self.of_record[other[0]]]
             raise InputError(
                 f"Members of household {home!r} have different values in {name!r}. A household "
-                f"lives in one area: split it, or give all members the same."
+                f"must live in one area: split it, or give all members the same value."
             )
 
     def least(self, count: Floats) -> Floats:
-        """Smallest count of any member, shape (n_households,)."""
+        """Return the smallest count of any member, shape (n_households,)."""
         smallest = np.full(self.count, np.inf)
         np.minimum.at(smallest, self.of_record, count)
         return smallest
 
 
 class HouseholdPairs:
-    """Pairs of households so far."""
+    """The pairs of households found so far.
+
+    Parameters
+    ----------
+    count : int
+        Number of households.
+    chance : numpy.ndarray of float, shape (n_households,)
+        The higher, the earlier a household tends to be chosen.
+    random : numpy.random.Generator
+    """
 
     def __init__(self, count: int, chance: Floats, random: np.random.Generator) -> None:
         self.used = np.zeros(count, dtype=bool)
@@ -75,14 +90,14 @@ class HouseholdPairs:
 
     @property
     def forced(self) -> Flags:
-        """Which pairs were made because a household was risky."""
+        """Whether each pair was made because a household was risky."""
         return np.repeat(
             np.array([forced for _, _, forced in self._found], dtype=bool),
             [len(pairs) for pairs, _, _ in self._found],
         )
 
     def draw(self, homes: Integers) -> Floats:
-        """Numbers whose order is random, households with small counts rather first."""
+        """Return random numbers whose order tends to have households with high chances first."""
         return self.random.exponential(size=len(homes)) / self.chance[homes]
 
     def swap(
@@ -94,7 +109,21 @@ class HouseholdPairs:
         *,
         forced: bool = False,
     ) -> None:
-        """Find partners for some households in other areas of a level, within those above."""
+        """Pair some households with others in a different area, within the same area above.
+
+        Parameters
+        ----------
+        wanted : numpy.ndarray of bool, shape (n_households,)
+            Households that need a partner.
+        areas : list of numpy.ndarray of int
+            Area of each household at each level.
+        level : int
+            Level at which partners live in different areas.
+        profiles : list of numpy.ndarray of int
+            Partners agree in the first profile; in the next one if none was found, and so on.
+        forced : bool, default=False
+            Whether the pairs are made because households are risky.
+        """
         above = areas[level - 1] if level else np.zeros(len(wanted), dtype=np.int64)
         for profile in profiles:
             stratum = joined(above, profile)
@@ -109,9 +138,12 @@ class HouseholdPairs:
                 self._found.append((pairs, level, forced))
 
     def _matched(self, seekers: Integers, stratum: Integers, area: Integers) -> Integers:
-        """Pair each seeker with the donor of the same random rank in its stratum, if elsewhere."""
+        """Pair seekers and donors of equal random rank in a stratum, if their areas differ.
+
+        Three shifts of the donors are tried, and the one with most pairs is taken.
+        """
         donors = np.flatnonzero(~self.used & np.isin(stratum, stratum[seekers]))
-        # Two who both seek may serve each other; a seeker comes first as a seeker.
+        # Seekers are donors too, so that two of them may become a pair.
         seekers = seekers[self.random.permutation(len(seekers))]
         donors = donors[np.argsort(self.draw(donors), kind="stable")]
         best = np.empty((0, 2), dtype=np.int64)
@@ -129,10 +161,10 @@ class HouseholdPairs:
     def _one_each(
         self, seekers: Integers, donors: Integers, stratum: Integers, area: Integers
     ) -> Integers:
-        """One pair in each stratum that has one: what ranks missed."""
+        """Return one pair in each stratum that has any, where pairing by rank found none."""
         place = joined(stratum, area)
         everywhere, here = np.bincount(stratum[donors]), np.bincount(place[donors])
-        # Donors include the seekers, so that every stratum and place of theirs is counted.
+        # Donors include the seekers, so both counts exist for each seeker.
         elsewhere = everywhere[stratum[seekers]] > here[place[seekers]]
         lucky = seekers[elsewhere]
         lucky = lucky[np.unique(stratum[lucky], return_index=True)[1]]
@@ -145,7 +177,7 @@ class HouseholdPairs:
 
 
 def _by_rank(seekers: Integers, donors: Integers, stratum: Integers) -> Integers:
-    """Pair the first seeker of each stratum with its first donor, the second with the second."""
+    """Pair the first seeker of each stratum with its first donor, the second with its second."""
 
     def ranked(homes: Integers) -> tuple[Integers, Integers]:
         order = homes[np.argsort(stratum[homes], kind="stable")]
@@ -160,7 +192,7 @@ def _by_rank(seekers: Integers, donors: Integers, stratum: Integers) -> Integers
 
 
 def _disjoint(pairs: Integers) -> Integers:
-    """Keep pairs in their order unless one of the two is in a pair before."""
+    """Return the pairs, in order, of which neither household is in an earlier pair."""
     count = int(pairs.max(initial=-1)) + 1
     earliest = np.full(count, len(pairs))
     at = np.arange(len(pairs))
@@ -171,7 +203,7 @@ def _disjoint(pairs: Integers) -> Integers:
 
 
 def joined(one: Integers, other: Integers) -> Integers:
-    """One number for each combination of two that occurs."""
+    """Return combinations of two labels, numbered from 0 in sorted order."""
     label = one * (int(other.max(initial=0)) + 1) + other
     found: Integers = np.unique(label, return_inverse=True)[1].ravel().astype(np.int64)
     return found

@@ -1,7 +1,7 @@
-"""What every method for records has in common, and the registry of all of them.
+"""The base class of methods for records, and their registry.
 
-A method is one class: its name, its parameters with their ranges and help, and `protect`. The
-commands and the docs are made of it::
+A method is one class: its name, its parameters with their ranges and help, and `protect`. Commands
+and docs are derived from it::
 
     @METHODS.register
     @dataclass(frozen=True)
@@ -32,19 +32,19 @@ __all__ = ["METHODS", "Columns", "Method", "Release"]
 
 
 class Release(Protocol):
-    """What a method gives."""
+    """The result of a method."""
 
     @property
     def frame(self) -> pd.DataFrame:
         """The protected records, in the order of the original."""
 
     def summary(self) -> str:
-        """Say in one line what was done."""
+        """Return one line on the changes that were made."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a file a method looks at.
+    """The columns of a file that a method reads and changes.
 
     Parameters
     ----------
@@ -53,11 +53,12 @@ class Columns:
     categories : sequence of str, default=()
         Columns that it reads as text, so that "01" stays "01".
     numbers : sequence of str, default=()
-        Columns that it reads as they are: numbers as numbers.
+        Columns that it reads in their own type, numbers as numbers.
     keys : sequence of str, default=()
-        Columns by which an intruder may know a record, for the page on a release.
+        Columns by which an intruder may know a record, for the report on a release.
     unit : str, optional
-        Column of those who change as one, such as the household; by default each record is alone.
+        Column of the units that change as a whole, such as the household; by default each record
+        is a unit.
     """
 
     changed: Sequence[str]
@@ -70,24 +71,24 @@ class Columns:
 class Method(ABC):
     """A way to protect records. Its parameters are those of its constructor.
 
-    What a user reads of it is the first line of its docstring and `guide`.
+    The command's help is the first line of the docstring and `guide`.
     """
 
     name: ClassVar[str]
-    """Of the command and in the registry."""
+    """Name of the command, and in the registry."""
 
     guide: ClassVar[str] = ""
-    """What the help of the command adds: what is printed, and an example."""
+    """Further help of the command: its output, and an example."""
 
     def __post_init__(self) -> None:
         require_in_range(self)
 
     @abstractmethod
     def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> Release:
-        """Return the protected records; without a seed, one is drawn anew."""
+        """Return the protected records; without a seed, random numbers differ at each call."""
 
     def uses(self, known: Sequence[str]) -> Columns:
-        """Return the columns that are read and changed, by default all as they are.
+        """Return the columns that the method reads and changes, by default all of them.
 
         Parameters
         ----------

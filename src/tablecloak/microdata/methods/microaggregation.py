@@ -28,13 +28,13 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 FEW = 8
-"""Size of a group up to which its records are looked for one after the other.
+"""Largest size of a group whose records are found one by one; larger groups by partial sorting.
 
 See docs/decisions.md, "Microaggregation".
 """
 
 CROWDED = 16
-"""Arrays close up when one in this many of their records is gone.
+"""Grouped records are removed from the arrays when they are more than one in this many.
 
 See docs/decisions.md, "Microaggregation".
 """
@@ -42,14 +42,14 @@ See docs/decisions.md, "Microaggregation".
 
 @dataclass(frozen=True, eq=False)
 class MicroaggregationRelease:
-    """Records with means of their groups.
+    """Records whose values are the means of their groups.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     groups : numpy.ndarray of int, shape (n_records,)
     loss : float
-        SSE / SST: share of the variance, of standardised columns, that is lost.
+        SSE / SST: lost share of the variance of the standardised columns.
     """
 
     frame: pd.DataFrame
@@ -57,7 +57,7 @@ class MicroaggregationRelease:
     loss: float
 
     def summary(self) -> str:
-        """Say in one line what was done."""
+        """Return number of records and groups, and the lost variance, in one line."""
         n_groups = int(self.groups.max(initial=-1)) + 1
         return (
             f"microaggregation: {len(self.frame)} records in {n_groups} groups, "
@@ -70,9 +70,9 @@ class MicroaggregationRelease:
 class Microaggregation(Method):
     """Replace numbers by the means of groups of at least k similar records (microaggregation).
 
-    MDAV on standardised columns; time grows with the square of the number of records.
-
-    Means of whole numbers are floating-point numbers; other columns keep their types.
+    Groups are made by MDAV on standardised columns, in a time that grows with the square of the
+    number of records. Means of whole numbers are floating-point numbers; other columns keep their
+    types.
 
     Parameters
     ----------
@@ -100,22 +100,28 @@ class Microaggregation(Method):
     def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> MicroaggregationRelease:
         """Replace values by the means of their groups.
 
-        Nothing is random; a seed is accepted for symmetry.
+        Nothing is random; `seed` is accepted because all methods have it.
 
         Raises
         ------
         InputError
-            If a column is not there, not numeric, constant or has missing values, or there are
-            fewer than k records.
+            If a column does not exist, is not numeric, is constant or has missing values, or there
+            are fewer than k records.
         """
         del seed
         values = np.column_stack([numbers_of(frame, name) for name in self.columns])
         if len(values) < self.k:
-            raise InputError(f"{len(values)} records are fewer than k = {self.k}.")
+            raise InputError(
+                f"{len(values)} records are fewer than k = {self.k}, the smallest size of a group. "
+                "Lower `k`, or give more records."
+            )
         spread = values.std(axis=0, ddof=1)
         if np.any(spread == 0):
             name = list(self.columns)[int(np.flatnonzero(spread == 0)[0])]
-            raise InputError(f"Column {name!r} is constant, so that it has no scale.")
+            raise InputError(
+                f"Column {name!r} is constant, so that it cannot be standardised. Leave it out of "
+                "`columns`."
+            )
         points = (values - values.mean(axis=0)) / spread
         groups = _mdav(points, self.k)
         size = np.bincount(groups)
@@ -133,7 +139,7 @@ class Microaggregation(Method):
 class _Left:
     """Records that are in no group yet, one array for each column.
 
-    Records that leave stay in the arrays, marked, until they are many: moving the others together
+    Grouped records stay in the arrays, marked, until they are many (`CROWDED`): removing them
     after each group would cost more than all distances.
     """
 
@@ -146,7 +152,7 @@ class _Left:
         self._pair()
 
     def _pair(self) -> None:
-        """Lay out the columns for `middle`: two in each complex number, those gone as zero."""
+        """Store two columns as one of complex numbers for `middle`, grouped records as 0."""
         rows = np.zeros((len(self.columns) + 1) // 2 * 2 * len(self.record))
         self.paired = rows.reshape(-1, len(self.record), 2)
         for number, column in enumerate(self.columns):
@@ -155,9 +161,9 @@ class _Left:
     def middle(self) -> list[float]:
         """Return the mean of each column.
 
-        Added from the first to the last, as a mean over the rows of a matrix is: of two records
-        that are equally far from it, the same one is taken as there. Two columns are added at
-        once, as the parts of a complex number.
+        Records are added from the first to the last, as in a mean over the rows of a matrix. Equal
+        rounding errors matter because they decide between records at equal distances. Two columns
+        are added at once, as the parts of a complex number.
         """
         if len(self.columns) == 1:
             return [float(np.delete(self.columns[0], self.gone).mean())]
@@ -167,7 +173,7 @@ class _Left:
         return [total / self.count for total in both[: len(self.columns)]]
 
     def squares(self, centre: Sequence[float]) -> Floats:
-        """Return the squared distances from a centre, in an array that is used again."""
+        """Return the squared distances from a centre, in an array that the next call overwrites."""
         size = len(self.record)
         distance: Floats = self.work[0, :size]
         part: Floats = self.work[1, :size]
@@ -180,13 +186,13 @@ class _Left:
         return distance
 
     def farthest(self, distance: Floats) -> list[float]:
-        """Return the place of the record with the largest distance, the first of equals."""
+        """Return the values of the record with the largest distance, the first of equal ones."""
         distance[self.gone] = -np.inf
         place: list[float] = self.columns[:, distance.argmax()].tolist()
         return place
 
     def take(self, distance: Floats, k: int) -> Integers:
-        """Take out the k nearest, the first of equals, and return their numbers as records."""
+        """Remove the k nearest records, the first of equal ones, and return their positions."""
         distance[self.gone] = np.inf
         near = _smallest(distance, k)
         taken: Integers = self.record[near]
@@ -206,12 +212,15 @@ class _Left:
         self._pair()
 
     def rest(self) -> Integers:
-        """Return the numbers of all that are left."""
+        """Return the positions of all records that are left."""
         return np.delete(self.record, self.gone)
 
 
 def _smallest(distance: Floats, k: int) -> Integers:
-    """Return the positions of the k smallest, the first of equals; may change the distances."""
+    """Return the positions of the k smallest distances, the first of equal ones.
+
+    The array of distances may be changed.
+    """
     if k > FEW:
         limit = np.partition(distance, k - 1)[k - 1]
         less = np.flatnonzero(distance < limit)
@@ -224,7 +233,7 @@ def _smallest(distance: Floats, k: int) -> Integers:
 
 
 def _mdav(points: Floats, k: int) -> Integers:
-    """Return the number of the group of each record."""
+    """Return the group of each record, numbered from 0, by MDAV."""
     groups = np.full(len(points), -1, dtype=np.int64)
     left, number = _Left(points), 0
     while left.count >= 2 * k:

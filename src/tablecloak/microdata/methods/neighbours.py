@@ -1,13 +1,12 @@
 """Neighbourhood sampling: each value is replaced by that of a random similar record.
 
-Columns are centred and divided by their standard deviation (n - 1), then multiplied by their
-weight; the neighbours of a record are the *other* records at a Euclidean distance strictly below
-eps. Each column, or each group of columns together, is drawn from a neighbour of its own, always
-from the original data. A 0/1 column is a hard stratum if weight / standard deviation >= eps.
+Columns are centred, divided by their standard deviation (n - 1), and multiplied by their weight.
+The neighbours of a record are the *other* records at a Euclidean distance strictly below eps. For
+each column, or group of columns, a neighbour is drawn anew, and its original value taken. A 0/1
+column separates records into strata if weight / standard deviation >= eps.
 
-Records without neighbours are where most of the bias of the published method comes from, which
-drops them; here they take the nearest records instead, which is reported, for every draw of such a
-record comes from few donors.
+The published method drops records without neighbours, from which most of its bias comes. Here they
+take values of the nearest records instead. That is reported, because such a record has few donors.
 
 References
 ----------
@@ -43,12 +42,12 @@ Flags = npt.NDArray[np.bool_]
 
 
 WORRYING = 0.2
-"""Share of records without neighbours from which on a wider eps is recommended."""
+"""Share of records without neighbours above which a larger eps is recommended."""
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourRelease:
-    """Masked records, and how each came about. Secret but for the frame.
+    """Masked records, and the donors of each. Everything except the frame is secret.
 
     Parameters
     ----------
@@ -58,9 +57,9 @@ class NeighbourRelease:
     neighbours : numpy.ndarray of int, shape (n_records,)
         Number of neighbours of each record; -1 for records that were not masked.
     fallback : numpy.ndarray of bool, shape (n_records,)
-        Which records had too few neighbours and took the nearest ones.
+        Whether each record had too few neighbours and took the nearest records.
     donors : numpy.ndarray of int, shape (n_records, n_groups)
-        Position of the record that each group of columns was taken from; -1 for none.
+        Position of the record from which each group of columns was taken; -1 for none.
     eps : float or array
     """
 
@@ -72,7 +71,7 @@ class NeighbourRelease:
     eps: float | Floats
 
     def summary(self) -> str:
-        """Say in one line how many neighbours there were."""
+        """Return the numbers of masked records and of their neighbours in one line."""
         masked = self.neighbours >= 0
         counts = self.neighbours[masked]
         lonely = int(np.sum(counts == 0))
@@ -88,7 +87,7 @@ class NeighbourRelease:
         return text
 
     def at_risk(self) -> pd.DataFrame:
-        """Return the records all of whose values come from one donor, or are unchanged."""
+        """Return records at risk: all values from one donor, unchanged, or of nearest records."""
         masked = self.neighbours >= 0
         one = np.all(self.donors == self.donors[:, :1], axis=1) & (self.donors[:, 0] >= 0)
         same = (self.frame == self.original).all(axis=1).to_numpy()
@@ -105,10 +104,19 @@ class NeighbourRelease:
         return pd.DataFrame(table.loc[risky])
 
     def follow(self, labels: Sequence[object]) -> pd.DataFrame:
-        """Return original and masked values of named records, one above the other."""
+        """Return original and masked values of some records, one above the other.
+
+        Raises
+        ------
+        InputError
+            If a label is not in the index.
+        """
         missing = [label for label in labels if label not in self.frame.index]
         if missing:
-            raise InputError(f"There are no records {missing[:5]!r} in the index.")
+            raise InputError(
+                f"There are no records {missing[:5]!r} in the index. Name labels of the frame's "
+                f"index, such as {self.frame.index[:3].tolist()!r}."
+            )
         parts = {
             "original": self.original.loc[list(labels)],
             "masked": self.frame.loc[list(labels)],
@@ -121,7 +129,7 @@ class NeighbourRelease:
         Returns
         -------
         pandas.DataFrame
-            Coefficients and standard errors of both, and the change relative to the original.
+            Coefficients and standard errors of both, and the relative change of the coefficients.
             Masked records with missing values are left out.
         """
         return regression_compared(self.original, self.frame, response, predictors)
@@ -131,7 +139,7 @@ class NeighbourRelease:
 
 
 def _as_list(given: Any) -> Any:
-    """Return an array as a list of its numbers, which a schema can look at."""
+    """Return an array as a list of its numbers, which a schema can check."""
     return given.tolist() if isinstance(given, np.ndarray) else given
 
 
@@ -143,19 +151,19 @@ class NeighbourhoodSampling(Method):
     Parameters
     ----------
     eps : float or array_like of float, shape (n_records,)
-        Radius, in standard deviations; larger protects more. One for each record is allowed.
+        Radius in standard deviations, or one radius for each record; a larger one protects more.
     columns : sequence of str, optional
-        Columns to mask, by default all numeric and categorical ones. All of them count in the
-        distance; a categorical column as one 0/1 column for each category.
+        Columns to mask, by default all. All of them count in the distance; a categorical column
+        counts as one 0/1 column for each category.
     weights : mapping of str to float, optional
         Weights of columns in the distance, 1 by default.
     proportion : float, default=1
         Share of the records to mask, at random.
     groups : sequence of sequence of str, default=()
-        Columns that are drawn together, so that impossible combinations do not occur.
+        Columns that are taken from one donor together, so that no impossible combination occurs.
     nearest : int, default=1
-        Records with fewer neighbours take this many nearest records instead; with 0 they become
-        missing, as in the published code, which biases analyses.
+        Records with fewer neighbours than this draw from this many nearest records. With 0,
+        records without neighbours become missing, as in the published code, which biases analyses.
 
     Examples
     --------
@@ -193,12 +201,17 @@ class NeighbourhoodSampling(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        eps = np.asarray(self.eps, dtype=np.float64)
-        if not np.all(np.isfinite(eps) & (eps > 0)):
-            raise InputError("`eps` must be positive and finite.")
+        eps = np.asarray(self.eps, dtype=np.float64).reshape(-1)
+        wrong = eps[~(np.isfinite(eps) & (eps > 0))]
+        if len(wrong):
+            raise InputError(
+                f"`eps` must be positive and finite. Got {wrong[0]:g}; a usual radius is 0.5."
+            )
         bad = [name for name, weight in (self.weights or {}).items() if not 0 <= weight < np.inf]
         if bad:
-            raise InputError(f"The weights of {bad} are not numbers >= 0.")
+            raise InputError(
+                f"The weights of {bad} are not numbers >= 0. Correct them; 1 is the usual weight."
+            )
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the columns to mask."""
@@ -214,12 +227,12 @@ class NeighbourhoodSampling(Method):
         ----------
         frame : pandas.DataFrame
         seed : int, numpy.random.Generator or LegacySampler, optional
-            Whoever knows it can undo the release; by default drawn anew.
+            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
         InputError
-            If a column is not there, constant, or has missing values; names column and row.
+            If a column does not exist, is constant, or has missing values; names column and row.
         """
         sampler: Sampler = seed if isinstance(seed, LegacySampler) else NumpySampler(seed)
         names = self._names(frame)
@@ -275,7 +288,10 @@ class NeighbourhoodSampling(Method):
                 )
             _check_mixture(frame, name)
         if len(frame) < 2:
-            raise InputError("At least two records are needed.")
+            raise InputError(
+                f"At least two records are needed, since each takes values of others. Got "
+                f"{len(frame)}."
+            )
         return names
 
     def _points(self, frame: pd.DataFrame, names: Sequence[str]) -> Floats:
@@ -290,8 +306,8 @@ class NeighbourhoodSampling(Method):
             spread = columns.std(axis=0, ddof=1)
             if not columns.shape[1] or np.any(spread == 0):
                 raise InputError(
-                    f"Column {name!r} is constant, so that it has no scale. Leave it out of "
-                    f"`columns`."
+                    f"Column {name!r} is constant, so that it cannot be standardised. Leave it out "
+                    f"of `columns`."
                 )
             parts.append((columns - columns.mean(axis=0)) / spread * weight)
         return np.column_stack(parts)
@@ -300,7 +316,11 @@ class NeighbourhoodSampling(Method):
         together = [list(group) for group in self.groups]
         placed = [name for group in together for name in group]
         if len(set(placed)) < len(placed):
-            raise InputError("A column may be in one group only.")
+            twice = sorted({name for name in placed if placed.count(name) > 1})
+            raise InputError(
+                f"A column may be in one group only, and once. {twice} occur more than once in "
+                "`groups`: leave them in one place."
+            )
         rest = [name for name in names if name not in placed]
         every = [*together, *([name] for name in rest)]
         return sorted(every, key=lambda group: names.index(group[0]))
@@ -338,7 +358,7 @@ class NeighbourhoodSampling(Method):
 
 
 def _check_mixture(frame: pd.DataFrame, name: str) -> None:
-    """Refuse infinite values, and text among numbers, which would make them categories."""
+    """Refuse infinite values, and text among numbers, which would turn numbers into categories."""
     column = frame[name]
     if pd.api.types.is_numeric_dtype(column):
         if column.dtype != bool:

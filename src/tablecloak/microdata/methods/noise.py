@@ -1,4 +1,4 @@
-"""Noise with the covariance of the data: Y = X + e, where e has the covariance lambda^2 Sigma_11.
+"""Noise with the covariance of the data: Y = X + e, where e has covariance lambda^2 Sigma_11.
 
 References
 ----------
@@ -30,16 +30,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class NoiseRelease:
-    """Masked records, and what users should know.
+    """Masked records, and the parameters of the noise.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     noise : float
-        lambda^2, to be published: users need it for corrected estimates.
+        lambda^2. Publish it: users need it to correct estimates.
     columns : tuple of str
     covariance : numpy.ndarray of float
-        Of the sensitive columns before; secret in general.
+        Covariance of the original sensitive columns; usually secret.
     """
 
     frame: pd.DataFrame
@@ -48,7 +48,7 @@ class NoiseRelease:
     covariance: Floats
 
     def summary(self) -> str:
-        """Say in one line what was done."""
+        """Return number of records and columns, and the growth of variances, in one line."""
         return (
             f"noise: {len(self.frame)} records, {len(self.columns)} columns, variances grow by "
             f"{100 * self.noise:.4g} %"
@@ -57,7 +57,7 @@ class NoiseRelease:
     def corrected_covariance(self) -> pd.DataFrame:
         """Estimate the covariance of the original data from the masked ones.
 
-        Between sensitive columns it is divided by 1 + lambda^2; others are as they are.
+        Covariances between sensitive columns are divided by 1 + lambda^2; the others are kept.
         """
         numeric = self.frame.select_dtypes("number")
         found = numeric.cov()
@@ -122,7 +122,8 @@ class CovarianceNoise(Method):
         for name, column in zip(self.columns, values, strict=True):
             if len(column) < 2 or column.min() == column.max():
                 raise InputError(
-                    f"Column {name!r} is constant: noise as a share of its variance is none."
+                    f"Column {name!r} is constant: its variance is 0, and so is noise as a share "
+                    "of it. Leave the column out."
                 )
         warn_of_order(frame, self.columns)
         covariance = np.atleast_2d(np.cov(values))

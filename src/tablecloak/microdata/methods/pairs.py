@@ -19,13 +19,13 @@ Flags = npt.NDArray[np.bool_]
 Change = Literal["none", "some", "all"]
 
 ROUNDS = 500
-"""Rounds of pairing at most; each pairs anew the records that found no partner.
+"""Most rounds of pairing. Each pairs the records without a partner again.
 
 See docs/decisions.md, "Swapping".
 """
 
 PARTED = 100_000
-"""Pairs that are looked at in one round when some have to be parted.
+"""Most new pairs that are examined in one round when existing pairs are separated.
 
 See docs/decisions.md, "Swapping".
 """
@@ -33,16 +33,16 @@ See docs/decisions.md, "Swapping".
 
 @dataclass(frozen=True)
 class PairConstraint:
-    """What both records of a pair have to satisfy.
+    """Conditions on the two records of a pair.
 
     Parameters
     ----------
     attributes : sequence of str
-        What a pair exchanges.
+        Attributes that a pair exchanges.
     must_change : {"none", "some", "all"}
-        Whether some or all of them must differ.
+        Whether the records must differ in none, some or all of these.
     equal_on, differ_on : sequence of str
-        Attributes in which both agree, and in which they differ.
+        Attributes in which the records must agree, and in which they must differ.
     """
 
     attributes: Sequence[str]
@@ -52,16 +52,16 @@ class PairConstraint:
 
     @property
     def is_free(self) -> bool:
-        """Whether any two records are a pair."""
+        """Whether any two records may be a pair."""
         return self.must_change == "none" and not self.differ_on and not self.equal_on
 
     def strata(self, records: CodedRecords) -> Integers:
-        """Number the combinations of what both agree in."""
+        """Return the combination of `equal_on` of each record, numbered from 0."""
         found = _codes(records, self.equal_on)
         return np.zeros(records.n_records, dtype=np.int64) if found is None else found
 
     def admits(self, records: CodedRecords, pairs: Integers) -> Flags:
-        """Return which pairs of positions differ where they have to."""
+        """Whether each pair of positions differs where it must; `equal_on` is not checked."""
         differs = [_differ(records, name, pairs) for name in self.attributes]
         good = np.ones(len(pairs), dtype=bool)
         if self.must_change == "all":
@@ -73,9 +73,10 @@ class PairConstraint:
         return good
 
     def most_pairs(self, records: CodedRecords) -> tuple[int, str]:
-        """Return a limit on the number of pairs, and which records keep it so low.
+        """Return an upper limit on the number of pairs, and its reason in words.
 
-        Where too many agree, each of them needs a partner among the rest.
+        If more than half of the records agree where a pair must differ, each of them needs a
+        partner among the others.
         """
         stratum = self.strata(records).astype(np.int64)
         sizes = np.bincount(stratum)
@@ -101,7 +102,7 @@ def draw_pairs(
     Raises
     ------
     ModelError
-        If not that many are found in many rounds of pairing.
+        If fewer are found in `ROUNDS` rounds of pairing.
     """
     if constraint.is_free:
         chosen = random.choice(records.n_records, 2 * wanted, replace=False)
@@ -111,7 +112,8 @@ def draw_pairs(
         missing = wanted - len(draw.pairs)
         if missing <= 0:
             return draw.pairs
-        # At first only as many as are wanted; what is hard to pair needs all that is left.
+        # The first round pairs only as many records as are wanted; later ones all that are left,
+        # since those are harder to pair.
         fitting = draw.fitting(records.n_records if turn else missing)[:missing]
         if len(fitting) or not turn:
             draw.take(np.concatenate([draw.pairs, fitting]))
@@ -120,14 +122,13 @@ def draw_pairs(
     if len(draw.pairs) < wanted:
         raise ModelError(
             f"Only {len(draw.pairs)} of {wanted} pairs were found that satisfy the "
-            f"constraints. Lower `rate`, or ask for less with `must_change`, `equal_on` and "
-            f"`differ_on`."
+            f"constraints. Lower `rate`, or relax `must_change`, `equal_on` or `differ_on`."
         )
     return draw.pairs
 
 
 class _Draw:
-    """The pairs that were drawn so far, and who is in none."""
+    """The pairs that were drawn so far, and the records in none of them."""
 
     def __init__(
         self, records: CodedRecords, constraint: PairConstraint, random: np.random.Generator
@@ -140,7 +141,7 @@ class _Draw:
         self.unused: Flags = np.ones(records.n_records, dtype=bool)
 
     def take(self, pairs: Integers) -> None:
-        """Take these pairs in place of those so far."""
+        """Replace all pairs."""
         self.pairs = pairs
         self.unused[:] = True
         self.unused[pairs.ravel()] = False
@@ -171,11 +172,14 @@ class _Draw:
         return pairs
 
     def part(self, missing: int) -> None:
-        """Part pairs so that both of each find partners among those that fit with nobody else."""
+        """Separate pairs whose two records can each be paired with an unused record.
+
+        Unused records that fit with no other unused record are paired in this way.
+        """
         pairs = self.pairs
         left = self.random.permutation(np.flatnonzero(self.unused))
         size = min(len(left) // 2, len(pairs))
-        # Many draws for the few that are left, each with a pair of its own.
+        # Each two unused records are tried with many pairs.
         repeated = max(1, min(PARTED // max(size, 1), len(pairs) // max(size, 1)))
         at = self.random.permutation(len(pairs))[: size * repeated]
         one, other = np.tile(left[:size], repeated), np.tile(left[size : 2 * size], repeated)
@@ -187,7 +191,7 @@ class _Draw:
             stratum = self.stratum
             good &= (stratum[pairs[at, 0]] == stratum[one]) & (stratum[one] == stratum[other])
         hits = np.flatnonzero(good)
-        # Each left record once.
+        # Use each unused record once.
         hits = hits[np.unique(one[hits], return_index=True)[1]][:missing]
         if len(hits):
             kept = np.delete(pairs, at[hits], axis=0)
@@ -202,7 +206,11 @@ def _differ(records: CodedRecords, name: str, pairs: Integers) -> Flags:
 def _lower(
     limit: tuple[int, str], stratum: Integers, codes: Integers, sizes: Integers, name: str
 ) -> tuple[int, str]:
-    """In each stratum at most half of the records, and at most those without the largest share."""
+    """Lower a limit on pairs whose records must differ in some codes.
+
+    A stratum has at most as many pairs as half of its records, and as its records without the most
+    frequent code.
+    """
     width = int(codes.max(initial=0)) + 1
     count = np.bincount(stratum * width + codes)
     largest = np.zeros(len(sizes), dtype=np.int64)
@@ -212,7 +220,7 @@ def _lower(
 
 
 def _codes(records: CodedRecords, names: Sequence[str]) -> Integers | None:
-    """One number for each combination of some attributes; None without any."""
+    """Return each record's combination of some attributes, numbered from 0; None without any."""
     if not len(names):
         return None
     found = records.combined(names)

@@ -1,6 +1,6 @@
-"""Parameters of methods: how they are spelt as options, and their ranges in words.
+"""Parameters of methods: their names as options, and their ranges in words.
 
-Both are declared once, where the parameter is: ``rate: Annotated[float, Field(ge=0, le=1)]``.
+Both are declared with the parameter: ``rate: Annotated[float, Field(ge=0, le=1)]``.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ __all__ = ["option", "require_in_range"]
 
 
 def option(name: str, description: str, **limits: Any) -> Any:
-    """Describe a parameter whose option on the command line has a name of its own.
+    """Declare a parameter whose option on the command line has another name.
 
     Parameters
     ----------
     name : str
-        Such as "column" for a list of columns: the option is given once for each of them.
+        Name of the option, such as "column" for a list of columns: it is given once for each.
     description : str
-        One line.
+        Help of one line.
     **limits
-        As in `pydantic.Field`.
+        Limits as in `pydantic.Field`.
     """
     return Field(description=description, json_schema_extra={"option": name}, **limits)
 
 
 def require_in_range(thing: Any) -> None:
-    """Raise if a parameter of a dataclass lies outside of its declared range.
+    """Check that each parameter of a dataclass lies in its declared range.
 
     Raises
     ------
     InputError
-        Names the parameter, its range and what was given.
+        Names the parameter, its range and the given value.
     """
     for name, field in _declared(thing.__class__):
         value = getattr(thing, name)
@@ -58,7 +58,7 @@ def _declared(kind: type[Any]) -> tuple[tuple[str, FieldInfo], ...]:
 
 
 def _unmet(field: FieldInfo, value: Any) -> str:
-    """Say what a value should be; empty if it is that."""
+    """Return the requirement that a value does not meet, in words; empty if it meets all."""
     kinds = (field.annotation, *get_args(field.annotation))
     choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
     if choices:
@@ -76,7 +76,7 @@ def _is_list(value: Any) -> bool:
 
 def _number_unmet(field: FieldInfo, value: Any, *, is_whole: bool) -> str:
     if isinstance(value, Iterable) and not isinstance(value, str):
-        # One number for each record: the method looks at them.
+        # A list with one number for each record is checked by the method.
         return ""
     is_inside = isinstance(value, Integral if is_whole else Real) and math.isfinite(value)
     for limit in field.metadata:
@@ -113,7 +113,7 @@ def _range_in_words(field: FieldInfo, *, is_whole: bool) -> str:
 
 
 def _written(number: Any) -> str:
-    """Write thirds and sevenths as such."""
+    """Return a number as text, thirds and sevenths as fractions."""
     short = f"{number:g}"
     return short if len(short) < 5 else str(Fraction(number).limit_denominator(100))
 

@@ -1,9 +1,9 @@
-"""Post-randomisation with a guarantee: few records move, and no match is right too often.
+"""Post-randomisation with a guarantee: the probability of a correct match is limited.
 
 Cells c_1..c_k are the non-empty cells of the keys, with counts T_i. A record of cell i stays with
-probability 1 - theta / T_i and else goes to one of the k - 1 others, so that all expected counts
-stay: P T = T. An intruder who picks at random among the released records of a cell is then right
-with probability at most xi, whatever the number of records there.
+probability 1 - theta / T_i and otherwise moves to one of the k - 1 others, so that expected counts
+do not change: P T = T. An intruder who picks at random among the released records of a cell is
+then right with probability at most xi, for any number of records in the cell.
 
 References
 ----------
@@ -39,14 +39,14 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The cells of some attributes in which there are records, in order of their codes.
+    """The non-empty cells of some attributes, in order of their codes.
 
     Parameters
     ----------
     label : numpy.ndarray of int, shape (n_records,)
-        A number of the cell of each record.
+        Label of the cell of each record.
     number : numpy.ndarray of int, shape (n_labels,)
-        Which non-empty cell each of these numbers stands for.
+        Position of each label's cell among the non-empty cells.
     counts : numpy.ndarray of int, shape (n_cells,)
     codes : list of numpy.ndarray of int, each of shape (n_cells,)
         Code of each attribute.
@@ -74,7 +74,7 @@ class _Cells:
         return cls(joint, np.arange(len(counts)), counts, codes)
 
     def of_records(self, values: Floats) -> Floats:
-        """Give each record the value of its cell."""
+        """Return the value of each record's cell."""
         spread: Floats = values[self.number][self.label]
         return spread
 
@@ -89,11 +89,11 @@ class GuaranteedPRAM(Method):
     keys : sequence of str
         Attributes that an intruder knows.
     xi : float, default=0.75
-        Guarantee: the probability that a match is correct is at most this, for each record and
-        whatever is released. Between 3/7 and 1.
+        Guarantee: for each record and any release, the probability that a match is correct is at
+        most this. Between 3/7 and 1.
     blocks : sequence of str, default=()
-        Other attributes within whose combinations records move, such as the region: the
-        margins of keys x blocks then keep their expectation within each block.
+        Other attributes, such as the region. Records move only within their combinations, so that
+        expected counts of the keys do not change in any block.
 
     Examples
     --------
@@ -120,7 +120,11 @@ class GuaranteedPRAM(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         if set(self.keys) & set(self.blocks):
-            raise InputError("A key cannot be a block attribute: it would never change.")
+            both = sorted(set(self.keys) & set(self.blocks))
+            raise InputError(
+                f"{both} are both `keys` and `blocks`, but block attributes never change. Name "
+                "each in one of the two."
+            )
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return keys and block attributes."""
@@ -135,12 +139,12 @@ class GuaranteedPRAM(Method):
         ----------
         frame : pandas.DataFrame
         seed : int or numpy.random.Generator, optional
-            Whoever knows it can undo the release; by default drawn anew.
+            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
         InputError
-            If a column is not there or has missing values.
+            If a column does not exist or has missing values.
         ModelError
             If the guarantee cannot be given: a block has one non-empty cell, or two with xi
             below 1/2, and one of its counts is below 1 / xi. Names the block.
@@ -160,12 +164,12 @@ class GuaranteedPRAM(Method):
     def draw(
         self, records: CodedRecords, random: np.random.Generator
     ) -> tuple[Integers, list[Integers], dict[str, Any]]:
-        """Choose the records that move, and the keys that they get.
+        """Draw the records that move, and their new keys.
 
         Parameters
         ----------
         records : CodedRecords
-            Of keys and block attributes.
+            Codes of keys and block attributes.
         random : numpy.random.Generator
 
         Returns
@@ -173,7 +177,7 @@ class GuaranteedPRAM(Method):
         moves : numpy.ndarray of int
             Positions of records.
         codes : list of numpy.ndarray of int
-            Their new code of each key.
+            New codes of these records, one array for each key.
         report : dict
 
         Raises
@@ -182,7 +186,7 @@ class GuaranteedPRAM(Method):
             If the guarantee cannot be given: names the block.
         """
         if not records.n_records:
-            raise ModelError("There are no records.")
+            raise ModelError("There are no records: the file or frame has no row. Give some.")
         theta = retention(self.xi)
         # Blocks first, so that the cells of a block are consecutive.
         cells = _Cells.of(records.only([*self.blocks, *self.keys]))
@@ -223,7 +227,8 @@ class GuaranteedPRAM(Method):
     ) -> None:
         """Refuse blocks for which the guarantee fails.
 
-        A record of a count of at least 1 / xi needs none: a random pick is right too seldom.
+        Records in cells of a count of at least 1 / xi are safe without any move: a random pick is
+        right with probability 1 / count.
         """
         least = np.minimum.reduceat(counts, start)
         bad = ((k == 1) | ((k == 2) & (self.xi < 0.5))) & (least * self.xi < 1)

@@ -1,4 +1,4 @@
-"""Post-randomisation of one attribute by a given transition matrix, or an invariant one made of it.
+"""Post-randomisation of one attribute by a transition matrix, or by an invariant one made of it.
 
 References
 ----------
@@ -34,7 +34,7 @@ Integers = npt.NDArray[np.int64]
 Matrix = Annotated[
     npt.ArrayLike, GetPydanticSchema(lambda source, handler: core_schema.any_schema())
 ]
-"""An array, or nested lists, of numbers; on the command line a CSV file without header."""
+"""An array or nested lists of numbers; on the command line, a CSV file without a header."""
 
 
 @METHODS.register
@@ -94,7 +94,8 @@ class ClassicalPRAM(Method):
         Raises
         ------
         InputError
-            If the column is not there, has missing values, or not as many categories as rows.
+            If the column does not exist, has missing values, or its number of categories differs
+            from the size of the matrix.
         """
         random = generator(seed)
         records = CodedRecords.of(frame, [self.attribute])
@@ -105,7 +106,8 @@ class ClassicalPRAM(Method):
         if len(given) != records.sizes[0]:
             raise InputError(
                 f"`matrix` is {len(given)} x {len(given)}, but {self.attribute!r} has "
-                f"{records.sizes[0]} categories: {list(records.categories[0][:20])}."
+                f"{records.sizes[0]} categories: {list(records.categories[0][:20])}. Give one row "
+                "and one column for each, in this order."
             )
         applied = self.released_matrix(frequencies)
         new = _drawn(applied, codes, random)
@@ -125,8 +127,8 @@ class ClassicalPRAM(Method):
 
 
 def _drawn(matrix: Floats, codes: Integers, random: np.random.Generator) -> Integers:
-    """Draw the released code of each record from the row of its own."""
-    # One search in all cumulative rows at once: row i lies between i and i + 1.
+    """Draw the released code of each record from its own code's row of the matrix."""
+    # One search serves all rows of cumulative probabilities: those of row i lie in [i, i + 1].
     steps = np.cumsum(matrix, axis=1)
     steps[:, -1] = 1.0
     ladder = (steps + np.arange(len(matrix))[:, None]).ravel()

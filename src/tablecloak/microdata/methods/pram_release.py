@@ -1,4 +1,4 @@
-"""What post-randomisation gives, whatever its matrix."""
+"""The release of both methods of post-randomisation."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["PRAMRelease"]
 
 @dataclass(frozen=True, eq=False)
 class PRAMRelease:
-    """Records with changed keys, and what was done. Which records moved is secret.
+    """Records with changed keys, and a report. Which records moved is secret.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     moved : numpy.ndarray of bool, shape (n_records,)
-        Which records have other keys than before.
+        Whether each record moved to another cell; its keys differ then.
     report : dict
-        What may be told: see `summary`.
+        Figures that may be published.
     """
 
     frame: pd.DataFrame
@@ -30,7 +30,7 @@ class PRAMRelease:
     report: dict[str, Any]
 
     def summary(self) -> str:
-        """Say in one line what was done."""
+        """Return the report in one line."""
         return "PRAM: " + ", ".join(f"{name}: {value}" for name, value in self.report.items())
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""What a swap does to risk and to the cross-classification of the keys.
+"""Risk after a swap, and the change of the keys' cross-classification.
 
-Both follow from the swapped records alone and one table of the original, so that many candidates
-can be compared.
+Both are computed from the swapped records and one table of the original, so that many candidates
+can be compared quickly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 SMALL = (1, 2)
-"""Counts that make an unswapped record risky."""
+"""Smallest and largest count of a cell in which an unswapped record is at risk."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class SwapReport:
     Parameters
     ----------
     n_records, n_swapped, n_altered : int
-        Records, records in pairs, and those among them whose values did change.
+        Number of records, of records in pairs, and of records whose values changed.
     risk : float
         Share of unswapped records in cells of count 1 or 2 after the swap; NaN if every record
         was swapped.
     strict_risk : float
-        The same among unaltered records.
+        Share of unaltered records in such cells; NaN if every record was altered.
     risk_before : float
-        Share of all records in such cells before.
+        Share of all records in such cells before the swap.
     hellinger : float
         sqrt(1/2 sum (sqrt p - sqrt q)^2), at most 1.
     total_variation : float
@@ -63,7 +63,7 @@ class SwapReport:
         return self.n_swapped / self.n_records if self.n_records else 0.0
 
     def summary(self) -> str:
-        """Say in one line what the swap did."""
+        """Return rate, risk and distortion in one line."""
         return (
             f"swapping: {self.n_swapped} of {self.n_records} records in pairs "
             f"({100 * self.rate:.3g} %), {self.n_altered} altered; risk {self.risk:.6g} "
@@ -73,7 +73,7 @@ class SwapReport:
 
 
 class SwapTable:
-    """The cross-classification before, from which that after any swap follows quickly."""
+    """The original cross-classification, from which that after any swap follows quickly."""
 
     def __init__(self, records: CodedRecords) -> None:
         self.records = records
@@ -85,7 +85,7 @@ class SwapTable:
     def evaluate(
         self, pairs: Integers, names: Sequence[str], altered_pairs: Flags | None = None
     ) -> tuple[SwapReport, Integers]:
-        """Return report and table after a swap; only swapped records are looked at.
+        """Return report and table after a swap, computed from the swapped records only.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class SwapTable:
         names : sequence of str
             Swap attributes among the keys.
         altered_pairs : numpy.ndarray of bool, shape (m,), optional
-            Pairs whose values differ; by default those whose keys do.
+            Whether the values of each pair differ; by default, whether its keys differ.
         """
         n, size = self.records.n_records, len(self.counts)
         flat = np.concatenate([pairs[:, 0], pairs[:, 1]])
@@ -133,7 +133,7 @@ def entropy(counts: Integers) -> float:
 
 
 def association(counts: Floats) -> tuple[float, float]:
-    """Return contingency coefficient and Cramer's V of a two-way table; NaN if one is constant."""
+    """Return contingency coefficient and Cramer's V; NaN if an attribute is constant."""
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     n, smaller = counts.sum(), min(counts.shape) - 1
     if n == 0 or smaller < 1:

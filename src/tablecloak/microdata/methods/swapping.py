@@ -1,10 +1,10 @@
 """Data swapping as a decision problem: pairs of records exchange some attributes.
 
-A release is made by m pairs of records that exchange the values of all swap attributes together;
-the swap rate is the share of *records* in pairs, 2 m / n. Its risk is the share of unswapped
-records that lie in cells of count 1 or 2 after the swap, its distortion the distance between
-the cross-classifications before and after. Both follow from the swapped records alone and one
-table of the original, so that many candidates can be compared.
+In a release, m pairs of records exchange the values of all swap attributes together; the swap rate
+is the share of *records* in pairs, 2 m / n. Its risk is the share of unswapped records in cells of
+count 1 or 2 after the swap, its distortion the distance between the cross-classifications before
+and after. Both are computed from the swapped records and one table of the original, so that many
+candidates can be compared quickly.
 
 References
 ----------
@@ -49,7 +49,7 @@ class SwapRelease:
     Parameters
     ----------
     frame : pandas.DataFrame
-        All records in their order, with values exchanged.
+        All records in their original order, with exchanged values.
     pairs : numpy.ndarray of int, shape (m, 2)
         Positions of the records that exchanged values.
     attributes : tuple of str
@@ -57,7 +57,7 @@ class SwapRelease:
     before, after : numpy.ndarray of int, shape (n_cells,)
         Cross-classification of the key attributes before and after.
     records : CodedRecords
-        Of the key attributes before the swap.
+        Original codes of the key attributes.
     """
 
     frame: pd.DataFrame
@@ -69,7 +69,7 @@ class SwapRelease:
     records: CodedRecords
 
     def summary(self) -> str:
-        """Say in one line what the swap did."""
+        """Return rate, risk and distortion in one line."""
         return self.report.summary()
 
     def model_utility(self, model: LogLinearModel, *, refit: bool = False) -> float:
@@ -81,7 +81,7 @@ class SwapRelease:
         return model.utility(before, after, refit=refit)
 
     def association_changes(self) -> pd.DataFrame:
-        """Return contingency coefficient and Cramer's V of each pair of attributes."""
+        """Return contingency coefficient and Cramer's V of attribute pairs, before and after."""
         shape = self.records.sizes
         rows = []
         for one, other in itertools.combinations(range(len(shape)), 2):
@@ -161,13 +161,13 @@ class DataSwapping(Method):
             )
 
     def uses(self, known: Sequence[str]) -> Columns:
-        """Return the attributes, and those of the constraints and keys."""
+        """Return the attributes to swap, those of the constraints, and the keys."""
         keys = list(known) if self.keys is None else list(self.keys)
         needed = [*self.attributes, *keys, *self.equal_on, *self.differ_on]
         return Columns(changed=self.attributes, categories=needed, keys=keys)
 
     def n_pairs(self, n_records: int) -> int:
-        """Return m = round(rate n / 2), but no more than fit."""
+        """Return the number of pairs, round(rate n / 2), at most half of the records."""
         return min(round(self.rate * n_records / 2), n_records // 2)
 
     def protect(
@@ -180,12 +180,12 @@ class DataSwapping(Method):
         frame : pandas.DataFrame
             One row for each record.
         seed : int or numpy.random.Generator, optional
-            Whoever knows it can undo the release; by default drawn anew.
+            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
         InputError
-            If a column is not there or has missing values.
+            If a column does not exist or has missing values.
         ModelError
             If the rate cannot be met under the constraints.
         """
@@ -209,7 +209,10 @@ class DataSwapping(Method):
         given = _as_pairs(pairs)
         flat = given.ravel()
         if len(np.unique(flat)) != len(flat) or np.any((flat < 0) | (flat >= len(frame))):
-            raise InputError("Every record may be in one pair only, by its position from 0.")
+            raise InputError(
+                "Every record may be in one pair only, by its position from 0 to "
+                f"{len(frame) - 1}. `pairs` name one twice, or a position outside of this range."
+            )
         keys = records if self.keys is None else records.only(self.keys)
         table = SwapTable(keys)
         inside = [name for name in self.attributes if name in keys.names]
@@ -220,7 +223,7 @@ class DataSwapping(Method):
         )
 
     def alters(self, records: CodedRecords, pairs: Integers) -> Flags:
-        """Return which pairs differ in a swap attribute, whether it is a key or not."""
+        """Whether each pair differs in a swap attribute, which may be a key or not."""
         i, j = pairs[:, 0], pairs[:, 1]
         altered = np.zeros(len(pairs), dtype=bool)
         for name in self.attributes:
@@ -234,8 +237,8 @@ class DataSwapping(Method):
         Raises
         ------
         ModelError
-            If there are not enough of them: proved where a share is too large, otherwise after
-            many rounds of pairing.
+            If there are too few pairs: either that is proved by counts of equal records, or many
+            rounds of pairing found no more.
         """
         wanted, n = self.n_pairs(records.n_records), records.n_records
         constraint = PairConstraint(
@@ -245,12 +248,13 @@ class DataSwapping(Method):
         if wanted > most:
             raise ModelError(
                 f"A rate of {self.rate:g} asks for {wanted} pairs, but at most {most} are "
-                f"possible: too many {reason}. The highest rate is {2 * most / max(n, 1):.5f}."
+                f"possible: too many {reason}. The highest rate is {2 * most / max(n, 1):.5f}: "
+                "lower `rate`, or relax the constraints."
             )
         return draw_pairs(records, constraint, wanted, random)
 
     def coded_columns(self, frame: pd.DataFrame) -> list[str]:
-        """Return the columns that are coded: keys, and what is swapped and compared."""
+        """Return the columns to code: keys, swapped attributes, and those of the constraints."""
         keys = columns_of(frame) if self.keys is None else list(self.keys)
         return list(dict.fromkeys([*keys, *self.attributes, *self.equal_on, *self.differ_on]))
 

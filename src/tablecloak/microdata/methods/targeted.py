@@ -3,9 +3,8 @@
 A household is risky at a level of the geography if one of its members is among fewer than k
 people with the same characteristics in its area. It exchanges its geography with a similar
 household of another area of that level, within the same area of the level above, so that counts
-above that level stay as they are. Households that are not risky are swapped as well, up to a rate
-in each area of the lowest level, so that nobody can tell from a place that is wrong that the
-household was risky.
+above that level do not change. Households that are not risky are swapped too, up to a rate in each
+area of the lowest level, so that a wrong place does not reveal a risky household.
 
 References
 ----------
@@ -49,24 +48,24 @@ class TargetedSwapRelease:
     Parameters
     ----------
     frame : pandas.DataFrame
-        All records in their order; geography and what goes along with it exchanged.
+        All records in their original order, with exchanged geography and columns carried along.
     pairs : numpy.ndarray of int, shape (m, 2)
-        Households that exchanged, by their position among the sorted ones.
+        Positions in `households` of the two households of each pair.
     households : numpy.ndarray, shape (n_households,)
-        Their names in that order.
+        Sorted names of all households.
     level : numpy.ndarray of int, shape (m,)
         Level of the geography at which each pair was swapped, 0 the highest.
     forced : numpy.ndarray of bool, shape (m,)
-        Pairs made because a household was risky, not for the rate.
+        Whether each pair was made because a household was risky, not for the rate.
     risky : numpy.ndarray of int, shape (n_households,)
         Highest level at which each household was risky; number of levels if at none.
     alone : numpy.ndarray of int
-        Risky households for which no partner was found: they keep their place.
+        Risky households that found no partner and keep their place.
     risk_before, risk : float
-        Share of the records that are risky at the lowest level, and that are so after the swap
-        without having been swapped.
+        Share of records that are risky at the lowest level before the swap, and of records that
+        are risky after it and were not swapped.
     asked : float
-        Rate that was asked for.
+        Required rate.
     """
 
     frame: pd.DataFrame
@@ -113,28 +112,28 @@ class TargetedSwapRelease:
 class TargetedSwapping(Method):
     """Exchange the places of risky households with those of similar ones (targeted swapping).
 
-    Some others exchange theirs as well, so that a wrong place does not tell who was risky.
+    Some other households exchange theirs too, so that a wrong place does not reveal a risky one.
 
     Parameters
     ----------
     hierarchy : sequence of str
-        Columns of the geography, the highest level first; areas need not be numbered anew in
-        each area above.
+        Columns of the geography, the highest level first. An area is known by its codes at all
+        levels, so that codes of lower levels may repeat in other areas above.
     household : str
-        Column with the name of the household; a record of its own for each member.
+        Column with the name of the household; each member is a record.
     risk_variables : sequence of str
         Characteristics by which an intruder may know a member.
     k : float, default=3
-        A member is risky where fewer than k people share its characteristics and area.
+        A member is risky if fewer than k people in its area share its characteristics.
     rate : float, default=0.05
-        Share of the households of each area of the lowest level to swap, partners included: more
-        where the risky ones are more, less only where no partner is left, which the release says.
+        Share of the households to swap in each area of the lowest level, partners included. It is
+        exceeded if more households are risky, and not reached if no partners are left; the release
+        reports both.
     similar : sequence of sequences of str, default=((),)
-        Columns in which partners agree, as their first members have them; the next profile is
-        tried for those who find no partner by the ones before. Partners always have equally many
-        members.
+        Profiles, each a list of columns in which the first members of partners agree. Households
+        without a partner by one profile try the next. Partners always have equally many members.
     carry_along : sequence of str, default=()
-        Columns that go with the geography, such as a district code.
+        Columns that are swapped with the geography, such as a district code.
     weight : str, optional
         Column of sampling weights: people are counted by their sum, an estimate of the
         population.
@@ -185,14 +184,17 @@ class TargetedSwapping(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         if any(isinstance(profile, str) for profile in self.similar) or not len(self.similar):
-            raise InputError("`similar` must be a list of lists of columns; [[]] asks for none.")
+            raise InputError(
+                f"`similar` must be a list of lists of columns, such as [['tenure', 'age'], []]. "
+                f"Got {self.similar!r}; [[]] requires no agreement."
+            )
         moved = {*self.hierarchy, *self.carry_along}
         both = moved & {name for profile in self.similar for name in profile}
         if both:
             raise InputError(f"{sorted(both)} are swapped, so that they cannot be in `similar`.")
 
     def uses(self, known: Sequence[str]) -> Columns:
-        """Return the geography, the household, and what tells risk and similarity."""
+        """Return the columns of geography, household, risk and similarity."""
         profiles = [name for profile in self.similar for name in profile]
         moved = [*self.hierarchy, *self.carry_along]
         return Columns(
@@ -213,13 +215,13 @@ class TargetedSwapping(Method):
         frame : pandas.DataFrame
             One row for each person.
         seed : int or numpy.random.Generator, optional
-            Whoever knows it can undo the release; by default drawn anew.
+            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
         InputError
-            If a column is not there, has missing values, or if members of one household live in
-            different areas.
+            If a column does not exist or has missing values, or if members of one household live
+            in different areas.
         """
         random = generator(seed)
         records, homes = self._coded(frame), Households(frame, self.household)
@@ -262,7 +264,7 @@ class TargetedSwapping(Method):
         return CodedRecords.of(frame, list(dict.fromkeys([*names, *self.carry_along])))
 
     def _still_risky(self, frame: pd.DataFrame, weights: Floats) -> Flags:
-        """Which records of a release are risky where they are now."""
+        """Whether each record of a release is risky in its new place."""
         after = CodedRecords.of(frame, [*self.hierarchy, *self.risk_variables])
         lowest = after.combined(self.hierarchy)
         return _counts(lowest, after.combined(self.risk_variables), weights) < self.k
@@ -274,8 +276,9 @@ class TargetedSwapping(Method):
         odd = np.flatnonzero(weights <= 0)
         if len(odd):
             raise InputError(
-                f"The weight in row {row_label(frame, odd[0])} is {weights[odd[0]]:g}. Sampling "
-                f"weights are above 0."
+                f"The weight in row {row_label(frame, odd[0])} is {weights[odd[0]]:g} (column "
+                f"{self.weight!r}). Sampling weights must be above 0: correct it, or drop the "
+                "record."
             )
         return weights
 
@@ -286,10 +289,10 @@ class TargetedSwapping(Method):
         profiles: list[Integers],
         random: np.random.Generator,
     ) -> None:
-        """Swap households for the rate until each area has its share, or nobody finds a partner.
+        """Swap more households until each area reaches the rate, or none finds a partner.
 
-        Partners come from areas that want pairs of their own, and two of those who were chosen
-        may serve each other: one round alone would fall short of high rates.
+        Several rounds are needed for high rates: partners come from areas that need pairs
+        themselves, and two chosen households may become one pair.
         """
         area = areas[-1]
         n_areas = int(area.max(initial=0)) + 1
@@ -302,8 +305,8 @@ class TargetedSwapping(Method):
                 return
 
     def _extra(self, pairing: HouseholdPairs, area: Integers, wanted: Floats) -> Flags:
-        """Choose households to swap for the rate, by chance but the riskier ones rather."""
-        # Each pair takes two.
+        """Choose households to swap for the rate, at random, riskier ones with a higher chance."""
+        # A pair counts twice towards the rate.
         left = wanted - np.bincount(area[pairing.used], minlength=len(wanted))
         missing = np.maximum(np.ceil(left / 2), 0).astype(np.int64)
         free = np.flatnonzero(~pairing.used)
@@ -317,7 +320,7 @@ class TargetedSwapping(Method):
     def _moved(
         self, frame: pd.DataFrame, homes: Households, pairs: Integers, names: list[str]
     ) -> pd.DataFrame:
-        """Give all members of each household what the first member of its partner has."""
+        """Give all members of swapped households the values of their partner's first member."""
         partner = np.full(homes.count, -1)
         partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
         records = np.flatnonzero(partner[homes.of_record] >= 0)
@@ -326,7 +329,7 @@ class TargetedSwapping(Method):
 
 
 def _counts(area: Integers, traits: Integers, weights: Floats) -> Floats:
-    """Weight of the records with the same traits in the same area, for each record."""
+    """Return, for each record, the weight of all records with its traits in its area."""
     label = joined(area, traits)
     totals: Floats = np.bincount(label, weights=weights).astype(np.float64)
     return totals[label]

@@ -1,4 +1,4 @@
-"""Topcoding: extreme values are replaced by a threshold, or by the mean of all beyond it."""
+"""Topcoding: values above a threshold are replaced by the threshold or by their mean."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 __all__ = ["TopcodedRelease", "Topcoding"]
 
 FEWEST = 3
-"""Records beyond a threshold below which the mean of them would tell too much."""
+"""Least number of replaced values whose mean may be published."""
 
 
 @dataclass(frozen=True, eq=False)
 class TopcodedRelease:
-    """Records with replaced extremes.
+    """Records whose extreme values are replaced.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     threshold : float
-        May be published.
+        Threshold, which may be published.
     n_replaced : int
     """
 
@@ -37,7 +37,7 @@ class TopcodedRelease:
     n_replaced: int
 
     def summary(self) -> str:
-        """Say in one line what was done."""
+        """Return the number of replaced values in one line."""
         return (
             f"topcoding: {self.n_replaced} of {len(self.frame)} values lie above {self.threshold:g}"
         )
@@ -55,8 +55,9 @@ class Topcoding(Method):
         By default the quantile decides.
     quantile : float, default=0.99
     replace_by : {"threshold", "mean"}, default="threshold"
-        The mean of the replaced values keeps the mean of the column; it needs at least three of
-        them. In a column of whole numbers, what replaces is rounded down.
+        With "mean", values are replaced by their mean, which keeps the mean of the column; at
+        least three values are needed. In a column of whole numbers the replacement is rounded
+        down.
 
     Examples
     --------
@@ -87,13 +88,15 @@ class Topcoding(Method):
         return Columns(changed=[self.column], numbers=[self.column])
 
     def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> TopcodedRelease:
-        """Replace extreme values; nothing is random, a seed is accepted for symmetry.
+        """Replace extreme values.
+
+        Nothing is random; `seed` is accepted because all methods have it.
 
         Raises
         ------
         InputError
-            If the column is not there, not numeric or has missing values, or fewer than three
-            values would be replaced by their mean.
+            If the column does not exist, is not numeric or has missing values, or fewer than
+            three values would be replaced by their mean.
         """
         del seed
         values = numbers_of(frame, self.column)
@@ -104,14 +107,14 @@ class Topcoding(Method):
         number = int(beyond.sum())
         if self.replace_by == "mean" and 0 < number < FEWEST:
             raise InputError(
-                f"Only {number} values lie beyond {limit:g}: their mean would tell too much. Lower "
-                f"the threshold, or replace them by it."
+                f"Only {number} values of {self.column!r} lie above {limit:g}: their mean would "
+                f"reveal too much. Lower the threshold, or take replace_by='threshold'."
             )
         new = values[beyond].mean() if self.replace_by == "mean" and number else limit
         released = frame.copy()
         kind = frame[self.column].dtype
         if pd.api.types.is_integer_dtype(kind):
-            # Rounded up, it could lie beyond the threshold.
+            # Rounding up could give a value above the threshold.
             new = max(np.floor(new), np.iinfo(getattr(kind, "numpy_dtype", kind)).min)
         released[self.column] = like(frame[self.column], np.where(beyond, new, values), whole=True)
         return TopcodedRelease(released, float(limit), number)

@@ -1,1 +1,1 @@
-"""What a release of records tells: risk of each record, by keys and by distance."""
+"""Disclosure risk of each record in a release, by keys and by distance."""

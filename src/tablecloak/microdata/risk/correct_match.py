@@ -1,4 +1,4 @@
-"""The probability that a match is correct after records moved between the cells of their keys.
+"""The probability of a correct match after records moved between cells of their keys.
 
 References
 ----------
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 LEAST_XI = 3 / 7
-"""Smallest probability that the guarantee can be given for (Result 2)."""
+"""Smallest probability of a correct match that can be guaranteed (Result 2)."""
 
 
 def retention(xi: float) -> float:
@@ -77,7 +77,10 @@ def correct_match_probability(counts: Sequence[int], cell: int, theta: float, mo
 
 
 def _odds(counts: Sequence[int], cell: int, theta: float) -> tuple[Floats, Integers]:
-    """Odds that a record of each cell is released in `cell`, and how many others there are."""
+    """Return the odds that a record of each cell moves to `cell`, and the number of such records.
+
+    The target itself is not counted in its cell.
+    """
     t = np.asarray(counts, dtype=np.float64)
     k = len(t)
     odds = theta / ((k - 1) * t - theta)
@@ -88,10 +91,10 @@ def _odds(counts: Sequence[int], cell: int, theta: float) -> tuple[Floats, Integ
 
 
 def _symmetric(odds: Floats, multiplicity: Integers, most: int) -> Floats:
-    """Elementary symmetric functions e_0..e_most of odds with multiplicities.
+    """Return the elementary symmetric functions e_0..e_most of odds with multiplicities.
 
-    Products of polynomials cut at `most`; all terms are positive, so nothing cancels. Equal
-    odds are multiplied at once.
+    They are coefficients of a product of polynomials, cut at degree `most`. All terms are positive,
+    so that no digits cancel. Equal odds are one power, by the binomial theorem.
     """
     values, inverse = np.unique(odds, return_inverse=True)
     number = np.bincount(inverse.ravel(), weights=multiplicity).astype(np.int64)

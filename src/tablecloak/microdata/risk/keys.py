@@ -1,4 +1,4 @@
-"""Risk by keys: how many records share what an intruder knows of one.
+"""Risk by keys: the number of records that share the attributes known to an intruder.
 
 References
 ----------
@@ -27,14 +27,14 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class KeyRisk:
-    """Frequencies and risk of each record.
+    """Frequency and risk of each record.
 
     Parameters
     ----------
     sample : numpy.ndarray of int, shape (n_records,)
-        f_k: records with the same keys.
+        f_k: number of records with the same keys.
     population : numpy.ndarray of float, shape (n_records,)
-        F_k: sum of their weights.
+        F_k: sum of the weights of these records.
     individual : numpy.ndarray of float, shape (n_records,)
         Probability of a correct re-identification.
     """
@@ -44,7 +44,7 @@ class KeyRisk:
     individual: Floats
 
     def violations(self, k: int) -> int:
-        """Return the number of records with fewer than k of their kind (k-anonymity)."""
+        """Return the number of records whose keys fewer than k records have (k-anonymity)."""
         return int(np.sum(self.sample < k))
 
     @property
@@ -58,7 +58,7 @@ class KeyRisk:
         return self.expected / len(self.individual) if len(self.individual) else 0.0
 
     def summary(self) -> str:
-        """Say in one line how risky the records are."""
+        """Return the risk of the records in one line."""
         return (
             f"keys: {self.violations(2)} uniques, {int(np.sum(self.sample == 2))} twos, "
             f"{self.violations(3)} records below 3 and {self.violations(5)} below 5; "
@@ -86,7 +86,7 @@ def key_risk(frame: pd.DataFrame, keys: Sequence[str], *, weight: str | None = N
     Raises
     ------
     InputError
-        If a column is not there, or a weight is below 1 or missing.
+        If a column does not exist, or a weight is below 1 or missing.
     """
     records = CodedRecords.of(frame, keys)
     cells = records.combined(records.names)
@@ -96,7 +96,10 @@ def key_risk(frame: pd.DataFrame, keys: Sequence[str], *, weight: str | None = N
         weights = numbers_of(frame, weight)
         if not np.all(weights >= 1):
             row = row_label(frame, int(np.flatnonzero(~(weights >= 1))[0]))
-            raise InputError(f"The weight in row {row} is not a number of at least 1.")
+            raise InputError(
+                f"The weight in row {row} is not a number of at least 1 (column {weight!r}). A "
+                "sampling weight is the number of persons that a record stands for: correct it."
+            )
     sums = np.bincount(cells, weights=weights)
     f = counts[cells].astype(np.int64)
     big = np.asarray(sums[cells], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Risk by distance: who is found again, or nearly known, from the released numbers.
+"""Risk by distance: records that released numbers identify, or reveal within a small interval.
 
 References
 ----------
@@ -25,7 +25,7 @@ def interval_disclosure(
     *,
     width: float = 0.05,
 ) -> float:
-    """Return the share of records all of whose true values lie near the released ones.
+    """Return the share of records for which all true values lie near the released ones.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ def interval_disclosure(
 
 
 def record_linkage(original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]) -> float:
-    """Return the share of released records whose nearest original one is their own.
+    """Return the share of released records whose nearest original record is their own.
 
-    Distances are Euclidean in standard deviations of the original columns; of m originals at
-    the same smallest distance, the own one counts 1/m.
+    Distances are Euclidean, in standard deviations of the original columns. If m originals have
+    the same smallest distance and the record's own is one of them, it counts 1/m.
     """
     from scipy.spatial import KDTree
 

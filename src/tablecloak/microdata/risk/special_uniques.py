@@ -1,4 +1,4 @@
-"""Special uniques: records that stand out by few of their keys.
+"""Special uniques: records that are unique by few of their keys.
 
 References
 ----------
@@ -24,7 +24,7 @@ __all__ = ["special_uniques"]
 Integers = npt.NDArray[np.int64]
 
 MANY_KEYS = 16
-"""Keys up to which all their subsets are looked at."""
+"""Largest number of keys, since all subsets of the keys are examined."""
 
 
 def special_uniques(
@@ -36,15 +36,16 @@ def special_uniques(
     ----------
     frame : pandas.DataFrame
     keys : sequence of str
-        At most 16.
+        At most 16 attributes.
     largest : int, optional
-        Largest number of keys in a minimal unique; by default all.
+        Largest number of keys in a minimal unique; by default the number of keys.
 
     Returns
     -------
     numpy.ndarray of int, shape (n_records,)
-        Sum over the minimal unique subsets of size s of prod_{i=s}^{m} (K - i), with K keys and
-        subsets up to size m < K; 1 for all keys together. 0 for records without any.
+        Score: the sum, over the minimal unique subsets of keys, of prod_{i=s}^{m} (K - i) for a
+        subset of size s, with K keys and subsets up to size m < K. The set of all keys counts 1.
+        0 for records without a minimal unique.
 
     Raises
     ------
@@ -52,7 +53,10 @@ def special_uniques(
         If there are too many keys.
     """
     if len(keys) > MANY_KEYS:
-        raise InputError(f"{len(keys)} keys have too many subsets; name at most {MANY_KEYS}.")
+        raise InputError(
+            f"{len(keys)} keys have too many subsets. Name at most {MANY_KEYS} keys: those that an "
+            "intruder is most likely to know."
+        )
     records = CodedRecords.of(frame, keys)
     count = len(keys)
     most = count if largest is None else min(largest, count)

@@ -1,1 +1,1 @@
-"""What a release of records is worth: analyses before and after, and risk-utility maps."""
+"""Utility of a release of records: analyses before and after, and risk-utility maps."""

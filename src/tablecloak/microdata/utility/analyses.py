@@ -1,4 +1,4 @@
-"""Analyses of the original and of the released records side by side."""
+"""Comparison of analyses of original and released records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def regression_compared(
     Returns
     -------
     pandas.DataFrame
-        Coefficients and standard errors of both, and the change relative to the original.
+        Coefficients and standard errors of both, and the relative change of the coefficients.
         Records with missing values are left out.
     """
     before, after = (_least_squares(frame, response, predictors) for frame in (original, released))
@@ -39,8 +39,8 @@ def correlations_compared(
     Returns
     -------
     pandas.DataFrame
-        ``one, other, original, released, change``; records with a missing value in a file are
-        left out there.
+        Columns ``one, other, original, released, change``. Each of the two correlations leaves
+        out the records with missing values in its own file.
     """
     for frame in (original, released):
         _require_columns(frame, columns)
@@ -60,7 +60,10 @@ def _require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
         if name not in known:
             raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
         if not pd.api.types.is_numeric_dtype(frame[name]):
-            raise InputError(f"Column {name!r} is not numeric.")
+            raise InputError(
+                f"Column {name!r} is not numeric: its type is {frame[name].dtype}. Name a column "
+                "of numbers, or convert it first."
+            )
 
 
 def _least_squares(frame: pd.DataFrame, response: str, predictors: Sequence[str]) -> pd.DataFrame:
@@ -68,7 +71,8 @@ def _least_squares(frame: pd.DataFrame, response: str, predictors: Sequence[str]
     used = frame[[response, *predictors]].dropna()
     if len(used) <= len(predictors) + 1:
         raise InputError(
-            f"{len(used)} complete records are too few for {len(predictors)} predictors."
+            f"{len(used)} complete records are too few for {len(predictors)} predictors: at least "
+            f"{len(predictors) + 2} are needed. Name fewer predictors."
         )
     x = np.column_stack([np.ones(len(used)), used[list(predictors)].to_numpy(dtype=np.float64)])
     y = used[response].to_numpy(dtype=np.float64)

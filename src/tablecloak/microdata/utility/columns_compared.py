@@ -1,4 +1,4 @@
-"""Columns of a release beside those of the original: what changed, and by how much."""
+"""Comparison of the columns of a release with those of the original."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 __all__ = ["categories_compared", "numbers_compared"]
 
 MOST_CATEGORIES = 100
-"""Different values up to which a column counts as one of categories."""
+"""Most different values of a column of categories."""
 
 
 def numbers_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Which releases are worth considering: the risk-utility frontier and the constrained optimum.
+"""The risk-utility frontier of releases, and the best release within a limit on risk.
 
 References
 ----------
@@ -18,7 +18,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def frontier(risk: npt.ArrayLike, utility: npt.ArrayLike) -> Integers:
-    """Return the points that no other is at least as good as in both and better in one.
+    """Return the points that no other point dominates: as good in both and better in one.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def frontier(risk: npt.ArrayLike, utility: npt.ArrayLike) -> Integers:
 
 
 def best_below(risk: npt.ArrayLike, utility: npt.ArrayLike, limit: float) -> Integers:
-    """Return the points with the highest utility among those whose risk is tolerable.
+    """Return the points of highest utility among those with tolerable risk.
 
     Parameters
     ----------
@@ -73,7 +73,14 @@ def _checked(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     r, u = np.asarray(risk, dtype=np.float64), np.asarray(utility, dtype=np.float64)
     if r.ndim != 1 or r.shape != u.shape:
-        raise InputError("`risk` and `utility` must be two lists of the same length.")
-    if np.any(np.isnan(r) | np.isnan(u)):
-        raise InputError("A risk or a utility is not a number; leave out such points first.")
+        raise InputError(
+            "`risk` and `utility` must be two lists of the same length. Got the shapes "
+            f"{r.shape} and {u.shape}."
+        )
+    odd = np.flatnonzero(np.isnan(r) | np.isnan(u))
+    if len(odd):
+        raise InputError(
+            f"The risk or the utility of point {odd[0]} (counted from 0) is not a number. Leave "
+            "such points out first."
+        )
     return r, u

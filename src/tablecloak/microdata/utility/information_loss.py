@@ -1,4 +1,4 @@
-"""Information loss: how far released numbers lie from the original ones, in one figure.
+"""Information loss: the distance of released from original numbers, in one figure.
 
 References
 ----------
@@ -20,7 +20,7 @@ from tablecloak.microdata.columns import paired_numbers
 __all__ = ["information_loss", "propensity"]
 
 STEPS = 50
-"""Newton steps of the propensity model at most."""
+"""Most Newton steps of the propensity model."""
 
 
 def information_loss(
@@ -33,10 +33,10 @@ def information_loss(
 
 
 def propensity(original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]) -> float:
-    """Return how well a logistic model tells released from original records: 0 is not at all.
+    """Return how well a logistic model distinguishes released from original records; 0: not at all.
 
-    The mean of (p - 1/2)^2 over both files, with p the fitted probability of being a released
-    record, from the columns and their squares (Woo, Reiter, Oganian, Karr 2009).
+    The mean of (p - 1/2)^2 over both files, where p is the probability of being a released record,
+    fitted by the columns and their squares (Woo, Reiter, Oganian, Karr 2009).
     """
     x, y = paired_numbers(original, released, columns)
     both = np.vstack([x, y])

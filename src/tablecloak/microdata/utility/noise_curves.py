@@ -1,6 +1,6 @@
 """Risk and utility of noise with the covariance of the data, in closed form.
 
-Utility is 1 / MSE of what a user estimates, risk 1 / MSE of what a snooper does.
+Utility is 1 / MSE of the user's estimate, risk is 1 / MSE of the snooper's.
 
 References
 ----------
@@ -47,7 +47,7 @@ def risk(noise: npt.ArrayLike, variance: float) -> Floats:
 
 
 def tolerated_noise(error: float, variance: float) -> float:
-    """Return the lambda^2 at which the snooper's root mean square error is as given.
+    """Return the lambda^2 at which the snooper has a given root mean square error.
 
     Parameters
     ----------
@@ -62,7 +62,9 @@ def tolerated_noise(error: float, variance: float) -> float:
         If either is not positive.
     """
     if not (error > 0 and variance > 0):
-        raise InputError("`error` and `variance` must be positive.")
+        raise InputError(
+            f"`error` and `variance` must be positive. Got {error!r} and {variance!r}."
+        )
     return error**2 / variance
 
 
@@ -77,7 +79,7 @@ def mean_utility(noise: npt.ArrayLike, variance: float, n: int) -> Floats:
 def slope_utility(
     noise: npt.ArrayLike, r2: float, n: int, *, masked: Masked = "predictor", slope: float = 1.0
 ) -> Floats:
-    """Return the utility of the ordinary slope from masked data.
+    """Return the utility of the ordinary least-squares slope from masked data.
 
     Parameters
     ----------
@@ -86,11 +88,12 @@ def slope_utility(
     r2 : float
         R^2 of the regression of the original data, between 0 and 1.
     n : int
-        Records, at least 4.
+        Number of records, at least 4.
     masked : {"both", "predictor", "response"}, default="predictor"
-        Case 1, 2 or 3. Only in case 2 is the slope biased: it shrinks by 1 / (1 + lambda^2).
+        Masked variables: case 1, 2 or 3 of the paper. Only in case 2 is the slope biased: it
+        shrinks by the factor 1 / (1 + lambda^2).
     slope : float, default=1
-        beta; variances are measured so that the predictor has variance 1.
+        beta, in units in which the predictor has variance 1.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def break_even(r2: float, n: int) -> float:
     Raises
     ------
     ModelError
-        If there is none: the correction always helps.
+        If the corrected slope has the higher utility at any noise.
     """
     from scipy.optimize import brentq
 
@@ -137,12 +140,18 @@ def break_even(r2: float, n: int) -> float:
     values = np.array([gain(noise) for noise in grid])
     change = np.flatnonzero((values[:-1] < 0) & (values[1:] >= 0))
     if not len(change):
-        raise ModelError("The correction helps at any noise.")
+        raise ModelError(
+            f"The corrected slope has the higher utility at any noise for r2 = {r2:g} and n = {n}, "
+            "so that there is no break-even point: always correct the slope."
+        )
     return float(brentq(gain, grid[change[-1]], grid[change[-1] + 1], xtol=1e-15, rtol=1e-14))
 
 
 def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
     found = np.asarray(noise, dtype=np.float64)
     if np.any(found < 0) or not 0 < r2 < 1 or n < 4:
-        raise InputError("`noise` must be >= 0, `r2` between 0 and 1, and `n` at least 4.")
+        raise InputError(
+            "`noise` must be >= 0, `r2` between 0 and 1, and `n` at least 4. Got "
+            f"{np.min(found, initial=np.inf):g} as the least noise, r2 = {r2!r} and n = {n!r}."
+        )
     return found

@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Risk over utility of one analysis while the noise grows.
+    """Risk over utility of one analysis for increasing noise.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Curve:
     family : int
         Curves of one family share a colour.
     emphasised : bool, default=False
-        Drawn as a thick line beside the thin ones.
+        Whether the curve is drawn as a thick line.
     limit : float, optional
         Utility without noise.
     """
@@ -56,15 +56,15 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class NoiseMap:
-    """Curves of several analyses, and a risk to compare them at.
+    """Curves of several analyses, with the risks to compare them at.
 
     Parameters
     ----------
     curves : tuple of Curve
     largest_risk : float, optional
-        Risk that can be tolerated.
+        Largest tolerable risk, drawn as a line.
     marked_risk : float, optional
-        Risk to read utilities at.
+        Further risk that is marked, to read utilities there.
     title : str, default=""
     """
 
@@ -83,23 +83,23 @@ def plot_mean_map(
     noise: tuple[float, float] = (0.02, 2.0),
     path: str | Path | None = None,
 ) -> Any:
-    """Draw figure 1 of the paper: risk over utility of means while the noise grows.
+    """Draw figure 1 of the paper: risk over utility of means for increasing noise.
 
     Parameters
     ----------
     variances : mapping of str to float
         Variance of each variable, or difference of variables, whose mean is estimated.
     n : int
-        Records.
+        Number of records.
     masked_variance : float
         Variance of the masked variable whose values an intruder wants.
     tolerated_error : float, optional
-        Root mean squared error that an intruder must have at least: drawn as a horizontal line
-        at the largest risk, and named in the title with the least noise that reaches it.
+        Least root mean squared error that an intruder must have. A horizontal line marks the
+        corresponding largest risk, and the title names the least noise that reaches it.
     noise : (float, float), default=(0.02, 2.0)
         Range of lambda^2.
     path : path, optional
-        File to write, by its suffix: png, svg or pdf. Readable by its owner alone.
+        File to write: png, svg or pdf by its suffix. Only its owner can read it.
 
     Returns
     -------
@@ -127,17 +127,17 @@ def plot_slope_map(
     noise: tuple[float, float] = (0.02, 2.0),
     path: str | Path | None = None,
 ) -> Any:
-    """Draw figure 2 of the paper: what a user of slopes gains by knowing the noise.
+    """Draw figure 2 of the paper: the gain in utility of slopes if users know the noise.
 
     Parameters
     ----------
     r2 : sequence of float
-        R^2 of the regressions; for each a thin curve for the ordinary slope from masked
+        R^2 of the regressions. Each gets a thin curve for the ordinary slope from masked
         predictors and a thick one for the slope corrected for attenuation.
     n : int
-        Records.
+        Number of records.
     variance : float, default=1
-        Of the masked predictor.
+        Variance of the masked predictor.
     marked : float, optional
         lambda^2 whose risk is drawn as a dotted line.
     noise : (float, float), default=(0.02, 2.0)

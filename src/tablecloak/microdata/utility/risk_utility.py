@@ -1,8 +1,8 @@
-"""One risk-utility map for all methods, by simulation.
+"""A risk-utility map of any methods, by simulation.
 
-Each method protects the same records several times with seeds of its own; a risk and a utility
-that the caller chooses are measured on each release. Points are means with standard errors, for
-at low rates single releases differ by chance more than methods do.
+Each method protects the same records several times with seeds of its own, and a risk and a utility
+chosen by the caller are measured on each release. Points are means with standard errors, since at
+low rates single releases differ more by chance than by method.
 
 References
 ----------
@@ -30,11 +30,11 @@ from tablecloak.microdata.utility.frontier import best_below, frontier
 __all__ = ["RiskUtilityMap", "risk_utility_map"]
 
 Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
-"""Given the original records and the released ones."""
+"""Function of the original and the released records that returns a risk or a utility."""
 
 
 class Method(Protocol):
-    """Anything with parameters that protects records."""
+    """Any object that protects records."""
 
     def protect(self, frame: pd.DataFrame, *, seed: Any) -> Any: ...
 
@@ -53,17 +53,17 @@ class RiskUtilityMap:
     table: pd.DataFrame
 
     def best(self, risk_limit: float) -> list[str]:
-        """Return the methods with the highest utility whose risk is tolerable, with ties."""
+        """Return the methods of highest utility among those within the risk limit, with ties."""
         rows = best_below(self.table["risk"], self.table["utility"], risk_limit)
         return [str(name) for name in self.table.index[rows]]
 
     def verdict(self, risk_limit: float) -> str:
-        """Say in plain words which method to take, and why."""
+        """Return a sentence that says which method to take, and why."""
         found = self.best(risk_limit)
         if not found:
             at = int(np.argmin(self.table["risk"]))
             return (
-                f"No method keeps the risk at or below {risk_limit:g}; the least is "
+                f"No method keeps the risk at or below {risk_limit:g}; the lowest is "
                 f"{self.table['risk'].iloc[at]:.4g}, by {list(self.table.index)[at]}."
             )
         row = self.table.loc[found[0]]
@@ -75,7 +75,7 @@ class RiskUtilityMap:
         )
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw the map, with two standard errors each way; the frontier is connected."""
+        """Draw the map, with bars of two standard errors each way and a line for the frontier."""
         return showing.plot(self, path)
 
 
@@ -88,21 +88,21 @@ def risk_utility_map(
     replicates: int = 20,
     seed: int = 0,
 ) -> RiskUtilityMap:
-    """Measure several methods, or one with several parameters, on the same records.
+    """Compare several methods, or one method with several parameters, on the same records.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     methods : mapping of str to method
-        Swapping, PRAM, noise, neighbourhood sampling: whatever has ``protect(frame, seed=...)``
-        and returns a release with ``frame``.
+        Methods by name. Each has ``protect(frame, seed=...)``, which returns a release with an
+        attribute ``frame``.
     risk, utility : callable
-        Given original and released records, return a number; low risk and high utility are good.
-        For example ``lambda a, b: record_linkage(a, b, ["wage"])``.
+        Functions of the original and the released records that return a number; low risk and high
+        utility are good. For example ``lambda a, b: record_linkage(a, b, ["wage"])``.
     replicates : int, default=20
     seed : int, default=0
         Each method and replicate has random numbers of its own, so that results do not depend on
-        the order. Releases made here are for comparison only: do not publish one of them.
+        the order of the methods. The releases serve the comparison only: publish none of them.
 
     Raises
     ------
@@ -110,19 +110,26 @@ def risk_utility_map(
         If there is no method or no replicate, or a measure is not a number.
     """
     if not methods or replicates < 1:
-        raise InputError("At least one method and one replicate are needed.")
+        raise InputError(
+            f"At least one method and one replicate are needed. Got {len(methods)} and "
+            f"{replicates}."
+        )
     rows = []
     for number, (name, method) in enumerate(methods.items()):
         found = np.empty((replicates, 2))
         for replicate in range(replicates):
             random = generator([seed, number, replicate])
             with warnings.catch_warnings():
-                # Nobody sees what is released for comparison.
+                # Releases for comparison are not published, so their order does no harm.
                 warnings.simplefilter("ignore", OrderWarning)
                 released = method.protect(frame, seed=random).frame
             found[replicate] = risk(frame, released), utility(frame, released)
         if np.any(np.isnan(found)):
-            raise InputError(f"A risk or utility of {name!r} is not a number.")
+            at = int(np.flatnonzero(np.isnan(found).any(axis=1))[0])
+            raise InputError(
+                f"The risk or the utility of {name!r} is not a number in replicate {at} (counted "
+                "from 0). Check the functions `risk` and `utility`."
+            )
         error = found.std(axis=0, ddof=1) / np.sqrt(replicates) if replicates > 1 else [np.nan] * 2
         rows.append([*found.mean(axis=0), *error])
     columns = ["risk", "utility", "risk_error", "utility_error"]

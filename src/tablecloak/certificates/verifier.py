@@ -5,18 +5,18 @@ Copy this file anywhere and run ``python verifier.py CERTIFICATE.npz [ORIGINAL.j
 A certificate holds a table a with relations A a = b, what is released of it (a pattern of hidden
 cells, intervals, an adjusted or rounded table) and the proofs of some claims about that release:
 
-protection  A witness d, A d = 0, moves hidden cells only, so that nobody can tell a from a + d; if
-            it moves a sensitive cell by its level, nobody can rule that out. An adjusted cell is
-            protected if it lies as far from its true value as its level asks.
-additivity  The released table satisfies the relations as the true one does.
+protection  A witness d, A d = 0, moves hidden cells only, so that nobody can distinguish a from
+            a + d. If it moves a sensitive cell by its level, nobody can exclude that value. An
+            adjusted cell is protected if it lies at least its level from its true value.
+additivity  The released table satisfies the relations like the true one.
 statistics  Means, slopes and variances of the adjusted table are those of the true one.
-loss        What the release costs, from its weights.
+loss        The cost of the release, computed from its weights.
 bound       No release costs less: the leaves of a search tree cover all releases, and multipliers
             at each leaf prove a bound for it (weak duality).
 
-No number of another cell softens a check. It reads from top to bottom: the file, the problem, its
-relations, each claim in turn, and `verify` with the command line. docs/certificate.md has the
-format, docs/guarantees.md the proofs.
+The tolerance of a check never depends on numbers of other cells. Read this file from top to bottom:
+the certificate's file, the problem, its relations, each claim in turn, and `verify` with the
+command line. docs/certificate.md describes the format, docs/guarantees.md has the proofs.
 """
 
 import gzip
@@ -33,22 +33,22 @@ from pathlib import Path
 import numpy as np
 
 VERSION, OLD_VERSION = 3, 2
-MOST_BYTES = 2**30  # of all arrays together, and of a problem file
-MOST_RATIO, FREE_BYTES = 200, 2**26  # no more bytes than 200 times the file, or 64 MiB
-MOST_LETTERS = 200  # of the name of an insider
-MOST_DIGITS, MOST_BYTES_EACH = 400, 1000  # of a number, and for each cell or term, in that file
-MOST_STEPS, STEPS_EACH = 2**34, 10**4  # some minutes; what a witness or insider takes at least
-MOST_LONG = 2**21  # products that do not add up in floats
-MOST_DECIMALS = 12  # of a coefficient or value that is read as a decimal number
+MOST_BYTES = 2**30  # largest size of all arrays together, and of a problem file
+MOST_RATIO, FREE_BYTES = 200, 2**26  # arrays take at most 200 times the file's bytes, or 64 MiB
+MOST_LETTERS = 200  # longest name of an insider
+MOST_DIGITS, MOST_BYTES_EACH = 400, 1000  # problem file: longest number; bytes per cell or term
+MOST_STEPS, STEPS_EACH = 2**34, 10**4  # most steps, some minutes; least per witness or insider
+MOST_LONG = 2**21  # most products whose sums are not exact in floats
+MOST_DECIMALS = 12  # most decimals of a coefficient or value that is read as a decimal number
 REAL_SHARE = 1e-9  # accepted error of other coefficients, as a share of each; and of a level
-NEED_SHARE = 1 - 1e-9  # figures are binary fractions: a level is reached within 1e-9 of itself
-ROOM_SHARE = 1e-9  # the same for bounds: a witness shrunk by 1e-9 keeps them, and A d = 0
+NEED_SHARE = 1 - 1e-9  # share of a level that must be reached: figures are binary fractions
+ROOM_SHARE = 1e-9  # share of a room that may be exceeded: shrunk by 1e-9, d keeps A d = 0
 LAST_PLACES = 4  # precision of a number, in units of its last place
 PRECISION_SHARE = 1e-6  # largest such error of a sensitive cell, as a share of its level
 ADDITIVE_SHARE = 1e-9  # accepted error of the true table, as a share of the size of a relation
-NUMBER = r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)"  # in a problem file
-NO_DECIMALS = 99  # the adjusted table has no last digit
-LONG = np.longdouble  # where it is no longer than a double, errors below are larger, not false
+NUMBER = r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)"  # a number in a problem file
+NO_DECIMALS = 99  # `decimals` of an adjusted table without a last digit
+LONG = np.longdouble  # if it is as short as a double, the error bounds below are larger, but valid
 EPSILON = float(np.finfo(LONG).eps)
 TENS = np.array([float(10**decimals) for decimals in range(2 * MOST_DECIMALS + 1)])
 
@@ -58,7 +58,7 @@ class RefusedError(Exception):
 
 
 class UnknownError(RefusedError):
-    """It claims something that no check below is about."""
+    """The certificate claims something that no check below covers."""
 
 
 def require(condition, reason, error=RefusedError):
@@ -70,12 +70,12 @@ def require(condition, reason, error=RefusedError):
 
 
 def arrays(text):
-    """Read a list of arrays, each ``name:type:length:entries``; length ``.`` is a single value.
+    """Return a schema from a text of arrays ``name:type:length:entries``; length ``.``: one value.
 
-    Entries, if anything is asked of them: ``>=0`` or ``!=0``; ``open`` numbers may be infinite;
-    ``any`` may be anything; ``0..cells`` are from 0 to below the number of cells; ``starts-terms``
-    are where lists begin, which hold all terms; ``list-cells`` are such lists of rising numbers.
-    Other floats are finite.
+    Entries state a condition: ``>=0``; ``!=0``; ``open``: may be infinite; ``any``: no condition;
+    ``0..cells``: from 0 to below the number of cells; ``starts-terms``: the positions at which
+    lists begin, which together hold all terms; ``list-cells``: the members of such lists, in
+    increasing order. Floats without a condition are finite.
     """
     parts = (f"{one}::".split(":") for one in text.split())
     return {name: (kind, length, entries) for name, kind, length, entries, *_ in parts}
@@ -89,7 +89,7 @@ PROBLEM = arrays("""
     sliding_protection:f8:cells:>=0 right_hand_side:f8:relations
     relation_starts:i8:relations+1:starts-terms relation_cells:i8:terms:list-cells
     relation_data:f8:terms:!=0""")
-RELEASES = {  # what is released of the table
+RELEASES = {  # the arrays of each kind of release
     "suppression": arrays("requirement:U:. suppressed:b1:cells"),
     "intervals": arrays("""requirement:U:. published_lower:f8:cells:open
         published_upper:f8:cells:open"""),
@@ -141,7 +141,7 @@ REQUIREMENTS = {
 
 
 def schema_of(release, claims, has_sums=False, has_open=False):
-    """Return the arrays that a certificate with these claims consists of."""
+    """Return the schema of a certificate with these claims."""
     require(release in RELEASES, "unknown kind of release")
     known = [claim for claim in CLAIMS if claim in claims]
     require(claims and list(claims) == known, "unknown claims, or not in their order")
@@ -171,7 +171,7 @@ OLD_SCHEMA = {name: kind for name, kind in schema_of("suppression", ["protection
 
 
 def read(path):
-    """Return the arrays of a certificate by name; exactly those of the schema."""
+    """Return the arrays of a certificate by name, which must be exactly those of the schema."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         names = [member.filename for member in members]
@@ -191,7 +191,7 @@ def read(path):
 
 
 def read_array(archive, member, schema):
-    """Read one member that is a plain array of the type that the schema names."""
+    """Return one member of the file, which must be a plain array of the schema's type."""
     name = member.filename[:-4]
     kind, length, _ = schema[name]
     packed = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -216,7 +216,7 @@ def read_array(archive, member, schema):
 
 
 def check_form(data):
-    """Require that lengths agree, that words are known and that numbers are in their ranges."""
+    """Require that lengths agree, words are known and numbers are in their ranges."""
     word, version, schema = "tablecloak suppression certificate", OLD_VERSION, OLD_SCHEMA
     if "release" in data:
         word, version = "tablecloak certificate, secret", VERSION
@@ -239,7 +239,7 @@ def check_form(data):
 
 
 def check_entries(data, name, entries, sizes):
-    """Require what the schema says of the entries of an array."""
+    """Require the schema's condition on the entries of an array."""
     array, (rule, _, of) = data[name], entries.partition("-" if entries[:1] in "sl" else "..")
     if array.dtype.kind == "f":
         good = ~np.isnan(array) if "open" in entries else np.isfinite(array) | (entries == "any")
@@ -262,7 +262,7 @@ def check_entries(data, name, entries, sizes):
 
 
 def check_words(data, schema):
-    """Require that words are known, and say what is not proved where one is not."""
+    """Require that words are known; the reason of a refusal says which claims are not proved."""
     asked = str(data.get("requirement", "two-sided"))[:MOST_LETTERS]
     reason = f"unknown requirement {asked!r}: no check here is for it, so that the claim of "
     reason += "protection is not proved, nor one of a bound"
@@ -292,31 +292,31 @@ def check_tree_form(data, sizes):
 
 
 def check_starts(starts, end, name):
-    """Require that lists stand one after the other and leave nothing out."""
+    """Require that lists follow one another and cover everything."""
     require(np.all((starts >= 0) & (starts <= end)), f"{name} out of range")
     require(np.all(np.diff(starts) >= 0), f"{name} do not increase")
     require(starts[0] == 0 and starts[-1] == end, f"{name} leave something out")
 
 
 def list_numbers(starts):
-    """Return for each member of the lists the number of its list."""
+    """Return the number of its list for each member of the lists."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 def positions(starts, numbers):
-    """Return where the members of some lists stand, one list after the other."""
+    """Return the positions of the members of some lists, one list after the other."""
     length = starts[numbers + 1] - starts[numbers]
     shift = starts[numbers] - np.cumsum(length) + length
     return np.arange(np.sum(length)) + np.repeat(shift, length)
 
 
 def starts_of(numbers, count):
-    """Return where the entries with each number begin when they are sorted by it."""
+    """Return the position of the first entry with each number, if entries are sorted by it."""
     return np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=count))])
 
 
 def row_sums(starts, terms):
-    """Return the sum of each of the lists that stand one after the other, also in long doubles."""
+    """Return the sum of each of some consecutive lists, in the precision of the terms."""
     total, full = np.zeros(len(starts) - 1, terms.dtype), np.diff(starts) > 0
     total[full] = np.add.reduceat(terms, starts[:-1][full]) if np.any(full) else 0
     return total
@@ -337,7 +337,7 @@ def count(word):
 
 
 def read_words(path, entries):
-    """Return the words of a problem file that is no longer than so many entries can be."""
+    """Return the words of a problem file; refuse one too long for its number of entries."""
     limit = min(MOST_BYTES, FREE_BYTES // 4 + MOST_BYTES_EACH * entries)
     with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as stream:
         raw = stream.read(limit + 1)
@@ -348,7 +348,7 @@ def read_words(path, entries):
 def compare(data, path):
     """Require that a JJ file holds the problem of the certificate.
 
-    Returns its right-hand sides, and whether the certificate has narrower external bounds.
+    Return its right-hand sides, and whether the certificate has narrower external bounds.
     """
     words = read_words(path, len(data["values"]) + len(data["relation_data"]))
     require(len(words) > 2 and words[0] == "0", "the problem file is not a JJ file")
@@ -357,7 +357,7 @@ def compare(data, path):
     require(n == len(data["values"]) and len(words) > end, "the problem file has other cells")
     cells = [words[2 + column : end : 9] for column in range(9)]
     require(cells[0] == list(map(str, range(n))), "the cells of the problem file are misnumbered")
-    counts = str(data["release"]) in ("rounding", "small counts")  # levels and bounds play no part
+    counts = str(data["release"]) in ("rounding", "small counts")  # no levels or bounds are used
     frozen = [[letter == "z" for letter in letters] for letters in (cells[3], data["status"])]
     same = frozen[0] == frozen[1] if counts else cells[3] == data["status"].tolist()
     require(same, "statuses differ")
@@ -376,7 +376,7 @@ def compare(data, path):
 
 
 def compare_relations(data, rest):
-    """Require that the relations of a problem file are those of the certificate; return sides."""
+    """Require that a problem file has the certificate's relations; return right-hand sides."""
     side, at = [], 0
     for row in range(len(data["right_hand_side"])):
         require(len(rest) > at + 1, "the problem file is cut off")
@@ -395,7 +395,7 @@ def compare_relations(data, rest):
 
 
 def joined(cells, coefficients):
-    """Return the coefficient of each cell; a cell listed twice counts with the decimal sum."""
+    """Return the coefficient of each cell; those of a cell listed twice are added as decimals."""
     terms = {}
     for cell, coefficient in zip(cells, coefficients, strict=True):
         require(math.isfinite(coefficient), "the problem file has an infinite coefficient")
@@ -409,7 +409,7 @@ def joined(cells, coefficients):
 
 
 class Relations:
-    """Relations by row and by cell, with whole coefficients wherever they are decimal numbers."""
+    """Relations by row and by cell; decimal coefficients are scaled to whole numbers."""
 
     def __init__(self, data):
         self.starts, self.cells = data["relation_starts"], data["relation_cells"]
@@ -427,7 +427,7 @@ class Relations:
         self.column_row, self.column_whole = self.row[self.order], self.whole[self.order]
 
     def sums(self, terms):
-        """Return the sum of some terms, one for each coefficient, over each relation."""
+        """Return the sum over each relation of terms, one for each coefficient."""
         return np.bincount(self.row, terms, minlength=self.count)
 
     def adds_up(self, digits, side, among):
@@ -435,7 +435,7 @@ class Relations:
         terms = self.whole * digits
         good = self.sums(terms) == side
         size = self.sums(np.abs(terms)) + np.abs(side)
-        for r in np.flatnonzero(among & (size >= 2.0**53)):  # below that floats do not round
+        for r in np.flatnonzero(among & (size >= 2.0**53)):  # smaller sums are exact in floats
             own = slice(*self.starts[r : r + 2])
             pairs = zip(self.whole[own].tolist(), digits[own].tolist(), strict=True)
             good[r] = sum(int(c) * int(v) for c, v in pairs) == int(side[r])
@@ -443,9 +443,9 @@ class Relations:
 
 
 def decimals_of(numbers, largest, places):
-    """Return with how many decimals numbers are written, within some last places; 13: with more.
+    """Return the decimals with which numbers can be written, within some last places; 13: more.
 
-    `largest` bounds their digits: those of any number would do if there were enough of them.
+    `largest` limits the number of digits, since every float is a decimal number of many digits.
     """
     found = np.full(len(numbers), MOST_DECIMALS + 1)
     for decimals in range(MOST_DECIMALS, -1, -1):
@@ -456,9 +456,9 @@ def decimals_of(numbers, largest, places):
 
 
 def check_additive(relations, values, side, tolerance):
-    """Require A a = b: exactly for decimal numbers, but for the dust that binary sums leave.
+    """Require A a = b: exactly for decimal numbers, and up to rounding errors for others.
 
-    Return of how many relations more than dust is left, since their numbers are not decimal.
+    Return the number of relations without decimal numbers that are off by more than rounding.
     """
     cells, row = relations.cells, relations.row
     off = np.abs(relations.sums(relations.given * values[cells]) - side)
@@ -506,20 +506,20 @@ def grain(numbers):
 
 
 def last_places(*numbers):
-    """Return what a comparison of such numbers may be off by."""
+    """Return the accepted error of a comparison of such numbers."""
     sizes = [np.abs(np.where(np.isfinite(each), each, 0.0)) for each in numbers]
     return LAST_PLACES * np.spacing(np.max(sizes, axis=0))
 
 
 def rounding_error(*numbers):
-    """Return what the stored numbers may be off by; whole ones are stored as they are."""
+    """Return the largest error of stored numbers; whole numbers are stored exactly."""
     finite = [np.where(np.isfinite(each), each, 0.0) for each in numbers]
     whole = np.all([(each == np.rint(each)) & (np.abs(each) < 2.0**52) for each in finite], axis=0)
     return np.where(whole, 0.0, last_places(*finite))
 
 
 def multiples(numbers, decimals):
-    """Return numbers as multiples of their last digit, or None if they are none."""
+    """Return numbers as multiples of the last digit, or None if some are no multiples."""
     power = TENS[abs(decimals)]
     whole = np.rint(in_digits(numbers, decimals))
     back = whole / power if decimals >= 0 else whole * power
@@ -533,11 +533,11 @@ def in_digits(numbers, decimals):
     return numbers * TENS[decimals] if decimals >= 0 else numbers / TENS[-decimals]
 
 
-# -- what is released ----------------------------------------------------------------------------
+# -- the release ---------------------------------------------------------------------------------
 
 
 def check_release(data, relations):
-    """Check what is released; return the data as the claims about it need them, and notes."""
+    """Check the form of the release; return the data as its claims need them, and notes."""
     release, status = str(data["release"]), data["status"]
     low, high = data["lower_bound"], data["upper_bound"]
     within = np.all((low <= data["values"]) & (data["values"] <= high))
@@ -558,7 +558,7 @@ def check_release(data, relations):
         holds = (ends[0] <= data["values"]) & (data["values"] <= ends[1])
         require(np.all(holds), "an interval does not hold the true value")
         data = data | {"suppressed": ends[1] > ends[0]}
-        known = low == high  # by everybody: the interval of a cell that must be hidden is a point
+        known = low == high  # everybody knows such a cell, so its interval may be a point
     must = (status == "u") | ((status == "m") & ~known)
     require(np.all(data["suppressed"][must]), "a sensitive cell is published")
     require(not np.any(data["suppressed"][status == "z"]), "a frozen cell is hidden")
@@ -584,10 +584,10 @@ def check_protection(data, relations):
 
 
 def check_hidden(data, relations):
-    """Protection of a pattern or of intervals; return what is worth saying about it."""
+    """Check the protection of a pattern or of intervals; return notes about it."""
     hidden, need = data["suppressed"], needs(data)
     cells, asked = need[0], np.where(np.array(need[1:]) > 0, need[1:], np.inf).min(axis=0)
-    level = np.where(np.isinf(asked), 0.0, asked)  # the least distance that is asked
+    level = np.where(np.isinf(asked), 0.0, asked)  # the least required distance
     blurred = rounding_error(data["values"][cells]) > PRECISION_SHARE * level
     blurred = cells[blurred & (level > 0)]
     few = f"the level of cell {blurred[:1]} is below the precision of its value"
@@ -619,7 +619,7 @@ def check_hidden(data, relations):
 
 
 def needs(data):
-    """Return the sensitive cells, and how far up, down and in all each must be able to move."""
+    """Return the sensitive cells, and the required distances up, down and of both together."""
     cells = np.flatnonzero(data["status"] == "u")
     upper, lower = data["upper_protection"][cells], data["lower_protection"][cells]
     width, nothing = data["sliding_protection"][cells], np.zeros(len(cells))
@@ -631,16 +631,16 @@ def needs(data):
 
 
 def room(values, bounds, sign):
-    """Return how far values can move, and no more than the rounding error and 1e-9 beyond."""
+    """Return how far values can move, plus the smaller of rounding error and 1e-9 of that."""
     distance = np.maximum(sign * (bounds - values), 0.0)
     return sign * (distance + np.minimum(rounding_error(values, bounds), ROOM_SHARE * distance))
 
 
 def check_peeling(relations, hidden, cells, level):
-    """Refuse if a sensitive cell follows from single relations: one hidden cell in one is known."""
+    """Refuse if single relations disclose a sensitive cell, as the one hidden cell in each."""
     unknown = hidden.copy()
     left = relations.sums(unknown[relations.cells]).astype(np.int64)
-    which = np.zeros(relations.count, dtype=np.int64)  # sum of the numbers of these cells
+    which = np.zeros(relations.count, dtype=np.int64)  # sum of the hidden cells' numbers
     np.add.at(which, relations.row, relations.cells * unknown[relations.cells])
     rows = np.flatnonzero(left == 1)
     while len(rows):
@@ -656,7 +656,7 @@ def check_peeling(relations, hidden, cells, level):
 
 
 def check_effort(data, relations, level):
-    """Refuse what would take hours: a small file can ask for very many products."""
+    """Refuse a check that would take hours, since a small file can require very many products."""
     cells, facts, n = data["witness_cells"], data["intruder_cells"], len(data["values"])
     witnesses, insiders = len(data["witness_starts"]) - 1, len(data["intruder_names"])
     steps = np.sum(np.diff(relations.column_starts)[cells], dtype=float)
@@ -667,7 +667,7 @@ def check_effort(data, relations, level):
 
 
 def least_levels(data, level):
-    """Return for each witness the least level among the sensitive cells that it serves."""
+    """Return for each witness the least level among the sensitive cells that it protects."""
     least = np.full(len(data["witness_starts"]) - 1, np.inf)
     for side in ("upper", "lower"):
         for index, numbers in ((np.arange(len(level)), data[f"{side}_witness"]),
@@ -680,7 +680,7 @@ def least_levels(data, level):
 def check_relations(data, relations, level):
     """Require A d = 0 for every witness; return how many relations are not checked exactly."""
     least, products = least_levels(data, level), 0
-    # A real relation proves no more when it is multiplied by a small number.
+    # A relation with real coefficients, multiplied by a small number, must not pass more easily.
     scale = np.zeros(relations.count)
     inside = data["suppressed"][relations.cells]
     np.maximum.at(scale, relations.row[inside], np.abs(relations.given[inside]))
@@ -695,10 +695,10 @@ def check_relations(data, relations, level):
         total, size = (np.bincount(place, part, len(rows)) for part in (terms, np.abs(terms)))
         smallest, real = np.full(len(rows), np.inf), relations.real[rows]
         np.minimum.at(smallest, place, np.abs(terms))
-        # Such a witness is exact for another coefficient, off by this share, of any cell it moves.
+        # Within this limit the witness is exact if one coefficient is changed by REAL_SHARE.
         limit = REAL_SHARE * np.minimum(least[witness] * scale[rows], smallest)
         limit = np.where(real, limit, 0.0)
-        # A sum of multiples of g below 2^53 g does not round, so that 0 is exactly 0.
+        # Sums of multiples of g that stay below 2^53 g are not rounded, so that 0 means 0.
         exact_zero = (total == 0) & (size < 2.0**53 * grain(moves))
         rounding = (len(at) + 2) * (2.0**-52 * size + 5e-324)
         clear = np.where(real, np.abs(total) + rounding <= limit, exact_zero)
@@ -714,7 +714,7 @@ def check_relations(data, relations, level):
 
 
 def reach(data, keys, cells, numbers):
-    """Return how far witness numbers[i] moves cells[i]; -1 stands for the true table."""
+    """Return how far witness numbers[i] moves cells[i]; witness -1 is the true table."""
     wanted = numbers * len(data["values"]) + cells
     at = np.searchsorted(keys, wanted)
     found = (numbers >= 0) & (np.append(keys, -1)[at] == wanted)
@@ -729,9 +729,10 @@ def check_reach(up, down, need, who):
 
 
 def check_insiders(data, keys, need):
-    """Check each insider's claim; return how many differ in what they know, and levels cut.
+    """Check each insider's claim.
 
-    Also of how many pairs of an insider and a sensitive cell nothing is claimed.
+    Return the number of insiders with different knowledge, the number of levels cut to it, and the
+    number of pairs of an insider and a sensitive cell without a claim.
     """
     values, witness = data["values"], list_numbers(data["witness_starts"])
     cells, low, high = (data[f"intruder_{name}"] for name in ("cells", "lower", "upper"))
@@ -757,7 +758,7 @@ def check_insiders(data, keys, need):
         claim = slice(*data["claim_starts"][insider : insider + 2])
         at, news, who = cells[own], narrower[own], f"insider {insider}"
         require(np.any(news), f"{who} knows nothing beyond what everybody knows")
-        # Adding 0 makes 0 of -0.
+        # Adding 0 turns -0 into 0, so that equal knowledge has equal bytes.
         facts = (at[news], low[own][news] + 0.0, high[own][news] + 0.0)
         open_ = left_out[1][slice(*left_out[0][insider : insider + 2])]
         pairs += len(open_)
@@ -775,7 +776,7 @@ def check_insiders(data, keys, need):
             used[index] = claimed[claim]
             moved[index] = sign * reach(data, keys, need[0][index], claimed[claim])
             reached.append(np.where(refuted[used], 0.0, moved))
-        # Nothing can be protected beyond what an intruder knew beforehand.
+        # No cell can be protected beyond the bounds that an insider knew before.
         below, above = np.full(len(values), np.inf), np.full(len(values), np.inf)
         below[at], above[at] = true[own] - low[own], high[own] - true[own]
         below, above = np.maximum(below[need[0]], 0), np.maximum(above[need[0]], 0)
@@ -790,7 +791,7 @@ def check_insiders(data, keys, need):
     return len(known), int(cut), pairs
 
 
-# -- adjusted and rounded tables: what they keep, and how far they lie from the truth -------------
+# -- adjusted and rounded tables: additivity, statistics, and distances from the true table -------
 
 
 def unit_of(data):
@@ -802,7 +803,7 @@ def unit_of(data):
 
 
 def change(data):
-    """Return adjusted minus true values, and the same in whole last digits or None."""
+    """Return adjusted minus true values, as numbers and as multiples of the last digit or None."""
     decimals, values, published = int(data["decimals"]), data["values"], data["published"]
     if decimals != NO_DECIMALS:
         true, whole = multiples(values, decimals), multiples(published, decimals)
@@ -813,7 +814,7 @@ def change(data):
 
 
 def check_limits(data):
-    """Require that an adjusted table keeps bounds, capacities and what must not change."""
+    """Require that an adjusted table keeps bounds and capacities, and changes no frozen cell."""
     decimals, limit = int(data["decimals"]), float(data["sensitive_limit"])
     require(abs(decimals) <= MOST_DECIMALS or decimals == NO_DECIMALS, "decimals out of range")
     x, status, (z, _) = data["published"], data["status"], change(data)
@@ -830,7 +831,7 @@ def check_limits(data):
 
 
 def times(limit, level):
-    """Return limit * level; an infinite limit is none."""
+    """Return limit * level, which is infinite for an infinite limit even if a level is 0."""
     return np.full(len(level), np.inf) if np.isinf(limit) else limit * level
 
 
@@ -845,7 +846,7 @@ def levels_of(data):
 
 
 def check_distance(data):
-    """Require that each sensitive cell lies a whole level from its true value."""
+    """Require that each sensitive cell lies at least a level from its true value."""
     z, cells = change(data)[0], np.flatnonzero(data["status"] == "u")
     up, down = data["upper_protection"][cells], data["lower_protection"][cells]
     safe = (up > 0) & (z[cells] >= NEED_SHARE * up)
@@ -859,7 +860,7 @@ def check_distance(data):
 
 
 def check_kept(data, relations):
-    """Require that the released table satisfies the relations as the true one does."""
+    """Require that the released table satisfies the relations like the true one."""
     (z, whole), cells = change(data), relations.cells
     largest = np.maximum(np.abs(data["published"]), np.abs(data["values"]))[cells]
     accepted = LAST_PLACES * 2.0**-52 * relations.sums(np.abs(relations.given) * largest)
@@ -875,7 +876,7 @@ def check_kept(data, relations):
 
 
 def check_statistics(data, relations):
-    """Require that sums of given coefficients times changes are what they are claimed to be."""
+    """Require that sums of given coefficients times changes have the claimed values."""
     z, whole = change(data)
     unit, lines = unit_of(data), []
     rounding = np.spacing(np.abs(data["published"])) if whole is None else np.zeros(len(z))
@@ -901,7 +902,7 @@ def check_statistics(data, relations):
             off -= np.sum(np.abs(terms) * rounding[cells]) / unit
             kept = off <= REAL_SHARE * (np.sum(np.abs(moved)) + abs(target))
             require(kept, f"{name}: the {kind} is not kept")
-        if kind in ("covariance", "sum"):  # of what they are is not in the certificate
+        if kind in ("covariance", "sum"):  # the certificate does not hold the other variable
             what = f"a sum of changes of {len(cells)} cells, with given coefficients ({kind}), is "
             lines.append(f"{what}{target * float(unit):.6g}, within {slack * float(unit):.3g}")
             continue
@@ -914,7 +915,7 @@ def check_statistics(data, relations):
 
 
 def check_rounded(data):
-    """Require multiples of the base, as near to the truth as steps allow, with their sign."""
+    """Require multiples of the base, within the allowed steps of the true values and their sign."""
     base, steps, x = int(data["base"]), int(data["steps"]), multiples(data["published"], 0)
     a = multiples(data["values"], 0)
     require(a is not None and x is not None, "rounding is for whole numbers")
@@ -940,7 +941,7 @@ def rounding_range(data):
 
 
 def check_small_counts(data):
-    """Require that no small count is left, and that zeros are unchanged."""
+    """Require that no small count is released, and that zeros are unchanged."""
     base, x, a = int(data["base"]), multiples(data["published"], 0), multiples(data["values"], 0)
     require(a is not None and x is not None and base >= 2, "small counts are whole numbers")
     require(np.all((x == 0) | (x >= base)), "a small count or a negative number is released")
@@ -950,7 +951,7 @@ def check_small_counts(data):
 
 
 def as_adjustment(data):
-    """Return small-count rounding as the adjustment that it is: small counts have two values."""
+    """Return small-count rounding as an adjustment in which small counts have two values."""
     a, base = data["values"], float(data["base"])
     small, none = (a > 0) & (a < base), np.zeros(len(a))
     require(not np.any(small & (data["status"] == "z")), "a small count must stay as it is")
@@ -967,7 +968,7 @@ def as_adjustment(data):
 
 
 def check_loss(data, relations):
-    """Require that the release costs what is claimed."""
+    """Require that the loss of the release is the claimed one."""
     weights, measure, release = data["weights"], str(data["measure"]), str(data["release"])
     if release == "suppression":
         loss = np.sum(weights[data["suppressed"]], dtype=LONG)
@@ -985,7 +986,7 @@ def check_loss(data, relations):
 
 
 def check_bound(data, relations):
-    """Require that trees prove the claimed bound; see the classes that price their leaves."""
+    """Require that trees prove the claimed bound; the classes below price their leaves."""
     claimed, loss = float(data["bound"]), float(data["loss"])
     found, notes = proved_bound(data, relations)
     good = claimed <= found + REAL_SHARE * loss
@@ -996,7 +997,7 @@ def check_bound(data, relations):
 
 
 def proved_bound(data, relations):
-    """Return what trees prove of the loss, at most the loss of the release, and notes."""
+    """Return the bound that trees prove, at most the loss of the release, and notes."""
     release, prices = str(data["release"]), None
     if release in ("suppression", "intervals"):
         prices = (PatternPrices if release == "suppression" else WidthPrices)(data, relations)
@@ -1012,7 +1013,7 @@ def proved_bound(data, relations):
 
 @np.errstate(all="ignore")
 def proved(data):
-    """Return the bound that a certificate proves, whatever it claims."""
+    """Return the bound that a certificate proves, which may differ from the claimed one."""
     check_form(data)
     relations = Relations(data)
     checked, _ = check_release(data, relations)
@@ -1020,7 +1021,7 @@ def proved(data):
 
 
 def tree_bounds(data, prices):
-    """Return what each tree proves: the least price of its leaves, which cover all releases."""
+    """Return the bound of each tree: the least price of its leaves, which cover all releases."""
     parent, cell, limit = data["node_parent"], data["node_cell"], data["node_limit"]
     lower, proof = data["node_is_lower"], data["node_proof"]
     work = len(parent) * (STEPS_EACH + 10.0 * len(data["values"])) + 10.0 * len(data["proof_data"])
@@ -1059,32 +1060,32 @@ def tree_bounds(data, prices):
 
 
 class Prices:
-    """Weak duality: multipliers price what a release may be, from below.
+    """Weak duality: lower bounds from multipliers on the loss of all releases in a leaf.
 
-    A sibling has `price(tree, entries, box)`, which returns the least that any release in a leaf
-    loses, or infinity if the same multipliers prove that there is none in it.
+    Each subclass has `price(tree, entries, box)`, which returns such a bound, or infinity if the
+    multipliers prove that the leaf has no release.
     """
 
     def __init__(self, data, relations):
         self.data, self.relations, self.n = data, relations, len(data["values"])
 
     def notes(self):
-        """Return what the bound rests on."""
+        """Return notes on conditions of the bound."""
         return []
 
     def joined(self, bounds):
-        """Return what all trees together prove."""
+        """Return the bound that all trees together prove."""
         return bounds[0]
 
 
 def settled(with_costs, without):
-    """Return a sum less its rounding error; infinity if it is above 0 where nothing costs."""
+    """Return a sum less its rounding error; infinity if the sum without costs is above 0."""
     (value, error), (empty, doubt) = with_costs, without
     return np.inf if empty > doubt else float(value - error) if np.isfinite(value) else float(value)
 
 
 def boxed(low, high, box):
-    """Return the limits of all choices in a leaf, or None if nothing is left."""
+    """Return the limits of all choices in a leaf, or None if no choice is left."""
     low, high = low.copy(), high.copy()
     for at, (least, most) in box.items():
         low[at], high[at] = max(low[at], least), min(high[at], most)
@@ -1092,7 +1093,7 @@ def boxed(low, high, box):
 
 
 def multipliers_of_rows(entries, rows):
-    """Return one multiplier for each row, of entries that name nothing else."""
+    """Return the multiplier of each row; refuse entries that name anything else."""
     kind, row, cell, numbers = entries
     require(np.all((kind == 0) & (row >= 0) & (row < rows) & (cell == -1)), "an unknown row")
     multiplier = np.zeros(rows, dtype=LONG)
@@ -1129,28 +1130,28 @@ class RoundingPrices(Prices):
 
 
 def one_for_all(choose, start, n, root, numbers):
-    """Return the least or largest over each group of cells, at the cell that stands for it."""
+    """Return the least or largest number of each group, at the cell that represents it."""
     found = np.full(n, start)
     choose.at(found, root, numbers)
     return found
 
 
 def either_way(choose, start, n, root, sign, up, down):
-    """Do so for what holds upwards and downwards; cells with the sign -1 move the other way."""
+    """Return `one_for_all` of numbers up and down; cells with sign -1 move the other way."""
     return [one_for_all(choose, start, n, root, np.where(sign > 0, *pair))
             for pair in ((up, down), (down, up))]  # fmt: skip
 
 
 class CutPrices(Prices):
-    """Patterns and intervals: min cost.x over least <= x <= most and rows that all of them keep.
+    """Patterns and intervals: min cost.x over least <= x <= most and rows that all satisfy.
 
-    For a sensitive cell p and any gamma put r = e_p - A^T gamma. Every table x that an intruder
-    must consider has x_p - a_p = r.(x - a), at most the sum of max(r_i (ub_i - a_i),
-    r_i (lb_i - a_i)) over what is hidden. To protect p this must reach its level.
+    For a sensitive cell p and any gamma, let r = e_p - A^T gamma. Every table x that an intruder
+    must consider has x_p - a_p = r.(x - a), which is at most the sum of max(r_i (ub_i - a_i),
+    r_i (lb_i - a_i)) over the hidden cells. To protect p, this sum must reach its level.
     """
 
     def lay(self, cost, least, most, splits):
-        """Store costs and ends of all columns, which of them may be split, and the rows in use."""
+        """Store costs and limits of columns, whether they may be split, and the rows in use."""
         self.cost, self.least, self.most, self.splits = cost, least, most, splits
         self.side, columns = np.zeros(len(self.data["cut_kind"])), []
         for at in np.unique(self.data["proof_row"]).tolist():
@@ -1184,7 +1185,7 @@ class CutPrices(Prices):
         return settled(*found)
 
     def combined(self, side, at):
-        """Return A^T gamma of one cut: cells, sums, and their errors; what is 0 is exactly 0."""
+        """Return A^T gamma of one cut: cells, sums and their errors; a sum of 0 is exactly 0."""
         own = slice(*self.data[f"{side}_starts"][at : at + 2])
         rows, gamma = self.data[f"{side}_relations"][own], self.data[f"{side}_data"][own]
         place = positions(self.relations.starts, rows)
@@ -1196,7 +1197,7 @@ class CutPrices(Prices):
         first = np.append(first, len(cells))
         terms = given.astype(LONG) * gamma
         total, size = (row_sums(first, part) for part in (terms, np.abs(terms)))
-        if not np.all(given == np.rint(given)):  # sums of real ones are never certainly 0
+        if not np.all(given == np.rint(given)):  # with real coefficients no sum is certainly 0
             return found, total, 2.0**-50 * (np.diff(first) + 2) * size
         blur = EPSILON * (np.diff(first) + 2) * size
         doubtful = np.repeat(np.abs(total) <= blur, np.diff(first))
@@ -1208,7 +1209,7 @@ class CutPrices(Prices):
         return found, total, blur
 
     def sides(self, at):
-        """Return the level of a cut, its cells, and the most that room above and below counts."""
+        """Return a cut's level, its cells, and their largest coefficients of room up and down."""
         kind, p = int(self.data["cut_kind"][at]), int(self.data["cut_cell"][at])
         cells, *need = needs(self.data)
         require(kind < 3 and p in cells, "a cut for a cell that is not sensitive")
@@ -1235,10 +1236,11 @@ class CutPrices(Prices):
 def united(data, relations):
     """Return data and relations in which cells that can only move together are one cell.
 
-    What an intruder must consider moves them alike, so that a pattern of least loss hides all of
-    them or none. The first of them stands for all; the others, and cells that cannot move at all,
-    are frozen. Distances count, so that values are 0. Cells stay apart in relations of fractional
-    coefficients, whose sums are not exact, and where they must be hidden without being sensitive.
+    In every table that an intruder must consider they move alike, so that a pattern of least loss
+    hides all of them or none. The first represents the others, which are frozen like cells that
+    cannot move at all. Only distances matter, so values are set to 0. Cells stay separate in
+    relations with fractional coefficients, whose sums are not exact, and if they must be hidden
+    without being sensitive.
     """
     status, n = data["status"], len(data["values"])
     up, down = data["upper_bound"] - data["values"], data["values"] - data["lower_bound"]
@@ -1299,7 +1301,7 @@ class PatternPrices(CutPrices):
         self.lay(cost, self.fixed.astype(float), most.astype(float), data["choice"])
 
     def row(self, at):
-        """Return side, cells and coefficients of a row; first of those that a sum is made of."""
+        """Return side, cells and coefficients of a row; the summands of a sum are laid first."""
         found, waiting = {at}, [at]
         while waiting:
             parts = self.summands(waiting.pop())[0]
@@ -1311,7 +1313,7 @@ class PatternPrices(CutPrices):
         return self.known[at]
 
     def capacity(self, at):
-        """Lay a capacity: what hiding each cell adds at most."""
+        """Lay a capacity row: the room that hiding each cell adds at most."""
         level, own, above, below = self.sides(at)
         counted = np.where(above > 0, above * self.high[own], 0.0)
         counted = (counted + np.where(below > 0, below * self.low[own], 0.0)) * (1 + 2.0**-48)
@@ -1322,7 +1324,7 @@ class PatternPrices(CutPrices):
         return 1.0, own, np.minimum(counted / left, 1.0) * (1 + 2.0**-48)
 
     def bridge(self, at):
-        """Lay a bridge: a hidden cell that no other one makes up for could be published instead."""
+        """Lay a bridge row: a cell is hidden only if another cell of its sum is hidden too."""
         k, ends = int(self.data["cut_cell"][at]), self.data["down_starts"][at : at + 2]
         require(ends[0] == ends[1], "a bridge has one list of multipliers")
         cells, sums, blur = self.combined("up", at)
@@ -1333,7 +1335,7 @@ class PatternPrices(CutPrices):
         return 0.0, np.append(others, k), np.append(np.ones(len(others)), -1.0)
 
     def summands(self, at):
-        """Return the cuts that a sum is made of, all before it, and their multipliers."""
+        """Return the cuts that are added in a sum, all before it, and their multipliers."""
         if self.data["cut_kind"][at] != 4:
             return np.zeros(0, np.int64), np.zeros(0)
         require("sum_starts" in self.data, "a sum without summands")
@@ -1343,12 +1345,12 @@ class PatternPrices(CutPrices):
         return cuts, self.data["sum_data"][own].astype(LONG)
 
     def rounded(self, at):
-        """Lay a sum of rows, rounded since hidden cells are whole; turned ones count as published.
+        """Lay a mixed-integer rounding of a sum of rows; turned cells are replaced by 1 - y.
 
-        With a the sums over z = y or 1 - y, b what they reach at least, and f = b - floor(b): let
-        F(a) = floor(a) + min(1, (a - floor(a)) / f), and let what rows of negative multipliers l
-        have to spare count |l| / f times. Then F(a).z + spare is at least ceil(b). All sums are
-        loosened by their rounding first.
+        Let the sum be a.z >= b with z = y or 1 - y, and f = b - floor(b). With
+        F(a) = floor(a) + min(1, (a - floor(a)) / f), and with the slack of rows with a negative
+        multiplier l counted |l| / f times, F(a).z + slack is at least ceil(b). All sums are first
+        loosened by their rounding errors.
         """
         cuts, gamma = self.summands(at)
         rows = [self.known[cut] for cut in cuts.tolist()]
@@ -1375,7 +1377,7 @@ class PatternPrices(CutPrices):
         return float(side), own, np.where(turned, -term, term) + added + error
 
     def added(self, rows, gamma, own):
-        """Return the sums of rows and of their sides, and the sums of the sizes of all terms."""
+        """Return sums of rows and of their sides, and the sums of absolute values of both."""
         total, size, reach, far = (
             np.zeros(len(own), LONG),
             np.zeros(len(own), LONG),
@@ -1390,7 +1392,7 @@ class PatternPrices(CutPrices):
         return total, size, reach, far
 
     def joined(self, bounds):
-        """Return the bound with what must be hidden; of whole weights the next whole number."""
+        """Return the bound plus the cost of cells that must be hidden; rounded up if whole."""
         value, weights = bounds[0], self.data["weights"]
         if np.isfinite(value) and np.all(weights[self.free] == np.rint(weights[self.free])):
             value = math.ceil(value - 1e-6)
@@ -1415,25 +1417,26 @@ class WidthPrices(CutPrices):
         self.lay(cost, none, most, none > 0)
 
     def row(self, at):
-        """Return level, columns and coefficients: what each unit of width counts at most."""
+        """Return level, columns and largest coefficients of each unit of width."""
         level, own, above, below = self.sides(at)
         columns, terms = np.concatenate([own, own + self.n]), np.concatenate([above, below])
-        if np.any(self.endless[columns[terms > 0]]):  # they cost nothing, and take all that it asks
+        if np.any(self.endless[columns[terms > 0]]):  # columns without cost can satisfy the row
             return 0.0, own[:0], np.zeros(0)
         return level, columns, terms
 
 
 class AdjustmentPrices(Prices):
-    """Adjustments: the least that each cell must add, one by one.
+    """Adjustments: a bound from the least cost of each group of cells, one by one.
 
     For multipliers of relations and statistics (any sign) and of the rows below (>= 0)::
 
-        sum w |z| >= sum_g min over what z_g may be of (W_g |z_g| - r_g z_g + e_g (|z_g| - level_g))
+        sum w |z| >= sum_g min over allowed z_g of (W_g |z_g| - r_g z_g + e_g (|z_g| - level_g))
 
     plus constants. Cells that relations force to move together are one group g. Discrepancy rows:
-    in a relation the levels of sensitive cells leave at least delta to be made up for, whatever
-    their directions. Balance rows: |c_j z_j| <= sum of |c_i z_i| over the others in a relation. For
-    the measure Linf the weights are w times shares that add up to at most 1; for L2 it is w z^2.
+    in any directions, levels of the sensitive cells of a relation leave an imbalance of at least
+    delta, which other changes must make up for. Balance rows: |c_j z_j| <= sum of |c_i z_i| over
+    the other cells of a relation. For the measure Linf the weights are w times shares that add up
+    to at most 1; for L2 the terms are w z^2.
     """
 
     def __init__(self, data, relations):
@@ -1441,7 +1444,7 @@ class AdjustmentPrices(Prices):
         self.m, self.measure, unit = relations.count, str(data["measure"]), unit_of(data)
         self.scale = unit ** (2 if self.measure == "L2" else 1)
         up, down, level, safe = rooms(data)
-        # No table of less loss moves a cell farther. Where a cell costs nothing this says nothing.
+        # No table of less loss moves a cell farther than this; for cells without cost it is inf.
         weights, loss = data["weights"], float(data["loss"] / self.scale) * (1 + 1e-8)
         far = np.where(weights > 0, loss / weights, np.inf)
         far = np.sqrt(far) if self.measure == "L2" else far
@@ -1458,7 +1461,7 @@ class AdjustmentPrices(Prices):
         self.deltas = {}
 
     def group(self, rooms_of, level, safe):
-        """Find room, levels and open directions of groups, which go by the number of a cell."""
+        """Store room, levels and open directions of each group, at the cell that represents it."""
         n, sensitive = self.n, self.data["status"] == "u"
         live = np.flatnonzero(self.root >= 0)
         root, turn = self.root[live], self.sign[live]
@@ -1475,7 +1478,7 @@ class AdjustmentPrices(Prices):
             self.close(cell, self.data["direction"][cell] > 0, self.open)
 
     def close(self, cell, is_up, sides):
-        """Leave a group one direction only: the one in which this cell goes up, or down."""
+        """Close one direction of a group: this cell then only goes up, or only down."""
         require(self.data["status"][cell] == "u", "a direction of a cell that is not sensitive")
         sides[1 if is_up == (self.sign[cell] > 0) else 0][self.root[cell]] = False
 
@@ -1495,7 +1498,7 @@ class AdjustmentPrices(Prices):
         self.columns = starts_of(self.member, self.n)
 
     def notes(self):
-        """Return what the bound rests on."""
+        """Return notes on conditions of the bound."""
         fixed = int(np.sum(self.data["direction"] != 0))
         whole = int(self.data["decimals"]) != NO_DECIMALS
         limit, free = float(self.data["sensitive_limit"]), self.data["status"] != "u"
@@ -1511,7 +1514,7 @@ class AdjustmentPrices(Prices):
         ]
 
     def joined(self, bounds):
-        """Return what parts add up to, or the largest of them."""
+        """Return the sum of the bounds of all parts; for Linf, the largest."""
         return (max(bounds) if self.measure == "Linf" else sum(bounds)) * self.scale
 
     def by_group(self, terms):
@@ -1519,7 +1522,7 @@ class AdjustmentPrices(Prices):
         return row_sums(self.columns, terms[self.order])
 
     def delta(self, r):
-        """Return what levels leave at least to be made up for in a relation."""
+        """Return the least imbalance of levels in a relation, over all open directions."""
         if r not in self.deltas:
             own = np.arange(*np.searchsorted(self.row, [r, r + 1]))
             own = own[self.sensitive[self.member[own]]]
@@ -1536,7 +1539,7 @@ class AdjustmentPrices(Prices):
         return self.deltas[r]
 
     def by_kind(self, entries):
-        """Return rows, cells and multipliers of each kind, and check that there are such."""
+        """Return rows, cells and multipliers of each kind, after checking that they exist."""
         kind, row, cell, numbers = entries
         require(np.all((kind >= 0) & (kind < 5)), "an unknown kind of multiplier")
         require(np.all(numbers[kind >= 2] > 0), "a multiplier below 0")
@@ -1574,7 +1577,7 @@ class AdjustmentPrices(Prices):
         return settled(*((value + constant, error + slack) for value, error in found))
 
     def constant(self, statistic, discrepancy):
-        """Return what the sides of rows prove, and the sum of its absolute terms."""
+        """Return the sum of multipliers times sides of rows, and of its absolute terms."""
         sides = [(multiplier, self.delta(int(r)), 0.0)
                  for r, multiplier in zip(discrepancy[0], discrepancy[2], strict=True)]  # fmt: skip
         for at, multiplier in zip(statistic[0], statistic[2], strict=True):
@@ -1585,7 +1588,7 @@ class AdjustmentPrices(Prices):
         return total, sum((abs(y) * (abs(side) + slack) for y, side, slack in sides), 0.0)
 
     def own_entries(self, balance):
-        """Return for each entry of a relation the balance multipliers of its own group."""
+        """Return the balance multiplier of its own group for each entry of a relation."""
         own, keys = np.zeros(len(self.row), LONG), self.row * self.n + self.member
         wanted = balance[0] * self.n + self.root[balance[1]]
         place = np.searchsorted(keys, wanted)
@@ -1610,7 +1613,7 @@ class AdjustmentPrices(Prices):
         return weight * part
 
     def least(self, weight, extra, r, above, sizes, sides):
-        """Return the least sum over all groups, and what rounding may have added to it."""
+        """Return the least sum over all groups, and its largest rounding error."""
         best, reached = np.full(self.n, np.inf, dtype=LONG), np.zeros(self.n)
         for sign, most, need, is_open in zip((1, -1), self.room, self.need, sides, strict=True):
             near, far = need.astype(LONG), np.maximum(most, need).astype(LONG)
@@ -1630,9 +1633,9 @@ class AdjustmentPrices(Prices):
 
 
 def rooms(data):
-    """Return how far each cell may move up and down, its levels, and on which sides it is safe.
+    """Return how far each cell may move up and down, its levels, and on which sides it may lie.
 
-    In units of the last digit if there is one; else loosened by more than their own rounding.
+    In units of the last digit if there is one; otherwise loosened by more than rounding errors.
     """
     decimals, limit = int(data["decimals"]), float(data["sensitive_limit"])
     sensitive, level = data["status"] == "u", levels_of(data)
@@ -1655,14 +1658,14 @@ def rooms(data):
 
 
 def rounded_down(numbers):
-    """Round down, but what is whole up to its last places to that number."""
+    """Round down; numbers that are whole up to their last places become that whole number."""
     whole = np.rint(numbers)
     near = np.abs(whole - numbers) <= LAST_PLACES * np.spacing(np.abs(numbers))
     return np.where(near | np.isinf(numbers), whole, np.floor(numbers))
 
 
 def merged(starts, cells, terms, root, sign):
-    """Return rows between groups of cells: row, group and coefficient, sorted, none of them 0."""
+    """Return relations between groups: sorted rows, groups and coefficients other than 0."""
     row, group = list_numbers(starts), root[cells]
     kept = group >= 0
     row, group, terms = row[kept], group[kept], (sign[cells] * terms)[kept]
@@ -1677,10 +1680,10 @@ def merged(starts, cells, terms, root, sign):
 
 
 def coupled(relations, movable, used=True):
-    """Return for each cell that can move the cell that names its group, and its sign in it.
+    """Return for each movable cell the cell that represents its group, and its sign relative to it.
 
-    A relation with one movable cell keeps it in place; one with two, of equal coefficients, moves
-    both by the same amount. Only relations that are used count.
+    A relation with one movable cell holds it in place. One with two movable cells of equal absolute
+    coefficients moves both by the same amount. Only the relations in `used` count.
     """
     n = len(movable)
     root, sign = np.where(movable, np.arange(n), -1), np.ones(n)
@@ -1705,7 +1708,7 @@ def coupled(relations, movable, used=True):
             (one, first_sign), (two, second_sign) = find(int(group[at])), find(int(group[at + 1]))
             same = -math.copysign(1.0, term[at] * term[at + 1])
             if one == two and first_sign != same * second_sign:
-                still.add(one)  # both signs meet: it cannot change
+                still.add(one)  # its change equals its negative, so it is 0
             elif one != two:
                 low, high = min(one, two), max(one, two)
                 link[high], turn[high] = low, first_sign * second_sign * same
@@ -1726,7 +1729,7 @@ CHECKS = {"protection": check_protection, "additivity": check_kept, "statistics"
 
 @np.errstate(all="ignore")
 def verify(data, problem=None):
-    """Raise RefusedError unless everything is proved; return what was, as lines of text.
+    """Raise RefusedError unless every claim is proved; return the proved claims, as lines of text.
 
     `problem` is the path of a JJ file that must hold the problem of the certificate.
     """
@@ -1757,10 +1760,10 @@ def main(arguments):
         return 2
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a file that makes a library wonder is refused
+            warnings.simplefilter("error")  # a file that causes a warning is refused
             lines = verify(read(arguments[0]), *arguments[1:])
-    except Exception as error:  # whatever is wrong with a file, it proves nothing
-        # One line of ASCII, whatever the file made the error say.
+    except Exception as error:  # a file with any error proves nothing
+        # The text of the error may come from the file, so it is printed as one line of ASCII.
         print(f"REFUSED: {ascii(str(error) or type(error).__name__)[1:-1]}")
         return 1
     print("\n  ".join(lines))

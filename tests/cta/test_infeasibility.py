@@ -18,7 +18,7 @@ def test_capacities_too_small_for_a_level_are_a_conflict_that_names_the_cell():
 
 def test_the_error_says_what_would_have_to_give_way():
     problem = one_row([50, 60, 70], {"a": (5, 5)}, frozen=["Total"]).with_capacity(2)
-    with pytest.raises(tc.ModelError, match="It becomes possible with these changes: relaxed 1: "):
+    with pytest.raises(tc.ModelError, match="An adjustment exists after these changes: relaxed 1"):
         tc.adjust(problem)
 
 

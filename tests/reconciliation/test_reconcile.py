@@ -148,7 +148,7 @@ def test_a_forged_bound_does_not_pass():
     with pytest.raises(VerificationError, match="do not prove"):
         forged.verify()
     off = replace(found, values=found.values + np.eye(len(found.values))[0])
-    with pytest.raises(VerificationError, match="A relation is off"):
+    with pytest.raises(VerificationError, match="Relation .* is off"):
         off.verify()
 
 

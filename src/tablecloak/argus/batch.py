@@ -51,7 +51,10 @@ def read_batch(path: str | Path) -> list[Command]:
         text = re.split(r'//(?=(?:[^"]*"[^"]*")*[^"]*$)', found.group(2))[0]
         commands.append(Command(path, number, name, text.strip()))
     if not commands:
-        raise InputError(f"{path}: no command was found.")
+        raise InputError(
+            f"{path}: no command was found. A batch of tau-ARGUS has a command on each line, such "
+            "as <OPENMICRODATA>."
+        )
     return commands
 
 

@@ -79,5 +79,8 @@ def _sums(
         found = np.where(np.isnan(cost), size, cost)
     if np.any(found < 0):
         label = table.label(int(np.flatnonzero(found < 0)[0]))
-        raise InputError(f"The cost {variable.name!r} of cell {label} is negative.")
+        raise InputError(
+            f"The cost {variable.name!r} of cell {label} is negative. Costs must be 0 or more: "
+            "correct the data, or take another variable."
+        )
     return found

@@ -143,7 +143,10 @@ class Metadata:
             tree = Hierarchy.from_hrc(path, total, lead, encoding=_encoding(path))
             rename = {code: code if code == total else variable.padded(code) for code in tree.codes}
             if len(set(rename.values())) < len(rename):
-                raise InputError(f"{path}: two codes differ in blanks only.")
+                raise InputError(
+                    f"{path}: two codes differ in blanks only, which are not significant. Rename "
+                    "one of them."
+                )
             groups = tuple(
                 (rename[parent], tuple(rename[part] for part in parts))
                 for parent, parts in tree.groups
@@ -158,7 +161,10 @@ class Metadata:
         if variable.has("HIERLEVELS"):
             widths = variable.tags["HIERLEVELS"]
             if not all(width.isdecimal() for width in widths):
-                raise InputError(f"Variable {variable.name!r}: HIERLEVELS are {widths}.")
+                raise InputError(
+                    f"Variable {variable.name!r}: HIERLEVELS are {widths}. Give the number of "
+                    "digits of each level, as in <HIERLEVELS> 2 1 1."
+                )
             return _by_digits(codes, [int(width) for width in widths], total)
         return Hierarchy.flat(sorted(codes), total)
 
@@ -305,7 +311,7 @@ def read_microdata(
     """
     lines = pd.Series([line for line in text_of(path).splitlines() if line.strip()], dtype=object)
     if not len(lines):
-        raise InputError(f"{path}: there are no records.")
+        raise InputError(f"{path}: there are no records. Check that it is the right file.")
     fields = lines.str.split(metadata.separator, expand=True) if metadata.separator else None
     found: dict[str, Any] = {}
     notes: list[str] = []

@@ -307,7 +307,10 @@ def _sbs(protected: Protected, layout: Layout) -> str:
 def _contributions(protected: Protected, layout: Layout) -> Contributions | None:
     table = protected.problem.table
     if layout.has("HI") and table.holdings is None:
-        raise InputError("HI asks for holdings, but the data have none (<HOLDING>).")
+        raise InputError(
+            "HI asks for holdings, but the data have none (<HOLDING>). Describe their variable in "
+            "the metadata, or remove HI."
+        )
     return table.holdings if layout.has("HI") else table.contributions
 
 

@@ -39,7 +39,10 @@ def cut_below(tree: Hierarchy, cut: Iterable[str], codes: pd.Series) -> tuple[Hi
     known = {code.strip(): code for code in tree.codes}
     unknown = sorted(code for code in ends if code.strip() not in known)
     if unknown:
-        raise InputError(f"Recoding: {listed(unknown)} are not in the hierarchy.")
+        raise InputError(
+            f"Recoding: {listed(unknown)} are not in the hierarchy. Correct these codes below "
+            "<TREERECODE>, or remove them."
+        )
     ends = {known[code.strip()] for code in ends}
     above = parents_of(tree)
     new = {}
@@ -150,7 +153,10 @@ def recoded(path: Path, variable: Variable, tree: Hierarchy, codes: pd.Series) -
                 notes.append(f"{part!r}, which is no code of the data ({path.name}, line {line})")
             for code in meant:
                 if new.get(code, name) != name:
-                    raise InputError(f"{path}, line {line}: {code!r} is in two groups.")
+                    raise InputError(
+                        f"{path}, line {line}: {code!r} is in two groups, {new[code]!r} and "
+                        f"{name!r}. Leave it in one."
+                    )
                 new[code] = name
     changed = codes.map(lambda code: new.get(code, code))
     flat = Hierarchy.flat(sorted(set(changed)), tree.total)

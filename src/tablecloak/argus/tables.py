@@ -141,7 +141,10 @@ class Cells:
         filled = _without_empty(cells, names, response.name, metadata).drop_duplicates()
         twice = filled[filled[names].duplicated()]
         if len(twice):
-            raise InputError(f"The cell {_label(twice, names, 0)} is listed twice.")
+            raise InputError(
+                f"The cell {_label(twice, names, 0)} is listed twice ({len(twice)} such lines). "
+                "Remove one of the lines."
+            )
         found = cls(
             metadata,
             filled.reset_index(drop=True),
@@ -287,7 +290,10 @@ def _rolled_up(cells: Cells) -> pd.DataFrame:
     names, largest = cells.names, cells.largest
     leaves = cells.frame[cells.is_leaf]
     if not len(leaves):
-        raise InputError("There is no cell on the most detailed level: no total can be made.")
+        raise InputError(
+            "There is no cell on the most detailed level: no total can be made. Add these cells, "
+            "or read the totals of the file (READTABLE 0)."
+        )
     sums = list(dict.fromkeys(filter(None, (cells.response.name, cells.frequency, cells.shadow))))
     spread = leaves[[*names, *sums, *largest]]
     for name, tree in cells.trees.items():

@@ -184,7 +184,9 @@ def claims_in(folder: Path) -> dict[str, Claim]:
     for path in sorted(folder.glob("[a-z]*.py")):
         claim = _loaded(path)
         if claim.name in found:
-            raise InputError(f"{path}: the claim {claim.name!r} stands in another file as well.")
+            raise InputError(
+                f"{path}: the claim {claim.name!r} stands in another file as well. Rename one."
+            )
         found[claim.name] = claim
     return found
 
@@ -197,7 +199,9 @@ def _loaded(path: Path) -> Claim:
     spec.loader.exec_module(module)
     claim = getattr(module, "CLAIM", None)
     if not isinstance(claim, Claim):
-        raise InputError(f"{path}: holds no constant `CLAIM` that is a claim.")
+        raise InputError(
+            f"{path}: holds no constant `CLAIM` that is a claim. Add CLAIM = Claim(...)."
+        )
     return claim
 
 

@@ -40,6 +40,12 @@ Truths = npt.NDArray[np.bool_]
 MOST_CELLS = 2_000_000
 """Largest number of cells of a grid, empty ones included, so that the attack fits into memory."""
 
+NOTHING_FITS = (
+    "No table of whole counts fits the published counts. Give the `deviation` or perturbation "
+    "table that was used, and only tables of the same records."
+)
+"""Message if published counts contradict what is given of their perturbation."""
+
 PROGRAM_SECONDS = 5.0
 """Time limit in seconds of one integer program. Most take milliseconds; where one is stopped, the
 end of the interval remains an outer bound."""
@@ -200,12 +206,18 @@ def _taken(
 ) -> tuple[list[pd.DataFrame], dict[str, Hierarchy], Perturbations | None, int]:
     """Return published frames, hierarchies, and what is known of the method."""
     if not releases:
-        raise InputError("`attack_counts` needs at least one release.")
+        raise InputError(
+            "`attack_counts` needs at least one release: a result of `perturb_counts`, or a frame "
+            "of published counts."
+        )
     frames, trees = [], dict(hierarchies or {})
     for release in releases:
         if isinstance(release, PerturbedCounts):
             if release.is_weighted:
-                raise InputError("Weighted counts are not whole; this attack is for plain counts.")
+                raise InputError(
+                    "Weighted counts are not whole; this attack is for plain counts. Perturb "
+                    "counts without `weight` to attack them."
+                )
             frames.append(release.release())
             trees |= release.hierarchies
             threshold = max(threshold, release.threshold)
@@ -214,7 +226,10 @@ def _taken(
         else:
             frames.append(release)
     if perturbations is None and deviation is None:
-        raise InputError("Give `perturbations`, or the largest `deviation` to reckon with.")
+        raise InputError(
+            "Releases that are frames do not tell how they were perturbed. Give `perturbations`, "
+            "the perturbation table, or `deviation`, the largest change."
+        )
     for frame in frames:
         unknown = [name for name in frame.columns if name != "count" and name not in trees]
         if "count" not in frame or unknown:
@@ -295,7 +310,10 @@ def _published(
         places = number.reindex(pd.MultiIndex.from_frame(full))
         if places.isna().any():
             row = full[places.isna().to_numpy()].iloc[0].to_dict()
-            raise InputError(f"The cell {row} has a code that is not in its hierarchy.")
+            raise InputError(
+                f"The cell {row} has a code that is not in its hierarchy. Add the code to the "
+                "hierarchy, or correct the release."
+            )
         values = shown["count"].to_numpy(np.float64)
         at = places.to_numpy(np.int64)
         clash = (published[at] >= 0) & (published[at] != values)
@@ -332,10 +350,7 @@ def _propagated(guesses: Guesses, relations: csr_array) -> tuple[Integers, Integ
         np.maximum.at(lower, cells, np.ceil(new_lower - 1e-9).astype(np.int64))
         lower, upper = guesses.snapped(lower, upper)
         if np.any(lower > upper):
-            raise InputError(
-                "No table of whole counts fits what is published: the deviation or the "
-                "perturbation table is not the one that was used, or the tables differ in records."
-            )
+            raise InputError(NOTHING_FITS)
         if np.array_equal(before[0], lower) and np.array_equal(before[1], upper):
             break
     return lower, upper
@@ -371,7 +386,7 @@ def _settled(
                 question, time_limit=min(PROGRAM_SECONDS, budget.left), gap=0.0, start=None
             )
             if found.status is SolveStatus.INFEASIBLE:
-                raise InputError("No table of whole counts fits what is published.")
+                raise InputError(NOTHING_FITS)
             if len(found.x):
                 attained(np.rint(found.x[:n_cells]).astype(np.int64))
             if found.status is SolveStatus.OPTIMAL:

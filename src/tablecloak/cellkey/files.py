@@ -61,8 +61,8 @@ class PtableFormat(TableFormat):
         bound = next((name for name in self.BOUNDS if name in frame), None)
         if bound is None:
             raise InputError(
-                f"There is no column with the upper bounds of intervals; expected "
-                f"{listed(self.BOUNDS)}."
+                f"There is no column with the upper bounds of intervals; found "
+                f"{listed(list(frame.columns))}. Name it {' or '.join(self.BOUNDS)}."
             )
         kinds = frame["type"] if "type" in frame else pd.Series("all", index=frame.index)
         return [self._one(lines, bound, str(kind)) for kind, lines in frame.groupby(kinds)]
@@ -81,7 +81,10 @@ class PtableFormat(TableFormat):
         frames = []
         for table in tables:
             if not isinstance(table, PerturbationTable):
-                raise InputError("Tables by whole keys are written in the layout 'ons'.")
+                raise InputError(
+                    "A table by whole keys cannot be written in the layout 'ptable', which has "
+                    "intervals. Take layout='ons'."
+                )
             frames.append(table.to_frame()[["i", "j", "p", "v", "p_int_ub", "type"]])
         frame = pd.concat(frames, ignore_index=True)
         is_for_counts = len(tables) == 1 and bool((frame.v == frame.v.round()).all())
@@ -107,7 +110,8 @@ class OnsFormat(TableFormat):
         if not complete:
             raise InputError(
                 f"Each count from 1 on and each key from 0 on must occur together once. Found "
-                f"{len(lines)} lines with {n_rows} counts and {n_keys} keys."
+                f"{len(lines)} lines with {n_rows} counts and {n_keys} keys: add what is missing, "
+                f"and drop repeated lines."
             )
         change = lines["pvalue"].to_numpy(np.float64)
         odd = np.flatnonzero(~np.isfinite(change) | (change != np.rint(change)))
@@ -122,7 +126,10 @@ class OnsFormat(TableFormat):
     def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:
         """See `TableFormat.frame`."""
         if len(tables) != 1 or not isinstance(tables[0], KeyRows):
-            raise InputError("The layout 'ons' holds one table by whole keys.")
+            raise InputError(
+                f"The layout 'ons' holds one table by whole keys. Got {len(tables)} tables, or one "
+                "of intervals: take layout='ptable'."
+            )
         return tables[0].to_frame()
 
 
@@ -132,7 +139,10 @@ def _read(path: str | Path) -> list[Perturbations]:
         # Fields are separated by commas or semicolons; all these tools write decimal points.
         frame = pd.read_csv(file, sep=None, engine="python", quotechar='"')
     except (ValueError, OSError, csv.Error, pd.errors.ParserError) as error:
-        raise InputError(f"{path}: cannot be read as a perturbation table ({error}).") from error
+        raise InputError(
+            f"{path}: cannot be read as a perturbation table ({error}). Give a file of lines "
+            f"separated by commas or semicolons, as `tablecloak cellkey design` writes it."
+        ) from error
     if frame.empty:
         raise InputError(f"{path}: has no line below its header. Give a perturbation table.")
     frame = frame.rename(columns={"diff": "v"})
@@ -143,7 +153,10 @@ def _read(path: str | Path) -> list[Perturbations]:
             except InputError as error:
                 raise InputError(f"{path}: {error}") from error
             except (ValueError, TypeError) as error:
-                raise InputError(f"{path}: an entry is no number ({error}).") from error
+                raise InputError(
+                    f"{path}: an entry is no number ({error}). Correct it; decimal points are "
+                    "needed, not commas."
+                ) from error
     expected = "; ".join(
         f"{', '.join(sorted(each.columns))} ({each.name})" for each in TABLE_FORMATS
     )
@@ -185,7 +198,10 @@ def read_magnitude_tables(path: str | Path) -> dict[str, PerturbationTable]:
     """
     tables = _read(path)
     if not all(isinstance(table, PerturbationTable) for table in tables):
-        raise InputError(f"{path}: this table is for counts; its keys are whole numbers.")
+        raise InputError(
+            f"{path}: this table is for counts; its keys are whole numbers. Read it with "
+            "`read_perturbations`, or give a table of intervals."
+        )
     return {table.kind: table for table in tables if isinstance(table, PerturbationTable)}
 
 

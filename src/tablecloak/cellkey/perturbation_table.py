@@ -349,7 +349,10 @@ def _check(table: PerturbationTable) -> None:
     if table.kind not in KINDS:
         raise InputError(f"`kind` is {table.kind!r}; it must be one of {listed(KINDS)}.")
     if not len(table.row):
-        raise InputError("The perturbation table has no rows.")
+        raise InputError(
+            "The perturbation table has no rows. Give at least one interval, or design a table "
+            "with `design_count_table`."
+        )
     sizes = {len(table.row), len(table.change), len(table.upper)}
     if len(sizes) > 1 or not np.all(np.isfinite([table.row, table.change, table.upper])):
         raise InputError(
@@ -357,7 +360,11 @@ def _check(table: PerturbationTable) -> None:
             "and an upper bound."
         )
     if np.any(np.diff(table.row) < 0) or table.row[0] < 0:
-        raise InputError("The rows of the perturbation table must be sorted by i, from 0 upwards.")
+        at = int(np.argmax(np.diff(table.row, prepend=0.0) < 0))
+        raise InputError(
+            f"The rows of the perturbation table must be sorted by i, from 0 upwards. Row "
+            f"{at + 1} has i = {table.row[at]:g}: sort the table."
+        )
     starts = table._starts_row
     falls = np.flatnonzero(~starts[1:] & (np.diff(table.upper) < 0))
     ends = np.flatnonzero(np.concatenate([starts[1:], [True]]))

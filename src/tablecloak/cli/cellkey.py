@@ -10,7 +10,7 @@ import typer
 from tablecloak.cli.names import FRAME_FILES, LiveCommand
 from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of
 from tablecloak.cli.results import require_writable_result
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, suggestion
 
 __all__ = ["register"]
 
@@ -263,7 +263,8 @@ def attack(
     for name, dimension in specified.items():
         found = [frame[name].astype(str) for frame in frames if name in frame]
         if not found:
-            raise InputError(f"No table has a column {name!r}.")
+            known = dict.fromkeys(str(column) for frame in frames for column in frame)
+            raise InputError(f"No table has a column {name!r}.{suggestion(name, known)}")
         trees[name] = dimension.resolve(pd.DataFrame({name: pd.concat(found)}))
     with reporting() as reporter:
         attacked = attack_counts(

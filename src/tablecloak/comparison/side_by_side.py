@@ -147,7 +147,9 @@ def compare(
     """
     entries = _default_methods(time_limit) if releases is None else dict(releases)
     if not problem.table.n_cells:
-        raise InputError("There is nothing to compare: the table has no cell.")
+        raise InputError(
+            "There is nothing to compare: the table has no cell. Check the data behind it."
+        )
     if not entries:
         raise InputError("There is nothing to compare: give at least one release or method.")
     if not level_factors or min(level_factors) <= 0:
@@ -181,7 +183,10 @@ def _measured(
         return None, {}, str(error)
     kind = kind_of(release)
     if not np.array_equal(release.problem.table.values, problem.table.values):
-        raise InputError(f"{name!r} is a release of another table.")
+        raise InputError(
+            f"{name!r} is a release of another table: its true values differ. Compare releases "
+            "of one problem."
+        )
     lower, upper = kind.ends(release)
     values = (lower + upper) / 2
     guessed = guesses(release, knows=knows, time_limit=time_limit, values=values)

@@ -1,4 +1,4 @@
-"""From a problem to an adjusted table, which is verified before it is returned."""
+"""The function `adjust`: a problem is adjusted, and the result verified before it is returned."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["adjust"]
 Floats = npt.NDArray[np.float64]
 
 NAMED_CELLS = 5000
-"""Most cells of a problem for which an error names the fewest levels and capacities to change.
-Chosen by trial; not measured."""
+"""Most cells of an infeasible problem for which the error names the fewest levels and capacities
+to change. Chosen by trial; not measured."""
 
 
 @on_chosen_solver
@@ -46,11 +46,11 @@ def adjust(
     solver: str | None = None,
     threads: int | None = None,
 ) -> Adjustment:
-    """Move sensitive cells to safe values and the rest as little as possible.
+    """Move sensitive cells to safe values and the others as little as possible.
 
     min sum w_i |x_i - a_i| (or another distance) over additive tables x within their bounds,
-    with each sensitive cell at least LPL below or UPL above its true value. A side on which the
-    level is 0 does not count: the true value itself would satisfy it.
+    with each sensitive cell at least LPL below or UPL above its true value. A level of 0 offers
+    no direction, since the true value itself would satisfy it.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ def adjust(
     weights : WeightRule, str or array, default="relative"
         Cost of changing a cell by one unit; by default 1 / |a_i|.
     distance : str, default="L1"
-        - "L1": sum w_i |z_i| of the changes z = x - a; of equally good tables one in which
-          sensitive cells move least (not in large tables);
-        - "L2": sum w_i z_i^2, which spreads changes over more cells;
-        - "Linf": max w_i |z_i|, and of all tables with that maximum one with a small sum
-          w_i |z_i|, on which the bound says nothing.
+        - "L1": sum w_i |z_i| of the changes z = x - a. Among tables of equal loss, one in which
+          sensitive cells move least is chosen, except for large tables.
+        - "L2": sum w_i z_i^2, which spreads changes over more cells.
+        - "Linf": max w_i |z_i|. Among tables of equal maximum, one with a small sum w_i |z_i| is
+          chosen; the bound does not refer to this sum.
 
-        The last two give fractional values. `DISTANCES` has them all.
+        "L2" and "Linf" give fractional values. `DISTANCES` lists all distances.
     preserve : sequence of Statistic or str, default=()
         Statistics to keep, such as ``[Mean("all"), Regression("sensitive")]`` or
         ``["mean:all", "regression"]``.
@@ -79,39 +79,40 @@ def adjust(
         are multiples of the last digit of the true values, such as whole numbers or cents, unless
         no such table is found. False allows any numbers.
     repair : bool, default=False
-        Where no adjustment exists, lower as few levels and raise as few capacities as possible,
-        by as little as possible, and say so in the notes. Cells with lowered levels are *less*
-        protected than asked for: an audit against the given problem names them.
+        If no adjustment exists, lower as few levels and raise as few capacities as possible, by
+        as little as possible, and list them in the notes. Cells with lowered levels are *less*
+        protected than required: an audit against the given problem names them.
     time_limit : float, default=60
-        Seconds after which the best adjustment found is returned, verified: kept to the larger of
-        1 s and 5 % once there is one. A note says where the first one took longer.
+        Seconds after which the best adjustment found is verified and returned. Once there is an
+        adjustment, the limit is exceeded by at most 5 % or 1 s, whichever is larger. If the first
+        one takes longer, a note says so.
     progress : callable, optional
         Called with stage, loss, bound and number of open nodes.
     solver : str, optional
         Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
         `tablecloak.solve.solver.using_solver`, or else "highs".
     threads : int, optional
-        Threads for parts that no relation connects; by default all cores. If the time limit cuts
-        nothing short, the answer does not depend on it.
+        Threads for parts of the table that no relation connects; by default all cores. If every
+        search ends before the time limit, the answer does not depend on the number of threads.
 
     Returns
     -------
     Adjustment
-        Verified. Guarantee: for every input for which this returns, the table is additive,
-        keeps its bounds, and every sensitive cell is at least its level away from the truth;
-        checked by `Adjustment.verify`, proof in docs/guarantees.md, section 3.
+        A verified adjustment. Guarantee: for every input for which a result is returned, the
+        table is additive, its cells lie within their bounds, and every sensitive cell is at least
+        its level away from its true value; checked by `Adjustment.verify`, proof in
+        docs/guarantees.md, section 3.
 
     Raises
     ------
     InputError
         For unknown statistics, weights or directions.
     ModelError
-        If both levels of a sensitive cell are 0. If there is no such table: confirmed by an
-        elastic program, which names the cells that
-        stand in the way; for small tables also the fewest levels and capacities that would have
-        to give way.
+        If both levels of a sensitive cell are 0, or if no such table exists. An elastic program
+        confirms the latter and names the cells that prevent it; for small tables the error also
+        names the fewest levels and capacities to change.
     SolverError
-        If none was found in time.
+        If no adjustment was found in time.
 
     Examples
     --------
@@ -132,7 +133,10 @@ def adjust(
         integer=integer,
     )
     if repair and not asked.is_free:
-        raise InputError("`repair` chooses directions itself: leave out `directions`.")
+        raise InputError(
+            "`repair` and `directions` exclude each other, since a repair chooses directions "
+            "itself. Leave out one of the two."
+        )
     with budget.interruptible():
         try:
             result = _adjusted_in_digits(asked, budget)
@@ -147,7 +151,7 @@ def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) 
     Raises
     ------
     ModelError
-        If no repair is asked for; names the levels and capacities to change if found quickly.
+        If `repair` is False; names the levels and capacities to change if they are found quickly.
     """
     small = asked.problem.table.n_cells <= NAMED_CELLS
     if not repair and not (small and asked.is_free):
@@ -160,7 +164,7 @@ def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) 
         raise (other if repair else error) from None
     if not repair:
         raise ModelError(
-            f"{error} It becomes possible with these changes: {way_out.summary()}. "
+            f"{error} An adjustment exists after these changes: {way_out.summary()}. "
             f"Set repair=True to make them.",
             cells=error.cells,
         ) from None
@@ -169,7 +173,7 @@ def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) 
 
 
 def _adjusted_in_digits(asked: Asked, budget: Budget) -> Adjustment:
-    """Adjust in multiples of the last digit, or else in real numbers."""
+    """Adjust in multiples of the last digit or, if there is no such table, in real numbers."""
     while True:
         try:
             return _adjusted(asked, budget)
@@ -180,7 +184,7 @@ def _adjusted_in_digits(asked: Asked, budget: Budget) -> Adjustment:
 
 
 def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
-    """Ask, answer, and verify."""
+    """Find an adjustment, build its certificate, and verify both."""
     question = asked.question()
     answer = answered(question, asked, budget)
     result = Adjustment(

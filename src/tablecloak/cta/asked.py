@@ -183,17 +183,24 @@ def _check(asked: Asked) -> None:
     distance, limit, searched = asked.distance, asked.sensitive_limit, asked.searched
     if asked.integer and not distance.has_whole_numbers:
         raise InputError(
-            f"Whole numbers are offered for the {names_with('has_whole_numbers')} only."
+            f"Whole numbers are offered for the {names_with('has_whole_numbers')} only. Leave out "
+            f"`integer`, or change `distance`."
         )
     if asked.integer and not asked.problem.table.integer:
-        raise InputError("`integer` asks for whole numbers, but the true values are not whole.")
+        raise InputError(
+            "`integer` asks for whole numbers, but the true values are not whole. Leave it out: "
+            "adjusted values then get the decimals of the true ones."
+        )
     if limit is not None and not limit >= 1:
         raise InputError(f"`sensitive_limit` must be at least 1. Got {limit!r}.")
     if not searched:
         return
     name = searched[0].name
     if len(searched) > 1:
-        raise InputError(f"Only one {name} can be preserved; the slope of any number of subsets.")
+        raise InputError(
+            f"Only one {name} can be preserved, but {len(searched)} are named. Name one, or "
+            f"preserve slopes, of which there may be several."
+        )
     if asked.integer:
         raise InputError(
             f"A {name} cannot be preserved in whole numbers. Leave out `integer`, or preserve "
@@ -201,8 +208,8 @@ def _check(asked: Asked) -> None:
         )
     if not distance.keeps_conditions:
         raise InputError(
-            f"A {name} is preserved with the {names_with('keeps_conditions')} only; the slope "
-            f"with all of them."
+            f"A {name} is preserved with the {names_with('keeps_conditions')} only. Change "
+            f"`distance`, or preserve the slope, which every distance can."
         )
 
 
@@ -218,5 +225,9 @@ def cost_of(problem: ProtectionProblem, weights: WeightRule | str | npt.ArrayLik
         return WeightRule(weights).of(problem)
     cost = np.asarray(weights, dtype=np.float64)
     if cost.shape != problem.table.values.shape or not np.all(np.isfinite(cost) & (cost >= 0)):
-        raise InputError("`weights` must be a rule, or one finite number >= 0 for each cell.")
+        raise InputError(
+            "`weights` must be a rule, or one finite number >= 0 for each cell. Got an array of "
+            f"shape {cost.shape} for {problem.table.n_cells} cells"
+            f"{'' if np.all(np.isfinite(cost) & (cost >= 0)) else ', with others among them'}."
+        )
     return cost

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.precision import LEVEL_SHARE, Deviation, deviation, near_bound, shortfall
 from tablecloak.cta.statistics.statistic import PreservedRow
-from tablecloak.errors import VerificationError, listed
+from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Measured", "check_adjusted"]
@@ -66,14 +66,15 @@ def check_adjusted(adjusted: Adjusted, proved: float) -> Measured:
     found = deviation(problem.table, adjusted.values, adjusted.decimals)
     if adjusted.integer and not found.in_last_digits:
         raise VerificationError(
-            f"The table must have multiples of {adjusted.unit:g}, but some values are not."
+            f"The table must have multiples of {adjusted.unit:g}, but some values are not. "
+            f"{CHANGED}"
         )
     off = found.relations > found.accepted
     if np.any(off):
         worst = int(np.argmax(np.where(off, found.relations, 0.0)))
         raise VerificationError(
             f"A relation of the adjusted table is off by {found.relations[worst]:g}: "
-            f"{problem.table.describe_relation(worst)}."
+            f"{problem.table.describe_relation(worst)}. {CHANGED}"
         )
     bounds = _bound_error(adjusted, found.changes.astype(np.float64))
     _require(problem, bounds, "move beyond their bounds")
@@ -84,11 +85,12 @@ def check_adjusted(adjusted: Adjusted, proved: float) -> Measured:
     proved_or_claimed = CLAIMED * abs(adjusted.loss)
     if not adjusted.bound <= proved + proved_or_claimed:
         raise VerificationError(
-            f"The bound {adjusted.bound:g} is claimed, but only {proved:g} is proved."
+            f"The bound {adjusted.bound:g} is claimed, but only {proved:g} is proved. {CHANGED}"
         )
     if not max(adjusted.bound, proved) <= adjusted.loss + proved_or_claimed:
         raise VerificationError(
-            f"The bound {proved:g} exceeds the loss {adjusted.loss:g} of a table that exists."
+            f"The bound {proved:g} exceeds the loss {adjusted.loss:g} of a table that exists. "
+            f"{CHANGED}"
         )
     return Measured(
         float(found.relations.max(initial=0)),
@@ -116,7 +118,9 @@ def _statistics_error(adjusted: Adjusted, found: Deviation) -> float:
             error = row.error(adjusted.problem, changes.astype(np.float64))
             accepted = STATISTICS
         if not error <= accepted:
-            raise VerificationError(f"A preserved statistic is off by {error:g} of its terms.")
+            raise VerificationError(
+                f"A preserved statistic is off by {error:g} of its terms. {CHANGED}"
+            )
         worst = max(worst, error)
     return worst
 
@@ -152,6 +156,6 @@ def _require(problem: ProtectionProblem, error: Floats, what: str) -> None:
     if len(bad):
         raise VerificationError(
             f"{len(bad)} cells {what}: {listed(problem.table.labels(bad[:5]))} "
-            f"(by up to {float(error.max()):g}).",
+            f"(by up to {float(error.max()):g}). {CHANGED}",
             cells=bad,
         )

@@ -260,7 +260,8 @@ class AdjustmentModel:
         sensitive = np.flatnonzero(self.problem.sensitive)
         if signs.shape != sensitive.shape or not np.all(np.abs(signs) == 1):
             raise InputError(
-                f"`directions` must hold +1 or -1 for each of the {len(sensitive)} sensitive cells."
+                f"`directions` must hold +1 or -1 for each of the {len(sensitive)} sensitive "
+                f"cells, in table order. Got an array of shape {signs.shape}."
             )
         each = np.zeros(self.problem.table.n_cells)
         each[sensitive] = signs
@@ -273,7 +274,8 @@ class AdjustmentModel:
             raise ModelError(
                 f"{len(wrong)} sensitive cells cannot move in the given direction as far as their "
                 f"levels ask, or not together with cells that relations couple them with: "
-                f"{listed(self.problem.table.labels(wrong[:5]))}.",
+                f"{listed(self.problem.table.labels(wrong[:5]))}. Turn their directions, widen "
+                f"their bounds, or leave out `directions`.",
                 cells=wrong,
             )
         return y

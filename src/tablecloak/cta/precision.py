@@ -156,7 +156,10 @@ def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProbl
     table = problem.table
     whole = _multiples(table.values, decimals)
     if whole is None:
-        raise InputError(f"The true values are not multiples of {last_unit(decimals):g}.")
+        raise InputError(
+            f"The true values are not multiples of {last_unit(decimals):g}, the last of {decimals} "
+            "decimals. Round them so that the table adds up, or declare more decimals."
+        )
     values = whole.astype(np.float64)
     changed = Table(
         keys=table.keys,

@@ -46,5 +46,8 @@ def select(problem: ProtectionProblem, subset: Subset) -> Flags:
         mask = np.zeros(n, dtype=bool)
         mask[array] = True
     if not np.any(mask):
-        raise InputError(f"The subset {subset!r} has no cell.")
+        raise InputError(
+            f"The subset {subset!r} has no cell of the table. Check the codes, or leave the "
+            "statistic of this subset out."
+        )
     return mask

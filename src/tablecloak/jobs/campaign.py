@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, TablecloakError, listed
+from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.jobs.files import RESULT
 from tablecloak.jobs.load import read_job
@@ -84,7 +84,10 @@ def run_campaign(
     """
     files = sorted(Path(jobs).glob("*.toml"))
     if not files:
-        raise InputError(f"{jobs}: no job file (*.toml) was found.")
+        raise InputError(
+            f"{jobs}: no job file (*.toml) was found. Name the folder of the job files; "
+            "`tablecloak example jobs` writes one to try."
+        )
     read = {path: read_job(path) for path in files}
     _refuse_linked(read)
     out = Path(out)
@@ -195,7 +198,11 @@ class _Measure:
         wanted = known if columns is None else columns or known[:1]
         with engine_errors(self.source):
             if not set(wanted) <= set(known):
-                raise InputError(f"{self.source}: there is no column {wanted}.")
+                lacking = [name for name in wanted if name not in known]
+                raise InputError(
+                    f"{self.source}: there is no column {lacking[0]!r}."
+                    f"{suggestion(lacking[0], known)}"
+                )
             frame: pd.DataFrame = table.select(*wanted).to_pandas()
         return frame
 

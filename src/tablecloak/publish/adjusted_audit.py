@@ -98,7 +98,12 @@ def audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
     """
     watch = Stopwatch()
     if not np.all(np.isfinite(values)):
-        raise InputError("An adjusted table must have a finite value in every cell.")
+        odd = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(
+            "An adjusted table must have a finite value in every cell, but "
+            f"{problem.table.label(odd)} has none. Fill it in; a release with gaps is audited as a "
+            "suppression pattern."
+        )
     table, moved = problem.table, deviation(problem.table, values)
     size = abs(table.relations) @ np.maximum(np.abs(values), np.abs(table.values))
     accepted = np.maximum(moved.accepted, ADDITIVITY_TOLERANCE * size + table.tolerance)

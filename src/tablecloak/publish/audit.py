@@ -153,7 +153,11 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
     lower, upper = (pd.to_numeric(frame[name], errors="coerce").to_numpy() for name in ENDS)
     if np.any(np.isnan(lower) | np.isnan(upper)):
-        raise InputError(f"{source}: every cell needs a number as `lower` and as `upper`.")
+        row = int(np.flatnonzero(np.isnan(lower) | np.isnan(upper))[0])
+        raise InputError(
+            f"{source}: every cell needs a number as `lower` and as `upper`, but "
+            f"{problem.table.label(row)} lacks one. A published value is both."
+        )
     return lower, upper
 
 
@@ -166,5 +170,8 @@ def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, 
         return read_release(problem, release)
     array = np.asarray(release)
     if array.shape != problem.table.values.shape:
-        raise InputError(f"`release` has the shape {array.shape}; expected one entry per cell.")
+        raise InputError(
+            f"`release` has the shape {array.shape}; expected one entry per cell, here "
+            f"{problem.table.n_cells}: the adjusted values, or whether each cell is suppressed."
+        )
     return (array, None) if array.dtype == bool else (None, array.astype(np.float64))

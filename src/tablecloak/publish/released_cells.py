@@ -65,7 +65,10 @@ def read_release(
     if "status" in frame.columns:
         suppressed = suppressed_in(frame, source)
     elif column is None:
-        raise InputError(f"{source}: there is neither a column 'status' nor a column 'value'.")
+        raise InputError(
+            f"{source}: there is neither a column 'status' nor a column 'value'; found "
+            f"{listed(list(map(str, frame.columns)))}. Name the column of published values 'value'."
+        )
     else:
         suppressed = frame[column].isna().to_numpy()
         if not np.any(suppressed):
@@ -115,10 +118,15 @@ def rows_in_table_order(
     """
     names, wanted = names_of_cells(problem, frame, keys, source)
     if names.has_duplicates:
-        raise InputError(f"{source}: cell {names[names.duplicated()][0]} is given twice.")
+        raise InputError(
+            f"{source}: cell {names[names.duplicated()][0]} is given twice. Remove one of the rows."
+        )
     unknown = names[~names.isin(wanted)]
     if len(unknown):
-        raise InputError(f"{source}: cell {unknown[0]} is not in the original table.")
+        raise InputError(
+            f"{source}: cell {unknown[0]} is not in the original table ({len(unknown)} such "
+            "cells). Check that release and table belong together, and that codes are spelt alike."
+        )
     rows = names.get_indexer(wanted)
     missing = np.flatnonzero(rows < 0)
     if len(missing):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.errors import InputError, ModelError, SolverError, listed
+from tablecloak.errors import InputError, ModelError, SolverError, listed, suggestion
 from tablecloak.reconciliation.distances import NEARNESS, Nearness
 from tablecloak.reconciliation.least_squares import NearestPoint
 from tablecloak.reconciliation.question import Question
@@ -158,10 +158,19 @@ def _read(
     """Return the table with its cells in the order of the rows."""
     cells = read_cells(frame, dimensions, value, frequency=None, largest=(), tolerance=0.0)
     if len(cells.values) < len(frame):
-        raise InputError("A cell occurs twice. Each needs one row.")
+        names = list(cells.keys.columns)
+        again = frame[frame.astype(dict.fromkeys(names, str)).duplicated(names)]
+        raise InputError(
+            f"Row {again.index[0] + 1}: the cell {again.iloc[0][names].to_dict()} occurs twice "
+            f"({len(frame) - len(cells.values)} such rows). Each cell needs one row: remove the "
+            "others."
+        )
     wrong = np.flatnonzero(~np.isfinite(cells.values))
     if len(wrong):
-        raise InputError(f"Row {wrong[0] + 1}: column {value!r} must hold a finite number.")
+        raise InputError(
+            f"Row {wrong[0] + 1}: column {value!r} must hold a finite number. Fill it in, or leave "
+            "the row out."
+        )
     return cells
 
 
@@ -199,7 +208,10 @@ def _numbers_of(
         return np.full(len(frame), default)
     if isinstance(given, str):
         if given not in frame:
-            raise InputError(f"The data has no column {given!r}, which `{name}` names.")
+            known = map(str, frame.columns)
+            raise InputError(
+                f"The data has no column {given!r}, which `{name}` names.{suggestion(given, known)}"
+            )
         found = pd.to_numeric(frame[given], errors="coerce").to_numpy(np.float64)
     else:
         found = np.broadcast_to(np.asarray(given, dtype=np.float64), len(frame)).copy()
@@ -215,18 +227,25 @@ def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike 
         return np.zeros(len(frame), dtype=bool)
     if isinstance(given, str):
         if given not in frame:
-            raise InputError(f"The data has no column {given!r}, which chooses cells.")
+            known = map(str, frame.columns)
+            raise InputError(
+                f"The data has no column {given!r}, which chooses cells.{suggestion(given, known)}"
+            )
         return _truths_of(frame[given], given)
     if not isinstance(given, Mapping):
         return np.broadcast_to(np.asarray(given, dtype=bool), len(frame)).copy()
     chosen = np.ones(len(frame), dtype=bool)
     for name, codes in given.items():
         if name not in frame:
-            raise InputError(f"The data has no column {name!r}, by which cells are chosen.")
+            near = suggestion(str(name), map(str, frame.columns))
+            raise InputError(f"The data has no column {name!r}, by which cells are chosen.{near}")
         wanted = [codes] if isinstance(codes, str) else list(codes)
         chosen &= frame[name].astype(str).isin([str(code) for code in wanted]).to_numpy()
     if not chosen.any():
-        raise InputError(f"No cell has the codes {dict(given)}.")
+        raise InputError(
+            f"No cell has the codes {dict(given)}. Check their spelling, and that the data have "
+            "a row with all of them."
+        )
     return chosen
 
 
@@ -252,7 +271,8 @@ def _check_bounds(question: Question, keys: pd.DataFrame) -> None:
         cell = int(crossed[0])
         raise InputError(
             f"Cell {label_of(keys, cell)}: its lower bound {question.lower[cell]:g} is above its "
-            f"upper bound {question.upper[cell]:g}."
+            f"upper bound {question.upper[cell]:g} ({len(crossed)} such cells). Correct `lower` "
+            f"or `upper`."
         )
 
 

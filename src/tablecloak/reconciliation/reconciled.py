@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.errors import VerificationError
+from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.reconciliation.distances import NEARNESS
 from tablecloak.reconciliation.question import Question
 from tablecloak.results import Result
@@ -133,13 +133,22 @@ class ReconciledTable(Result):
         last = self.passes[-1]
         off = np.abs(last.question.residual(self.values)) / last.question.scale()
         if np.any(off > (0 if self.is_whole else ACCEPTED)):
-            raise VerificationError(f"A relation is off by {off.max():.3g} of its terms.")
+            raise VerificationError(
+                f"Relation {int(off.argmax())} of the reconciled table (counted from 0) is off by "
+                f"{off.max():.3g} of its terms. {CHANGED}"
+            )
         outside = np.maximum(last.question.lower - self.values, self.values - last.question.upper)
         if np.any(outside > ACCEPTED * np.maximum(1.0, np.abs(self.values))):
-            raise VerificationError(f"A value lies outside its bounds by {outside.max():.3g}.")
+            cell = int(outside.argmax())
+            raise VerificationError(
+                f"The value {self.values[cell]:g} of row {cell + 1} lies outside its bounds by "
+                f"{outside[cell]:.3g}. {CHANGED}"
+            )
         for each in self.passes:
             if measure.bound(each.question, each.multipliers, each.loss) < each.bound:
-                raise VerificationError("The multipliers do not prove the bound.")
+                raise VerificationError(
+                    f"The multipliers do not prove the bound {each.bound:g}. {CHANGED}"
+                )
 
     def summary(self) -> str:
         """Say in one line what was done, and how good that is."""

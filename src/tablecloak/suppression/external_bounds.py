@@ -51,7 +51,8 @@ def with_intervals(problem: ProtectionProblem, lower: Floats, upper: Floats) -> 
     if len(wrong):
         raise InputError(
             f"{len(wrong)} intervals do not hold the true value, the first is that of "
-            f"{problem.table.label(int(wrong[0]))}."
+            f"{problem.table.label(int(wrong[0]))}. Widen them, or check that they belong to this "
+            f"table."
         )
     return problem.with_changes(
         lower_bound=np.maximum(problem.lower_bound, lower),

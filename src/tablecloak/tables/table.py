@@ -393,7 +393,11 @@ def _check_finite(table: Table) -> None:
 def _check_unique(table: Table) -> None:
     twice = np.flatnonzero(table.keys.duplicated().to_numpy())
     if len(twice):
-        raise InputError(f"Cell {table.label(int(twice[0]))} is listed twice.", cells=twice)
+        raise InputError(
+            f"Cell {table.label(int(twice[0]))} is listed twice ({len(twice)} such rows). Remove "
+            "one of the rows.",
+            cells=twice,
+        )
 
 
 def _check_additive(table: Table) -> None:

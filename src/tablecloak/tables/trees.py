@@ -86,7 +86,10 @@ def hrc(path: Path, total: str, lead: str = "@", encoding: str = "utf-8") -> Tre
                 f"A line may go down by one level only."
             )
         if not text:
-            raise InputError(f"{path}, line {number}: after {lead!r} there is no code.")
+            raise InputError(
+                f"{path}, line {number}: after {lead!r} there is no code. Add one, or remove the "
+                "line."
+            )
         if text in children:
             raise InputError(
                 f"{path}, line {number}: code {text!r} is listed twice. Each code may stand "
@@ -135,11 +138,17 @@ def sdc_hierarchies(frame: pd.DataFrame, level: str, name: str) -> Tree:
     """Read a table of the R package sdcHierarchies; see `Hierarchy.from_sdc_hierarchies`."""
     for column in (level, name):
         if column not in frame.columns:
-            raise InputError(f"Hierarchy: the frame has no column {column!r}.")
+            raise InputError(
+                f"Hierarchy: the frame has no column {column!r}; it has "
+                f"{listed(list(frame.columns))}. Name the columns with `level` and `name`."
+            )
     depths = frame[level].astype(str).str.strip()
     odd = np.flatnonzero(~depths.str.fullmatch("@+"))
     if len(odd) or not len(frame):
-        raise InputError(f"Hierarchy: row {odd[0] + 1 if len(odd) else 1} has no level of @.")
+        raise InputError(
+            f"Hierarchy: row {odd[0] + 1 if len(odd) else 1} has no level of @. Write one @ for "
+            "the total, and one more for each level below."
+        )
     path: list[str] = []
     children: dict[str, list[str]] = {}
     for row, (at, code) in enumerate(zip(depths.str.len(), frame[name].astype(str), strict=True)):
@@ -149,7 +158,9 @@ def sdc_hierarchies(frame: pd.DataFrame, level: str, name: str) -> Tree:
                 f"is on level {len(path)}. The first row is the total, alone on its level."
             )
         if code in children:
-            raise InputError(f"Hierarchy: row {row + 1}: code {code!r} is listed twice.")
+            raise InputError(
+                f"Hierarchy: row {row + 1}: code {code!r} is listed twice. Remove one of the rows."
+            )
         children[code] = []
         if at > 1:
             children[path[at - 2]].append(code)
@@ -203,7 +214,10 @@ def topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list
             f"the total with `total`."
         )
     if not children[total]:
-        raise InputError(f"Hierarchy: there is no code below the total {total!r}.")
+        raise InputError(
+            f"Hierarchy: there is no code below the total {total!r}. Add the codes that are its "
+            "parts."
+        )
     _check_acyclic(children)
     # Last child first: a reversed postorder then lists the first child first.
     finished: dict[str, None] = {}

@@ -28,12 +28,18 @@ class Recode(BatchCommand):
         how = arguments.word("a file or a level")
         arguments.end()
         if not batch.is_microdata:
-            raise InputError("Only microdata can be recoded.")
+            raise InputError(
+                "Only microdata can be recoded, but the batch reads a table. Open microdata "
+                "(OPENMICRODATA), or remove RECODE."
+            )
         job = batch.job(number)
         batch.known(job)
         variable = job.metadata.variable(name)
         if variable.name not in job.trees:
-            raise InputError(f"Table {job.specification.dimensions} has no dimension {name!r}.")
+            raise InputError(
+                f"Table {job.specification.dimensions} has no dimension {name!r}. Name one of "
+                f"these."
+            )
         users = [other for other in batch.jobs if variable.name in other.trees]
         if any(other.protected is not None for other in users):
             raise InputError("A protected table cannot be recoded. Put RECODE before SUPPRESS.")

@@ -174,12 +174,20 @@ def _check(problem: ProtectionProblem, base: int, max_steps: int) -> None:
         )
     table = problem.table
     if not table.integer:
-        raise InputError("Controlled rounding needs a table of whole numbers, such as counts.")
+        raise InputError(
+            "Controlled rounding needs a table of whole numbers, such as counts. Round the values "
+            "to whole numbers that add up first, or protect the table by suppression or adjustment."
+        )
     odd = np.flatnonzero(problem.frozen & (np.rint(table.values) % base != 0))
     if len(odd):
         raise InputError(
             f"{len(odd)} cells must be published as they are (status z), but are not multiples of "
             f"{base}: {listed(table.labels(odd[:5]))}. Give them another status."
         )
-    if np.any(np.rint(table.right_hand_side) % base != 0):
-        raise InputError(f"A relation has a right-hand side that is not a multiple of {base}.")
+    uneven = np.flatnonzero(np.rint(table.right_hand_side) % base != 0)
+    if len(uneven):
+        raise InputError(
+            f"{len(uneven)} relations have a right-hand side that is not a multiple of {base}, so "
+            f"that no multiples of it can satisfy them; the first is "
+            f"{table.describe_relation(int(uneven[0]))}. Take a base that divides it."
+        )

@@ -13,7 +13,7 @@ from tablecloak import showing
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.precision import exact_products
 from tablecloak.cta.rounding.claims import proved_bound, rounding_claims
-from tablecloak.errors import VerificationError, listed
+from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.results import Result
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
@@ -118,16 +118,18 @@ class RoundedTable(Result):
         residual = exact_products(table.relations, x) - table.right_hand_side
         if np.any(residual):
             raise VerificationError(
-                f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}."
+                f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}: "
+                f"{table.describe_relation(int(np.argmax(np.abs(residual))))}. {CHANGED}"
             )
         proved = self.proved_bound()
         if not self.bound <= proved + CLAIMED * self.loss:
             raise VerificationError(
-                f"The bound {self.bound:g} is claimed, but only {proved:g} is proved."
+                f"The bound {self.bound:g} is claimed, but only {proved:g} is proved. {CHANGED}"
             )
         if not max(self.bound, proved) <= self.loss * (1 + CLAIMED):
             raise VerificationError(
-                f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists."
+                f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists. "
+                f"{CHANGED}"
             )
 
     def proved_bound(self) -> float:
@@ -175,6 +177,7 @@ def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: s
     cells = np.flatnonzero(bad)
     if len(cells):
         raise VerificationError(
-            f"{len(cells)} rounded cells {what}: {listed(problem.table.labels(cells[:5]))}.",
+            f"{len(cells)} rounded cells {what}: {listed(problem.table.labels(cells[:5]))}. "
+            f"{CHANGED}",
             cells=cells,
         )

@@ -215,7 +215,10 @@ def _check(problem: ProtectionProblem, base: int) -> None:
     table, a = problem.table, problem.table.values
     check_whole("base", base, 2)
     if not table.integer or np.any(a < 0):
-        raise InputError("Small-count rounding needs a table of counts: whole numbers from 0.")
+        raise InputError(
+            "Small-count rounding needs a table of counts: whole numbers from 0. Tabulate without "
+            "`value` to count records, or take another method."
+        )
     held = np.flatnonzero((a > 0) & (a < base) & problem.frozen)
     if len(held):
         raise InputError(

@@ -61,7 +61,10 @@ class Covariance(Statistic):
         centred = np.where(cells, known - v.mean(), 0.0)
         largest = float(np.abs(centred).max())
         if largest == 0:
-            raise ModelError("Covariance: all published values of the other variable are equal.")
+            raise ModelError(
+                "Covariance: all published values of the other variable are equal, so that every "
+                "table has covariance 0 with it. Leave this statistic out."
+            )
         wanted = float(np.sum((a - a.mean()) * (b - b.mean())))
         target = (wanted - float(np.sum((a - a.mean()) * (v - v.mean())))) / largest
         accepted = self.tolerance * len(a) * float(np.std(a) * np.std(b)) / largest
@@ -72,5 +75,8 @@ class Covariance(Statistic):
 def _of_all_cells(problem: ProtectionProblem, given: Any, name: str) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.shape != problem.table.values.shape or not np.all(np.isfinite(values)):
-        raise InputError(f"`{name}` must hold one finite number for each cell of the table.")
+        raise InputError(
+            f"`{name}` must hold one finite number for each cell of the table. Got an array of "
+            f"shape {values.shape} for {problem.table.n_cells} cells."
+        )
     return values

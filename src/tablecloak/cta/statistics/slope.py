@@ -35,7 +35,10 @@ class Slope(Statistic):
         centred = np.where(cells, values - values[cells].mean(), 0.0)
         largest = float(np.abs(centred).max())
         if largest == 0:
-            raise ModelError("Slope: all values of the subset are equal, so no slope is defined.")
+            raise ModelError(
+                "Slope: all values of the subset are equal, so no slope is defined. Choose a "
+                "subset with different values, or leave the slope out."
+            )
         spread = float(np.sum(centred**2)) / largest
         # Changes in whole numbers cannot meet a row with fractional coefficients exactly. Accept
         # half a unit of one cell, the precision with which values are published.

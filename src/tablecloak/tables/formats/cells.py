@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
@@ -147,7 +147,7 @@ def _require_codes(frame: pd.DataFrame, codes: list[str], path: Path) -> None:
         empty = np.flatnonzero(frame[column].isna())
         if len(empty):
             raise InputError(
-                f"{path}, row {empty[0] + 1}: the code in column {column!r} is missing."
+                f"{path}, row {empty[0] + 1}: the code in column {column!r} is missing. Fill it in."
             )
 
 
@@ -155,7 +155,10 @@ def _relation_rows(read: ReadFrame, path: Path) -> pd.DataFrame:
     relations = read(path)
     for column in _RELATIONS:
         if column not in relations.columns:
-            raise InputError(f"{path}: column {column!r} is missing.")
+            raise InputError(
+                f"{path}: column {column!r} is missing. A file of relations needs "
+                f"{listed(list(_RELATIONS))}."
+            )
     return relations
 
 

@@ -40,7 +40,8 @@ def open_database(address: str, table: str) -> Any:
     except Exception as error:
         # The address may hold a password.
         raise InputError(
-            f"Table {table!r} cannot be opened in the database: {type(error).__name__}."
+            f"Table {table!r} cannot be opened in the database: {type(error).__name__}. Check the "
+            f"connection, the name of the table, and that you may read it."
         ) from error
 
 

@@ -68,7 +68,7 @@ def check_records(
     looked = records.agg(count=records.count(), negative=negative, **counts, **missing, **sizes)
     counted = looked.to_pandas().iloc[0]
     if counted["count"] == 0:
-        raise InputError("The data has no records.")
+        raise InputError("The data has no records. Check that it is the right file or table.")
     for role in bad:
         if counted[f"bad_{role}"]:
             condition, expected = _bad(numbered, roles)[role]

@@ -173,3 +173,12 @@ def test_attacks_break_rows_that_no_basis_breaks():
     assert separator.follow(lonely) is None
     found = separator.follow(lonely, is_attacked=True)
     assert found is not None and np.all(found[0] @ lonely < found[1])
+
+
+def test_only_tables_of_many_cells_are_left_to_such_rows(monkeypatch):
+    state = SearchState.of(spacious(0), Requirement.TWO_SIDED, "x")
+    assert 0 < state.n_free < schedule.FOLLOWED_CELLS
+    assert not schedule.is_left_to_relations(state, Budget.of())
+    monkeypatch.setattr(schedule, "FOLLOWED_CELLS", state.n_free)
+    assert schedule.is_left_to_relations(state, Budget.of())
+    assert not schedule.is_left_to_relations(state, Budget.of(0.0))

@@ -127,6 +127,10 @@ FOLLOWING_SHARE = 0.9
 far above the needs. The phase ends earlier if these rows no longer raise the bound.
 docs/decisions.md, "Cells that follow"."""
 
+FOLLOWED_CELLS = 60
+"""Fewest free cells for which rows of cells that follow from others are collected first. Programs
+prove smaller tables in less time. docs/decisions.md, "Cells that follow"."""
+
 ROOT_SHARE = 0.3
 """Share of the time of the exact method for the first look at the root."""
 
@@ -159,8 +163,9 @@ def is_unsettled(state: SearchState, budget: Budget) -> bool:
 
 
 def is_left_to_relations(state: SearchState, budget: Budget) -> bool:
-    """Whether rooms are so far above the needs that relations alone give nearly the best rows."""
-    return is_open(state, budget) and is_spacious(state.system)
+    """Whether relations alone give nearly the best rows, and the table has many of them."""
+    is_small = state.n_free < FOLLOWED_CELLS
+    return is_open(state, budget) and not is_small and is_spacious(state.system)
 
 
 def is_agreed(state: SearchState, budget: Budget) -> bool:

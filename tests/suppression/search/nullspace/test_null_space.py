@@ -255,3 +255,12 @@ def test_every_sensitive_cell_can_move_once_the_heaviest_cells_are_published(see
     found = search_of(state).opened(Budget.of())
     assert found is not None
     assert found.n_open or can_move(state.problem, found.hidden)
+
+
+def test_a_search_of_few_cells_gives_up_sooner_than_one_of_many():
+    patience = [
+        search_of(state_of(random_problem(0, shape=shape))).patience
+        for shape in ((2, 2), (3, 4), (8, 8))
+    ]
+    # 9, 20 and 81 cells.
+    assert patience == [60, 100, 300]

@@ -10,12 +10,7 @@ from tablecloak.budget import Budget, Stopwatch
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.nullspace.opening import Opening
 from tablecloak.suppression.search.nullspace.proposal import proved_candidate
-from tablecloak.suppression.search.nullspace.search import (
-    LEAST_GAIN,
-    STALE,
-    Found,
-    NullSpaceSearch,
-)
+from tablecloak.suppression.search.nullspace.search import LEAST_GAIN, Found, NullSpaceSearch
 from tablecloak.suppression.search.state import SearchState
 
 __all__ = ["clean_up_in_null_space", "delete_from_all_hidden", "search_null_space"]
@@ -73,7 +68,7 @@ def search_null_space(state: SearchState, budget: Budget) -> SearchState:
     left = budget.within(max(budget.left - kept_back, 0.0))
     if best.is_cut_short and not left.is_over:
         best = search.deleted(best.hidden, left, is_proved=not best.n_open) or best
-    while not left.is_over and stale < STALE:
+    while not left.is_over and stale < search.patience:
         found = search.tried(best, left)
         stale += 1
         if found is not None and found.loss < best.loss * (1 - LEAST_GAIN):

@@ -61,7 +61,11 @@ WORK, SPEED = 12, 1e10
 and those a core is expected to do in a second; only to leave out what has no chance to end."""
 
 STALE = 300
-"""Tries in a row without a better pattern after which the search ends by itself."""
+"""Most tries in a row without a better pattern; then the search ends by itself."""
+
+STALE_OF_CELL, LEAST_STALE = 5, 60
+"""Tries in a row without a better pattern for each cell of a small table, and the fewest of any,
+since a table of few cells has few patterns. docs/decisions.md, "Null space"."""
 
 LEAST_GAIN = 1e-12
 """Share of the loss below which a pattern is no better."""
@@ -138,6 +142,11 @@ class NullSpaceSearch:
             return None
         basis = basis_of(system.matrix, size, MOST_RANK)
         return cls(system, weights, must, basis, seed) if basis else None
+
+    @property
+    def patience(self) -> int:
+        """Tries in a row without a better pattern after which the search ends by itself."""
+        return min(STALE, max(LEAST_STALE, STALE_OF_CELL * self.system.n_unknown))
 
     @property
     def expected_seconds(self) -> float:

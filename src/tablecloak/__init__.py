@@ -14,6 +14,7 @@ __version__ = "0.2.0"
 _HOME = {
     "Adjustment": "cta.adjustment",
     "AdjustmentRisk": "cta.risk",
+    "AttributeDisclosure": "tables.rules.attribute_disclosure",
     "Audit": "suppression.audit.audit",
     "CellStatus": "tables.problem",
     "CountAttack": "cellkey.attack",
@@ -25,6 +26,7 @@ _HOME = {
     "Hierarchy": "tables.hierarchy",
     "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
+    "KDisclosure": "tables.rules.k_disclosure",
     "Manual": "tables.rules.manual",
     "Mean": "cta.statistics.mean",
     "MinimumFrequency": "tables.rules.minimum_frequency",
@@ -133,7 +135,11 @@ if TYPE_CHECKING:
     from tablecloak.tables.problem import CellStatus as CellStatus
     from tablecloak.tables.problem import ProtectionProblem as ProtectionProblem
     from tablecloak.tables.protect import protect as protect
+    from tablecloak.tables.rules.attribute_disclosure import (
+        AttributeDisclosure as AttributeDisclosure,
+    )
     from tablecloak.tables.rules.dominance import Dominance as Dominance
+    from tablecloak.tables.rules.k_disclosure import KDisclosure as KDisclosure
     from tablecloak.tables.rules.manual import Manual as Manual
     from tablecloak.tables.rules.minimum_frequency import MinimumFrequency as MinimumFrequency
     from tablecloak.tables.rules.p_percent import PPercent as PPercent

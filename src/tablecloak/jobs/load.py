@@ -68,14 +68,14 @@ def load_data(job: Job, engine: str = "duckdb") -> Loaded:
     previous = cost = None
     if job.suppression is not None:
         if job.suppression.cost is not None:
-            weights = _sums(job, job.suppression.cost)
+            weights = _sums(job, problem, job.suppression.cost)
             to_suppress = problem.with_changes(weights=weights)
         if job.suppression.previous is not None:
             previous = read_previous(problem, job.suppression.previous)
     if job.adjustment is not None:
         to_adjust = _with_capacities(job, problem, job.adjustment)
         if job.adjustment.cost is not None:
-            cost = _sums(job, job.adjustment.cost)
+            cost = _sums(job, problem, job.adjustment.cost)
     return Loaded(problem, to_suppress, previous, to_adjust, cost)
 
 
@@ -118,6 +118,7 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
         floor=job.protection.floor,
         lower_factor=job.protection.lower_factor,
         external_bounds=bounds,
+        zeros=job.protection.zeros,
         zeros_published=job.protection.zeros_published,
     )
 
@@ -181,7 +182,7 @@ def _table(
 def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str) -> Table:
     data = job.data
     if data.kind == "table":
-        return _ready(data, dimensions, value or "value")
+        return _ready(data, dimensions, value or "value", empty_cells=job.lists_empty_cells)
     n_largest = max([3, *(rule.n_largest for rule in job.rules)])
     return tabulate(
         _source(data),
@@ -196,11 +197,12 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         decimals=data.decimals,
         unit=data.unit,
         n_largest=n_largest,
+        empty_cells=job.lists_empty_cells,
         engine=engine,
     )
 
 
-def _ready(data: Data, dimensions: dict[str, Dimension], value: str) -> Table:
+def _ready(data: Data, dimensions: dict[str, Dimension], value: str, *, empty_cells: bool) -> Table:
     """Read a table that is tabulated already."""
     assert data.file is not None
     frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
@@ -216,6 +218,7 @@ def _ready(data: Data, dimensions: dict[str, Dimension], value: str) -> Table:
         unit=data.unit,
         tolerance=data.tolerance,
         decimals=data.decimals,
+        empty_cells=empty_cells,
     )
     return in_published_order(table)
 
@@ -246,11 +249,11 @@ def _with_capacities(
         return problem
     limit = np.full(problem.table.n_cells, np.inf if chosen.capacity is None else chosen.capacity)
     if chosen.measurement_error:
-        limit = np.minimum(limit, _sums(job, chosen.measurement_error))
+        limit = np.minimum(limit, _sums(job, problem, chosen.measurement_error))
     return problem.with_capacity(limit, percent=chosen.capacity_percent)
 
 
-def _sums(job: Job, column: str) -> Floats:
-    """Return the absolute sum of a column in each cell."""
-    dimensions = _dimensions(job)
-    return np.abs(_table(job, dimensions, column).values)
+def _sums(job: Job, problem: ProtectionProblem, column: str) -> Floats:
+    """Return the absolute sum of a column in each cell; 0 for rests of groups, the last cells."""
+    sums = np.abs(_table(job, _dimensions(job), column).values)
+    return np.append(sums, np.zeros(problem.table.n_cells - len(sums)))

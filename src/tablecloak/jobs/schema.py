@@ -26,6 +26,7 @@ from tablecloak.suppression.search.method import SEARCH_METHODS
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.weights.rule import WEIGHT_RULES
+from tablecloak.tables.zeros import Zeros
 
 __all__ = ["SECTIONS", "AdjustmentSpec", "Data", "DimensionSpec", "Job", "TableSpec"]
 
@@ -51,6 +52,7 @@ class Data(_Part):
     largest: list[str] = []
     decimals: int | None = Field(None, ge=0, le=15)
     unit: str = ""
+    empty_cells: bool | None = None
     tolerance: float = Field(0.0, ge=0)
 
     @property
@@ -103,6 +105,7 @@ class Protection(_Part):
     lower_factor: Annotated[float, Field(ge=0)] = 1.0
     lower_bound: float | None = None
     upper_bound: float | None = None
+    zeros: Zeros = "public"
     zeros_published: bool = True
 
     @model_validator(mode="after")
@@ -209,6 +212,13 @@ class Job(_Part):
     output: Output = Output()
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
+
+    @property
+    def lists_empty_cells(self) -> bool:
+        """Whether cells into which no record falls are listed: where microdata may hide zeros."""
+        if self.data.empty_cells is not None:
+            return self.data.empty_cells
+        return self.data.kind == "microdata" and self.protection.zeros != "public"
 
     @property
     def group_rules(self) -> list[Rule]:

@@ -17,7 +17,11 @@ from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError
 from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values
-from tablecloak.publish.released_cells import read_release, rows_in_table_order
+from tablecloak.publish.released_cells import (
+    read_release,
+    rows_in_table_order,
+    with_rows_of_rests,
+)
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.audit import Audit, audit_pattern
 from tablecloak.suppression.audit.intruder import Intruder
@@ -150,6 +154,7 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
         return None
     if not set(ENDS) <= set(frame.columns) or "status" in frame.columns:
         return None
+    frame = with_rows_of_rests(problem, frame, keys)
     frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
     lower, upper = (pd.to_numeric(frame[name], errors="coerce").to_numpy() for name in ENDS)
     if np.any(np.isnan(lower) | np.isnan(upper)):

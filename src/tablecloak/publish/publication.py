@@ -166,7 +166,7 @@ def _leaving(release: SuppressionPattern | Adjustment) -> Leaving:
         measure=table.name,
         unit=table.unit,
         decimals=published_decimals(values, table.decimals),
-        n_cells=table.n_cells,
+        n_cells=len(released),
         method=_method(release),
         hidden=table.values[hidden].tolist(),
     )
@@ -176,7 +176,7 @@ def _method(release: SuppressionPattern | Adjustment) -> dict[str, object]:
     if isinstance(release, SuppressionPattern):
         return {
             "method": "cell suppression",
-            "suppressed cells": int(release.suppressed.sum()),
+            "suppressed cells": release.n_suppressed,
             "reading": "Cells without a value are confidential, or protect others.",
         }
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,15 @@ from tablecloak.tables.formats import (
 )
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
+from tablecloak.tables.rests import values_with_rests
 
-__all__ = ["names_of_cells", "read_release", "rows_in_table_order", "suppressed_in"]
+__all__ = [
+    "names_of_cells",
+    "read_release",
+    "rows_in_table_order",
+    "suppressed_in",
+    "with_rows_of_rests",
+]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -60,7 +68,9 @@ def read_release(
     source = str(release) if isinstance(release, str | Path) else "release"
     keys = list(map(str, problem.table.keys.columns))
     frame = release if isinstance(release, pd.DataFrame) else _read(problem, Path(release), keys)
+    frame = with_rows_of_rests(problem, frame, keys)
     frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
+    rests = problem.table.rests
     column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
     if "status" in frame.columns:
         suppressed = suppressed_in(frame, source)
@@ -70,9 +80,10 @@ def read_release(
             f"{listed(list(map(str, frame.columns)))}. Name the column of published values 'value'."
         )
     else:
-        suppressed = frame[column].isna().to_numpy()
-        if not np.any(suppressed):
-            return None, _adjusted_values(frame, column, source)
+        suppressed = frame[column].isna().to_numpy() | rests
+        if not np.any(suppressed & ~rests):
+            shown = frame.assign(**{column: frame[column].where(~rests, 0.0)})
+            return None, values_with_rests(problem.table, _adjusted_values(shown, column, source))
     if column is not None:
         _check_published(problem, frame[column], suppressed, source)
     return suppressed, None
@@ -104,6 +115,27 @@ def _in_our_words(frame: pd.DataFrame, keys: list[str], path: Path) -> pd.DataFr
         if translated is not None:
             return translated
     return frame
+
+
+def with_rows_of_rests(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str]
+) -> pd.DataFrame:
+    """Return a release with rows for the rests of groups, which no release shows.
+
+    They are suppressed, and everybody knows their external bounds.
+    """
+    rests = np.flatnonzero(problem.table.rests)
+    if not len(rests) or not all(key in frame.columns for key in keys):
+        return frame
+    shown = pd.MultiIndex.from_frame(frame[keys].astype(str))
+    wanted = problem.table.keys.iloc[rests]
+    lacking = ~pd.MultiIndex.from_frame(wanted).isin(shown)
+    known = {"lower": problem.lower_bound[rests], "upper": problem.upper_bound[rests]}
+    told: dict[str, Any] = {
+        name: column[lacking] for name, column in known.items() if name in frame.columns
+    }
+    told |= {"status": "suppressed"} if "status" in frame.columns else {}
+    return pd.concat([frame, wanted[lacking].assign(**told)], ignore_index=True)
 
 
 def rows_in_table_order(

@@ -93,6 +93,11 @@ class SuppressionPattern(Result):
         return flags
 
     @property
+    def n_suppressed(self) -> int:
+        """Number of suppressed cells in the release, which has no rests of groups."""
+        return int((self.suppressed & ~self.problem.table.rests).sum())
+
+    @property
     def unavoidable(self) -> float:
         """Weight of the sensitive and forced cells, which every pattern hides."""
         return float(self.problem.weights[self.problem.sensitive | self.problem.forced].sum())
@@ -170,11 +175,16 @@ class SuppressionPattern(Result):
         bound = f"{self.bound:.12g}" if self.bound_certificate else "none"
         return (
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
-            f"bound {bound}, {gap}, {int(self.suppressed.sum())} cells suppressed "
-            f"({int(self.secondary.sum())} secondary), {self.problem.n_sensitive} sensitive cells "
+            f"bound {bound}, {gap}, {self.n_suppressed} cells suppressed "
+            f"({int(self.secondary.sum())} secondary), {self._proved_cells()} "
             f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
             f"{self._lateness()}{self._against_insiders()}"
         )
+
+    def _proved_cells(self) -> str:
+        rests = int(self.problem.table.rests.sum())
+        cells = f"{self.problem.n_sensitive - rests} sensitive cells"
+        return f"{cells} and {rests} rests of groups" if rests else cells
 
     def _against_insiders(self) -> str:
         return "" if self.insiders is None else f"; {self.insiders.summary()}"

@@ -151,7 +151,7 @@ def _weighed(
     """Return the problem with weights by a rule, lower for cells suppressed last period."""
     if rule is None and previous is None:
         return problem
-    weights = problem.weights if rule is None else WeightRule(rule).of(problem)
+    weights = problem.weights if rule is None else problem.with_weights(rule).weights
     if previous is not None:
         given = previous.suppressed if isinstance(previous, SuppressionPattern) else previous
         before = np.asarray(given, dtype=bool)

@@ -8,19 +8,59 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 
-__all__ = ["cell_of", "check_same_values", "label_of", "number_rows"]
+__all__ = [
+    "REST",
+    "are_rests",
+    "cell_of",
+    "check_same_values",
+    "described_sum",
+    "label_of",
+    "number_rows",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
+
+REST = "~not~"
+"""Beginning of a code that stands for all codes of a group but those that follow it.
+
+No office uses it. The mark is in the code, so that files of problems keep it in any format."""
+
+
+def are_rests(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which cells are rests of groups, which are never published, shape (n_cells,)."""
+    found = np.zeros(len(keys), dtype=bool)
+    for name in keys.columns:
+        marked = [code for code in keys[name].unique() if str(code).startswith(REST)]
+        if marked:
+            found |= keys[name].isin(marked).to_numpy()
+    return found
 
 
 def label_of(keys: pd.DataFrame, row: int) -> str:
     """Name a cell by its codes, as in ``region=North, industry=47``."""
     return ", ".join(f"{name}={code}" for name, code in keys.iloc[row].items())
+
+
+def described_sum(keys: pd.DataFrame, row: csr_array) -> str:
+    """Write a relation out, as in ``(region=Total) = (region=N) + (region=S)``.
+
+    Parameters
+    ----------
+    keys : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+    row : scipy.sparse.csr_array, shape (1, n_cells)
+        Negative for totals, positive for parts.
+    """
+    ends = sorted(zip(row.data, row.indices, strict=True))
+    totals = [f"({label_of(keys, cell)})" for sign, cell in ends if sign < 0]
+    parts = [f"({label_of(keys, cell)})" for sign, cell in ends if sign > 0]
+    shown = " + ".join(parts[:4]) + (f" + {len(parts) - 4} more" if len(parts) > 4 else "")
+    return f"{' + '.join(totals) or '0'} = {shown}"
 
 
 def cell_of(keys: pd.DataFrame, codes: Mapping[str, str]) -> int:

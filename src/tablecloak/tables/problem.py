@@ -155,8 +155,9 @@ class ProtectionProblem:
         return replace(self, **arrays)
 
     def with_weights(self, rule: WeightRule | str) -> ProtectionProblem:
-        """Return the same problem with weights by a rule."""
-        return self.with_changes(weights=WeightRule(rule).of(self))
+        """Return the same problem with weights by a rule; rests of groups weigh nothing."""
+        weights = np.where(self.table.rests, 0.0, WeightRule(rule).of(self))
+        return self.with_changes(weights=weights)
 
     def with_capacity(
         self,

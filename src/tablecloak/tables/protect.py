@@ -12,8 +12,10 @@ import numpy.typing as npt
 from tablecloak.errors import InputError, TablecloakWarning, listed
 from tablecloak.tables.external_bounds import default_bounds, not_zero
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.rests import Rests, with_rests
 from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.zeros import ProtectedZeros, Zeros, check_zeros
 
 __all__ = ["Judge", "protect"]
 
@@ -45,6 +47,9 @@ class Judge(Protocol):
     def decided(self, table: Table) -> dict[str, Flags]:
         """Return cells whose status (a letter) overrules all other rules."""
 
+    def rests(self, table: Table) -> Rests | None:
+        """Return sums of cells that must be able to grow, if the rule judges groups."""
+
 
 def protect(
     table: Table,
@@ -52,6 +57,7 @@ def protect(
     floor: float = 1.0,
     lower_factor: float = 1.0,
     external_bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    zeros: Zeros = "public",
     zeros_published: bool = True,
     weights: WeightRule | str | npt.ArrayLike = "value",
 ) -> ProtectionProblem:
@@ -72,29 +78,46 @@ def protect(
         default [0, 1.5 max v] if no value is negative, [1.5 min v, 1.5 max v] otherwise.
         Levels from rules are cut at the default bounds; bounds that you give are binding, and
         a level beyond them is an error.
+    zeros : {"public", "candidates", "protected"}, default="public"
+        What may happen to the zeros of a table of counts.
+
+        - "public": they are published; everybody knows them.
+        - "candidates": they may be suppressed to protect other cells.
+        - "protected": they are sensitive, and must be able to be 1.
+
+        Unless they are public, a suppressed count may be 0 for all that anybody knows, and the
+        table must list its empty cells (`empty_cells=True` of `tabulate` and `Table.from_frame`).
+        Zeros that everybody expects, such as married children, are declared frozen by `Manual`.
     zeros_published : bool, default=True
         Whether zeros are published, so that everybody knows of a suppressed cell that it is not
         0: in a table of whole numbers without negative ones its lower bound is then 1, that of a
         total the number of its parts, and levels from rules are cut at that. Set it to False only
-        if zeros are suppressed as well.
+        if zeros are suppressed as well; where `zeros` are not public, it plays no part.
     weights : WeightRule, str or array, default="value"
         Loss of suppressing each cell.
 
     Returns
     -------
     ProtectionProblem
-        Cells with the value 0 and without contributors are frozen: everybody knows them.
+        Cells with the value 0 and without contributors are frozen where zeros are public:
+        everybody knows them. Rests of groups that a rule found (`KDisclosure`) are further cells,
+        the last ones; they are suppressed in every pattern and appear in no release.
 
     Raises
     ------
     InputError
-        If no rule is given, or one needs contributions that the table does not have.
+        If no rule is given, or one needs contributions that the table does not have, or
+        zeros are to be suppressed in a table of other values than counts.
+    ModelError
+        If all cells of a rest that must be able to grow are published.
     """
     _check_arguments(rules, floor=floor, lower_factor=lower_factor)
     _check_measure(table, rules)
-    ordered = sorted(rules, key=lambda rule: rule.precedence)
+    check_zeros(table, zeros)
+    judges = [*rules, ProtectedZeros()] if zeros == "protected" else rules
+    ordered = sorted(judges, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered]
-    status, reasons = _statuses(table, hits)
+    status, reasons = _statuses(table, hits, zeros)
     bounds = _bounds(table, external_bounds)
     sensitive = status == CellStatus.SENSITIVE.value
     lower, upper = _levels(table, hits, floor, lower_factor)
@@ -103,7 +126,7 @@ def protect(
         lower = np.minimum(lower, table.values - bounds[0])
         upper = np.minimum(upper, bounds[1] - table.values)
     low = bounds[0]
-    if zeros_published:
+    if zeros == "public" and zeros_published:
         low = not_zero(table, low)
         lower = np.where(low > bounds[0], np.minimum(lower, table.values - low), lower)
     problem = ProtectionProblem(
@@ -118,8 +141,11 @@ def protect(
         reasons=reasons,
     )
     if isinstance(weights, WeightRule | str):
-        return problem.with_weights(weights)
-    return problem.with_changes(weights=weights)
+        problem = problem.with_weights(weights)
+    else:
+        problem = problem.with_changes(weights=weights)
+    found = {rule.name: rests for rule in ordered if (rests := rule.rests(table)) is not None}
+    return with_rests(problem, found) if found else problem
 
 
 def _check_arguments(rules: Sequence[Judge], **numbers: object) -> None:
@@ -145,14 +171,17 @@ def _check_measure(table: Table, rules: Sequence[Judge]) -> None:
         )
 
 
-def _statuses(table: Table, hits: Hits) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]]:
+def _statuses(
+    table: Table, hits: Hits, zeros: Zeros
+) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]]:
     """Return the status of each cell, and the name of the first rule that made it sensitive."""
     reasons = np.full(table.n_cells, "", dtype=f"U{max(len(rule.name) for rule, _ in hits)}")
     for rule, hit in hits:
         reasons[hit & (reasons == "")] = rule.name
     status = np.where(reasons != "", CellStatus.SENSITIVE.value, CellStatus.SAFE.value)
     empty = table.contributions.count == 0 if table.contributions else table.values == 0
-    status[(table.values == 0) & empty & (reasons == "")] = CellStatus.FROZEN.value
+    if zeros == "public":
+        status[(table.values == 0) & empty & (reasons == "")] = CellStatus.FROZEN.value
     sensitive = CellStatus.SENSITIVE.value
     decided = [(rule, *each) for rule, _ in hits for each in rule.decided(table).items()]
     # If two rules overrule on one cell, a declaration as safe is applied last.

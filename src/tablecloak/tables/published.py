@@ -51,21 +51,24 @@ EXACT_WHOLE = 2.0**53
 def published_order(table: Table) -> Integers:
     """Order in which cells are published, whatever their order in the input.
 
+    Rests of groups (`tablecloak.tables.rests`) are not among them.
+
     Along each dimension in the order of its hierarchy; without one by the codes, as numbers where
     all of them are.
 
     Returns
     -------
-    numpy.ndarray of int, shape (n_cells,)
+    numpy.ndarray of int, shape (n_published,)
         Cell of each published row.
     """
+    shown = np.flatnonzero(~table.rests)
     ranks = []
     for name in table.keys.columns:
         tree = table.hierarchies.get(name)
-        codes = table.keys[name]
+        codes = table.keys[name].iloc[shown]
         position = tree.position if tree else _positions(codes.unique())
         ranks.append(codes.map(position).to_numpy(np.int64))
-    order: Integers = np.lexsort(ranks[::-1]).astype(np.int64)
+    order: Integers = shown[np.lexsort(ranks[::-1])].astype(np.int64)
     return order
 
 

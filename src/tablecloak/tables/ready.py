@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.dimensions import read_dimensions
+from tablecloak.tables.empty_cells import with_empty_rows
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import check_same_values, label_of, number_rows
 from tablecloak.tables.relations import hierarchical_relations
@@ -46,6 +47,7 @@ def read_cells(
     frequency: str | None,
     largest: Sequence[str],
     tolerance: float,
+    empty_cells: bool = False,
 ) -> ReadyCells:
     """Read cells; arguments as those of `tablecloak.Table.from_frame`."""
     needed = [*dimensions, value, *([frequency] if frequency else []), *largest]
@@ -54,6 +56,9 @@ def read_cells(
     codes = {name: frame[name].astype(str) for name in dimensions}
     hierarchies = read_dimensions(dimensions, codes)
     _check_known_codes(codes, hierarchies)
+    if empty_cells:
+        frame = with_empty_rows(frame.assign(**codes), hierarchies, needed[len(codes) :])
+        codes = {name: frame[name] for name in codes}
     keys = pd.DataFrame(codes).reset_index(drop=True)
     values = _numbers(frame, value)
     contributions = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from tablecloak.errors import InputError, listed, plain
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.keys import cell_of, label_of
+from tablecloak.tables.keys import are_rests, cell_of, described_sum, label_of
 from tablecloak.tables.ready import read_cells
 
 __all__ = ["Table"]
@@ -135,6 +136,7 @@ class Table:
         integer: bool | None = None,
         tolerance: float = 0.0,
         decimals: int | None = None,
+        empty_cells: bool = False,
     ) -> Table:
         """Read a table that is already tabulated, one row for each cell, totals included.
 
@@ -154,6 +156,8 @@ class Table:
             Columns with the largest contributions, the largest first.
         unit, integer, tolerance, decimals
             See `Table`.
+        empty_cells : bool, default=False
+            Whether combinations of codes that do not occur are cells of 0; see `protect`.
 
         Returns
         -------
@@ -165,8 +169,9 @@ class Table:
             See `Table`; also for unknown codes and missing columns.
         """
         cells = read_cells(
-            frame, dimensions, value, frequency=frequency, largest=largest, tolerance=tolerance
-        )
+            frame, dimensions, value, frequency=frequency, largest=largest,
+            tolerance=tolerance, empty_cells=empty_cells,
+        )  # fmt: skip
         return cls(
             keys=cells.keys,
             values=cells.values,
@@ -239,6 +244,11 @@ class Table:
             found is not None and bool(np.array_equal(found.count, self.values))
         )
 
+    @cached_property
+    def rests(self) -> npt.NDArray[np.bool_]:
+        """Which cells are rests of groups, never published, shape (n_cells,)."""
+        return are_rests(self.keys)
+
     def label(self, cell: int) -> str:
         """Name a cell by its codes, as in ``region=North, industry=47``."""
         return label_of(self.keys, cell)
@@ -249,21 +259,10 @@ class Table:
 
     def describe_relation(self, relation: int) -> str:
         """Write a relation out, as in ``(region=Total) = (region=N) + (region=S)``."""
-        row = self.relations[[relation], :]
-        ends = sorted(zip(row.data, row.indices, strict=True))
-        totals = [f"({self.label(cell)})" for sign, cell in ends if sign < 0]
-        parts = [f"({self.label(cell)})" for sign, cell in ends if sign > 0]
-        shown = " + ".join(parts[:4]) + (f" + {len(parts) - 4} more" if len(parts) > 4 else "")
-        return f"{' + '.join(totals) or '0'} = {shown}"
+        return described_sum(self.keys, self.relations[[relation], :])
 
     def cell(self, **codes: str) -> int:
-        """Return the index of the cell with these codes.
-
-        Examples
-        --------
-        >>> table.cell(region="North", industry="47")  # doctest: +SKIP
-        17
-        """
+        """Return the index of the cell with these codes, one for each dimension."""
         return cell_of(self.keys, codes)
 
     def protect(self, *rules: Protects[Problem_co], **options: Any) -> Problem_co:

@@ -20,7 +20,8 @@ __all__ = ["MinimumFrequency"]
 class MinimumFrequency(Rule):
     """Minimum frequency: unsafe if a cell has contributors, but fewer than the minimum.
 
-    With sampling weights, if the sum of weights is below the minimum.
+    With sampling weights, if the sum of weights is below the minimum. In a table of counts that
+    came without contributors, each person is one.
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ class MinimumFrequency(Rule):
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells have too few contributors."""
+        if table.is_count and table.contributions is None and self.level == "contributor":
+            return (table.values > 0) & (table.values < self.minimum)
         given = contributions_of(table, self.level, self.name, weighted_holdings=True)
         return (given.count > 0) & (given.weighted_count < self.minimum)
 

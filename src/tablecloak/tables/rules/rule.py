@@ -16,6 +16,7 @@ from tablecloak.registry import Registry
 from tablecloak.tables.contributions import ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
+from tablecloak.tables.rests import Rests
 from tablecloak.tables.table import Table
 
 __all__ = ["RULES", "Flags", "Floats", "Level", "LevelRange", "Rule", "contributions_of"]
@@ -89,6 +90,10 @@ class Rule:
     def decided(self, table: Table) -> dict[str, Flags]:
         """Return cells whose status (a letter) overrules all other rules."""
         return {}
+
+    def rests(self, table: Table) -> Rests | None:
+        """Return sums of cells that must be able to grow, if the rule judges groups."""
+        return None
 
     def protect(self, table: Table, *others: Rule, **options: Any) -> ProtectionProblem:
         """Protect a table by this rule and others; see `tablecloak.protect`."""

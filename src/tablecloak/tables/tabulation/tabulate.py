@@ -21,6 +21,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError, TablecloakWarning, suggestion
 from tablecloak.tables.dimensions import Dimension, as_dimensions
+from tablecloak.tables.empty_cells import all_positions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.link import link
 from tablecloak.tables.relations import hierarchical_relations
@@ -32,7 +33,7 @@ from tablecloak.tables.tabulation.queries import Grouped, grouped, leaf_sums
 from tablecloak.tables.tabulation.record_checks import check_records
 from tablecloak.tables.tabulation.records import open_source, resolve, select_records
 from tablecloak.tables.tabulation.roles import Roles
-from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
+from tablecloak.tables.tabulation.roll_up import ancestors_of, locate, positions_of, roll_up
 
 __all__ = ["tabulate"]
 
@@ -59,6 +60,7 @@ def tabulate(
     n_largest: int = 3,
     decimals: int | None = None,
     unit: str = "",
+    empty_cells: bool = False,
     engine: str = "duckdb",
 ) -> Table:
     """Aggregate microdata to a table with all its margins.
@@ -95,6 +97,9 @@ def tabulate(
         it is a table of whole numbers. By default nothing is rounded.
     unit : str, default=""
         Unit of the values, for people.
+    empty_cells : bool, default=False
+        Whether cells into which no record falls are listed with the value 0, one for each further
+        combination of codes. Where zeros may be suppressed, this is needed; see `protect`.
     engine : str, default="duckdb"
         What reads a file: "duckdb", "spark", or a cluster such as "spark://host:7077". The table
         is the same. An Ibis table is aggregated where it lies.
@@ -102,7 +107,8 @@ def tabulate(
     Returns
     -------
     Table
-        Non-empty cells only: an empty cell is 0 and everybody knows it.
+        Unless `empty_cells` are asked for, non-empty cells only: an empty cell is 0 and everybody
+        knows it.
 
     Raises
     ------
@@ -137,7 +143,7 @@ def tabulate(
         leaves = _aggregated(data, specified, roles, engine, n_largest, decimals)
     _warn_negative(leaves.overview)
     chosen = _checked_tables(tables, leaves.hierarchies)
-    built = [_one_table(leaves, names, roles, unit, decimals) for names in chosen]
+    built = [_one_table(leaves, names, roles, unit, decimals, empty_cells) for names in chosen]
     return built[0] if len(built) == 1 else link(*built)
 
 
@@ -222,7 +228,12 @@ def _warn_negative(overview: Overview) -> None:
 
 
 def _one_table(
-    leaves: _Leaves, names: Sequence[str], roles: Roles, unit: str, decimals: int | None
+    leaves: _Leaves,
+    names: Sequence[str],
+    roles: Roles,
+    unit: str,
+    decimals: int | None,
+    empty_cells: bool = False,
 ) -> Table:
     """Roll the leaves up to all cells of one table."""
     trees = {name: leaves.hierarchies[name] for name in names}
@@ -233,6 +244,8 @@ def _one_table(
     each = np.column_stack([leaves.values, rounding])
     positions = positions_of(leaves.keys, columns)
     keys, sums, _ = roll_up(positions, each, none, ancestors)
+    if empty_cells:
+        keys, sums = _with_empty_cells(keys, sums, trees)
     contributors = {
         attribute: contributions_of(groups, columns, keys, ancestors, shortfall=sums[:, 1])
         for attribute, groups in leaves.grouped.items()
@@ -255,6 +268,16 @@ def _one_table(
         holdings=contributors.get("holdings"),
         decimals=decimals,
     )
+
+
+def _with_empty_cells(
+    keys: npt.NDArray[np.int64], sums: Floats, trees: Mapping[str, Hierarchy]
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return every combination of codes, and the sums of each, 0 where no record falls into it."""
+    every = all_positions(trees)
+    filled = np.zeros((len(every), sums.shape[1]))
+    filled[locate(keys, every)] = sums
+    return every, filled
 
 
 def _rounding(overview: Overview, roles: Roles, decimals: int | None) -> float:

@@ -13,10 +13,11 @@ __all__ = ["Value"]
 
 @WEIGHT_RULES.register
 class Value(WeightRule):
-    """The absolute value."""
+    """The absolute value; 1 for a count of 0, which would otherwise be hidden for nothing."""
 
     name: ClassVar[str] = "value"
 
     def of(self, problem: Weighed) -> Floats:
         """Return them."""
-        return np.abs(problem.table.values)
+        size: Floats = np.abs(problem.table.values)
+        return np.maximum(size, 1.0) if problem.table.is_count else size

@@ -128,7 +128,7 @@ class Capacity:
         space = self.space
         if not len(self.needed) or not space.rank:
             return Verdicts(self.needed, np.zeros((space.rank, 0)))
-        factor = self._factor(np.ones(len(space.rows)))
+        factor = self.factor(np.ones(len(space.rows)))
         if factor is None:
             return Verdicts(self.needed, np.zeros((space.rank, 0)))
         left = self.needed
@@ -138,7 +138,7 @@ class Capacity:
         weights = np.ones(len(space.rows))
         for turn in range(COMMON_TURNS + 1):
             found = dense.cho_solve(factor, space.rows[left].T, check_finite=False)
-            passed, excess = self._excess(found, left)
+            passed, excess = self.excess(found, left)
             points.append(found[:, excess <= 1])
             open_ = ~(excess <= 1)
             left, found, excess = left[open_], found[:, open_], excess[open_]
@@ -146,7 +146,7 @@ class Capacity:
             if not len(left) or turn == COMMON_TURNS or (every and len(left) > most):
                 break
             weights = _changed(weights, passed[:, open_].max(axis=1))
-            factor = self._factor(weights)
+            factor = self.factor(weights)
             if factor is None:
                 break
         if len(left) > most or (not every and space.rank > EACH_RANK):
@@ -179,7 +179,7 @@ class Capacity:
         serves: Flags = self.level[classes] * EXACT * most <= reached
         return serves
 
-    def _factor(self, weights: Floats) -> tuple[Floats, bool] | None:
+    def factor(self, weights: Floats) -> tuple[Floats, bool] | None:
         """Cholesky factor of M with weights on the classes; None where there is none."""
         if np.all(weights == 1):
             gram = self.weighted.T @ self.weighted
@@ -207,7 +207,7 @@ class Capacity:
                 break
         return left, points
 
-    def _excess(self, found: Floats, classes: Integers) -> tuple[Floats, Floats]:
+    def excess(self, found: Floats, classes: Integers) -> tuple[Floats, Floats]:
         """How far points move each class beside its room, and pass it when they meet the need."""
         moves = self.space.rows @ found
         reached = moves[classes, np.arange(len(classes))]
@@ -241,7 +241,7 @@ class Capacity:
         rows = self.space.rows
         row, last = rows[target], np.inf
         for turn in range(LAWSON_TURNS + 1):
-            factor = self._factor(weights)
+            factor = self.factor(weights)
             if factor is None:
                 return None
             point = dense.cho_solve(factor, row, check_finite=False)

@@ -10,16 +10,13 @@ import numpy.typing as npt
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.nullspace.capacity import EACH_RANK, Capacity, Verdicts
 from tablecloak.suppression.search.nullspace.space import Space
+from tablecloak.suppression.search.nullspace.strain import Blocks
 
 __all__ = ["Deletion", "Shrunk"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-
-BLOCK, LEAST_BLOCK = 1 / 3, 8
-"""Share of the rank, and least number, of the classes published at once. docs/decisions.md, "Null
-space"."""
 
 HIGH_RANK_REFUSAL = 0.25
 """Weight of a refusal at a rank beyond `EACH_RANK`, where fewer weights are tried."""
@@ -93,18 +90,18 @@ class Deletion:
         """
         if len(self.verdicts.open) > HOPELESS * max(len(self.space.needed), 10):
             return Shrunk(self.space, self.verdicts, is_cut_short=False)
-        block = max(LEAST_BLOCK, int(self.space.rank * BLOCK))
-        failed = 0.0
+        blocks, failed = Blocks(self.space.rank), 0.0
         while not budget.is_over and self.space.rank > 1 and failed < most_kept:
-            order = self._order(jitter)[: min(block, self.space.rank - 1)]
+            order = self._order(jitter)
             if not len(order):
                 break
-            if self._published(order):
-                block = max(LEAST_BLOCK, min(2 * block, int(self.space.rank * BLOCK)))
-            elif len(order) > 1:
-                block = max(1, len(order) // 3)
+            block = blocks.next(self.space, order)
+            if self._published(block):
+                blocks.accept(self.space.rank)
+            elif len(block) > 1:
+                blocks.refuse(len(block), self.space.rank)
             else:
-                self.kept |= self.space.class_of == order[0]
+                self.kept |= self.space.class_of == block[0]
                 # A refusal at a high rank counts less, since fewer weights were tried.
                 failed += 1 if self.space.rank <= EACH_RANK else HIGH_RANK_REFUSAL
         return Shrunk(self.space, self.verdicts, budget.is_over)

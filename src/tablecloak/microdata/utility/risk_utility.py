@@ -63,7 +63,7 @@ class RiskUtilityMap:
         if not found:
             at = int(np.argmin(self.table["risk"]))
             return (
-                f"No method keeps the risk at or below {risk_limit:g}; the lowest is "
+                f"No method keeps the risk at or below {risk_limit:g}; the least is "
                 f"{self.table['risk'].iloc[at]:.4g}, by {list(self.table.index)[at]}."
             )
         row = self.table.loc[found[0]]

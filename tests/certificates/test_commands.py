@@ -19,7 +19,7 @@ def cox(tmp_path_factory):
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (["suppress"], "sensitive cells, two-sided: each can lie"),
+        (["suppress"], "sensitive cells, two-sided: the interval of each reaches"),
         (["suppress", "--method", "sequential", "--time-limit", "1"], "two-sided"),
         (["intervals", "--seed", "1"], "uses all published intervals as bounds"),
         (["adjust"], "its upper level above the"),

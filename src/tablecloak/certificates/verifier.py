@@ -134,9 +134,9 @@ CLAIMS = ("protection", "additivity", "statistics", "loss", "bound")
 MEASURES = {"suppression": ("weights",), "intervals": ("widths",), "rounding": ("L1",),
             "adjustment": ("L1", "L2", "Linf"), "small counts": ("L1",)}  # fmt: skip
 REQUIREMENTS = {
-    "two-sided": "above by the upper level, below by the lower level, in all by the sliding level",
-    "width": "in all by both levels together and by the sliding level; ONE SIDE MAY BE CLOSE",
-    "upper": "above by the upper level; NOTHING IS ASKED BELOW",
+    "two-sided": "its upper level above the value, its lower level below, in all its sliding level",
+    "width": "a width of both levels together and of its sliding level; ONE SIDE MAY BE CLOSE",
+    "upper": "its upper level above the value; NOTHING IS ASKED BELOW",
 }
 
 
@@ -606,13 +606,13 @@ def check_hidden(data, relations):
     (insiders, cut, pairs), idle = check_insiders(data, keys, need), np.sum(level == 0)
     requirement = str(data["requirement"])
     return [
-        (True, f"{len(cells)} sensitive cells, {requirement}: each can lie"),
+        (True, f"{len(cells)} sensitive cells, {requirement}: the interval of each reaches"),
         (True, REQUIREMENTS[requirement]),
         (idle, f"of them, {idle} have no level, so that nothing was asked"),
         (True, f"against everybody and {insiders} different insiders"),
         (pairs, f"NOTHING is claimed of {pairs} pairs of an insider and a sensitive cell"),
         (cut, f"in {cut} cases a level is cut to what insiders knew of the cell before"),
-        (True, f"if nobody learns more of the {np.sum(hidden)} hidden cells, of {len(hidden)}"),
+        (True, f"if nobody learns more about the {np.sum(hidden)} hidden of {len(hidden)} cells"),
         (insiders, "not checked: who the insiders are, and whether they know more"),
         (real, f"{real} relations with real coefficients: as if these were known to 9 digits"),
     ]

@@ -38,7 +38,7 @@ Repair = Annotated[
 Integer = Annotated[
     bool | None,
     typer.Option(
-        "--integer/--no-integer", help="Whole numbers. Default: if all input values are whole."
+        "--integer/--no-integer", help="Adjust to whole numbers. Default: if all values are whole."
     ),
 ]
 SameDigits = Annotated[

@@ -82,9 +82,9 @@ def audit(
 ) -> None:
     """Attack a release, whoever made it.
 
-    The external intruder knows all that is published, all relations and the external bounds;
-    others know their own contributions, true zeros, or that values are whole. What is printed
-    and written is secret: it names sensitive cells with their true values.
+    The external intruder knows all that is published, all relations and the external bounds.
+    Insiders (--intruder) also know their own contributions, true zeros, or that values are whole.
+    All output is secret: it names sensitive cells with their true values.
 
     ORIGINAL may be a job file: its data are tabulated again, with all contributors. The release
     may be the code-value output of tau-ARGUS with statuses 1 to 14.
@@ -158,7 +158,7 @@ def verify(
 ) -> None:
     """Check a certificate by exact products alone; no solver is called.
 
-    Prints what is proved and what was not checked; read all of it. With ORIGINAL it is also checked
+    Prints what is proved and what was not checked; read all of it. With ORIGINAL, it also checks
     that the certificate speaks of that problem. The same check runs without tablecloak:
     python verifier.py CERTIFICATE ORIGINAL.
 

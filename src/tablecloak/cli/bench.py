@@ -28,14 +28,15 @@ Solver = Annotated[
     ),
 ]
 Question = Annotated[
-    list[str] | None, names.QUESTIONS.option("--question", text="Repeat it; by default all:")
+    list[str] | None,
+    names.QUESTIONS.option("--question", text="Question to ask; repeat. By default all:"),
 ]
 Claims = Annotated[
     list[str] | None,
-    typer.Argument(help="Claims to measure, as in benchmarks/README.md; none for solvers."),
+    typer.Argument(help="Claims to measure, as in benchmarks/README.md. Without: ask solvers."),
 ]
 Instances = Annotated[
-    Path | None, typer.Option(help="Folder with JJ files, or what else a claim is measured on.")
+    Path | None, typer.Option(help="Folder with JJ files, or with other instances of a claim.")
 ]
 Only = Annotated[
     list[str] | None, typer.Option(help="Names of instances; repeat it. By default all.")
@@ -47,7 +48,7 @@ TimeLimit = Annotated[
         "--time-limit",
         "--limit",
         min=0.1,
-        help="Seconds for each answer; 60, or 3 if quick; of a claim its own.",
+        help="Seconds for each answer. Default: 60, or 3 with --quick; for a claim, its own.",
     ),
 ]
 MemoryLimit = Annotated[float, typer.Option(min=256, help="MiB for each process of a solver.")]
@@ -58,10 +59,14 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of a claim's runs.")]
 Workers = Annotated[int, typer.Option(min=1, help="Runs of a claim at the same time.")]
 Clock = Annotated[
     str | None,
-    typer.Option(help="Seconds of the 'processor' or the 'wall'; by default the claim's."),
+    typer.Option(help="Clock of limits and seconds: 'processor' or 'wall'. Default: the claim's."),
 ]
-Peers = Annotated[str | None, typer.Option(help="A Python that has the other tools.")]
-Folder = Annotated[Path, typer.Option("--folder", help="Where claims/ and results/ of them lie.")]
+Peers = Annotated[
+    str | None, typer.Option(help="Python executable of an environment with the other tools.")
+]
+Folder = Annotated[
+    Path, typer.Option("--folder", help="Folder that holds claims/ and their results/.")
+]
 Write = Annotated[
     bool, typer.Option("--write-results", help="Write RESULTS.md from the stored results.")
 ]
@@ -92,14 +97,15 @@ def bench(
 ) -> None:
     """Ask solvers the questions behind protection, or measure what the project claims.
 
-    With names of claims, each is measured and the results are stored beside the earlier ones.
-    Without, solvers are asked. Each answer comes from a process of its own and is checked: a point
-    that breaks the program, or a claim that another's point refutes, counts as wrong. Writes
-    answers and their history as Parquet, performance profiles, and a summary in Markdown.
+    With names of claims, it measures each and stores the results beside earlier ones. Without
+    names, it asks solvers. Each answer comes from a process of its own and is checked: a point that
+    breaks the program counts as wrong, and so does a bound that another solver's point refutes.
+    Writes answers and their history as Parquet, performance profiles, and a summary in Markdown.
 
     Exit code 1 if any answer is wrong.
 
     Example: tablecloak bench --quick --out bench
+
     Example: tablecloak bench castro --only table8 --limit 10 --write-results
     """
     if claim or write_results:

@@ -34,7 +34,7 @@ Key = Annotated[str, typer.Option("--key", help="Column with the record keys.")]
 Weight = Annotated[str | None, typer.Option(help="Column with sampling weights.")]
 Inside = Annotated[
     Path | None,
-    FRAME_FILES.option("--inside", text="True values, keys and changes, to stay inside:"),
+    FRAME_FILES.option("--inside", text="Write true values, keys and changes, which are secret:"),
 ]
 
 
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
 
 
 @cellkey.command()
-def secret(path: Annotated[Path, typer.Argument(help="File to write; keep it.")]) -> None:
+def secret(path: Annotated[Path, typer.Argument(help="File to write; keep it safe.")]) -> None:
     """Make the secret from which record keys are computed, once for an office.
 
     Example: tablecloak cellkey secret office.key
@@ -64,7 +64,7 @@ def keys(
     ],
     secret: Annotated[
         Path | None,
-        typer.Option(help="File of `secret`: the same record gets the same key in every file."),
+        typer.Option(help="File made by `secret`: a record then has the same key in every file."),
     ] = None,
     column: Annotated[str, typer.Option(help="Column to write the keys to.")] = "record_key",
     whole: Annotated[
@@ -72,7 +72,7 @@ def keys(
         typer.Option(min=2, help="Draw whole keys below this number, as the ONS does."),
     ] = None,
 ) -> None:
-    """Add a column of record keys to a file of records; the file stays inside.
+    """Add a column of record keys to a file of records, which must stay inside.
 
     Example: tablecloak cellkey keys people.csv -o keyed.csv --id person --secret office.key
     """

@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def convert(source: Source, target: Target, tolerance: Tolerance = 0.0) -> None:
     """Convert a protection problem from one file format to another, without loss.
 
-    Tables such as CSV and Parquet come as two files: the cells, and beside them NAME.relations.csv.
+    In CSV and Parquet a problem is two files: the cells, and beside them NAME.relations.csv.
 
     Example: tablecloak convert table.jj table.csv
     """

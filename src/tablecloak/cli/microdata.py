@@ -93,7 +93,10 @@ def _shared(
 
 
 _SHARED = [
-    _shared("file", Annotated[Path, typer.Argument(help="Records: CSV or Parquet, one row each.")]),
+    _shared(
+        "file",
+        Annotated[Path, typer.Argument(help="CSV or Parquet file with one record in each row.")],
+    ),
     _shared(
         "output",
         Annotated[
@@ -109,7 +112,8 @@ _SHARED = [
             int | None,
             typer.Option(
                 min=0,
-                help="Keep it secret: whoever knows it can undo the release. Default: drawn anew.",
+                help="Seed of random choices. Keep it secret, since it allows to undo the release. "
+                "Default: a new one.",
             ),
         ],
         None,

@@ -52,13 +52,15 @@ Tolerance = Annotated[
     typer.Option(
         "--tolerance",
         min=0.0,
-        help="Accepted error of a relation, for a table that was rounded before.",
+        help="Accepted error of a relation, for tables with rounded values.",
     ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", min=1, help="Default: all processors. The answer does not depend on it."
+        "--threads",
+        min=1,
+        help="Number of threads; the answer does not depend on it. Default: all processors.",
     ),
 ]
 Seed = Annotated[
@@ -88,13 +90,13 @@ Insiders = Annotated[
     ),
 ]
 Hold = Annotated[
-    str, names.HOLDS.option("--hold", text="Whether protection against these insiders is a must.")
+    str, names.HOLDS.option("--hold", text="Whether protection against insiders is required.")
 ]
 Distance = Annotated[str, names.DISTANCES.option("--distance", text="What is minimised.")]
 Preserve = Annotated[
     list[str] | None,
     names.STATISTICS.option(
-        "--preserve", text="Statistic to keep, also over other cells as in mean:all; repeat."
+        "--preserve", text="Statistic of sensitive cells to keep, or of all as in mean:all; repeat."
     ),
 ]
 Solver = Annotated[

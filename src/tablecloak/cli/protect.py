@@ -42,8 +42,9 @@ def protect(
 ) -> None:
     """Microdata or a table in; protected tables, audit, certificate and report out.
 
-    OUT/release/METHOD/ holds what may be published, of one method only; OUT/internal/ (readable
-    by you only) what may not: true values, which cells are sensitive, certificates, the report.
+    OUT/release/METHOD/ holds files that may be published; publish those of one method only.
+    OUT/internal/, which only you can read, holds what must stay inside: true values, sensitive
+    cells, certificates and the report.
 
     Exit code 0: every release is proved safe; 1: one is not, or was withheld because a hidden
     value stands in one of its files (it is kept in OUT/internal/withheld/); 2: wrong input, or one

@@ -26,7 +26,7 @@ Base = Annotated[int, typer.Option(min=2, help="Values become multiples of it.")
 MaxSteps = Annotated[
     int,
     typer.Option(
-        min=1, help="Largest number of multiples that a cell may move where one is not enough."
+        min=1, help="Most steps of the base by which a value may move if one step is not enough."
     ),
 ]
 SmallCounts = Annotated[

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 def certificate(
     name: Annotated[str, typer.Argument(help="Name of the agency in the study.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path(),
-    days: Annotated[int, typer.Option(min=1, help="Days that it is valid.")] = 365,
+    days: Annotated[int, typer.Option(min=1, help="Days for which it is valid.")] = 365,
 ) -> None:
     """Make a private key, which stays here, and a certificate for the other agencies."""
     from tablecloak.microdata.agencies import make_certificate

@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 PROTOCOL: Final = "tablecloak-sums/1"
+"""Name and version of the protocol, which every message carries."""
 
 
 class Message(BaseModel):

@@ -187,16 +187,17 @@ class NeighbourhoodSampling(Method):
         Sequence[str] | None, option("column", "Column to mask, by default all.")
     ] = None
     weights: Annotated[
-        Mapping[str, float] | None, option("weight", "Weight in the distance, as sex=0.2.")
+        Mapping[str, float] | None, option("weight", "Weight in the distance, such as sex=0.2.")
     ] = None
     proportion: Annotated[float, Field(ge=0, le=1, description="Share of the records to mask.")] = (
         1.0
     )
     groups: Annotated[
-        Sequence[Sequence[str]], option("together", "Columns drawn together, as ms,phd.")
+        Sequence[Sequence[str]], option("together", "Columns from one donor, such as ms,phd.")
     ] = ()
     nearest: Annotated[
-        int, Field(ge=0, description="Nearest records for those without neighbours; 0: missing.")
+        int,
+        Field(ge=0, description="Nearest records that records without neighbours use; 0: none."),
     ] = 1
 
     def __post_init__(self) -> None:

@@ -115,7 +115,9 @@ class GuaranteedPRAM(Method):
             ge=LEAST_XI, lt=1, description="Largest probability of a correct match, from 3/7 to 1."
         ),
     ] = 0.75
-    blocks: Annotated[Sequence[str], option("block", "Attribute within which records move.")] = ()
+    blocks: Annotated[
+        Sequence[str], option("block", "Attribute that stays: records move within its categories.")
+    ] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -63,12 +63,11 @@ class ClassicalPRAM(Method):
     attribute: Annotated[str, Field(description="Attribute that changes.")]
     matrix: Annotated[
         Matrix,
-        Field(
-            description="Chance of each released value, one row for each category in sorted order."
-        ),
+        Field(description="Probabilities of released values, one row for each category as sorted."),
     ]
     invariant: Annotated[
-        bool, Field(description="Keep the expected frequencies: use an invariant matrix instead.")
+        bool,
+        Field(description="Use an invariant matrix made of it, which keeps expected frequencies."),
     ] = False
     alpha: Annotated[
         float,

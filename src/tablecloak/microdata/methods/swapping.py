@@ -139,7 +139,7 @@ class DataSwapping(Method):
     attributes: Annotated[Sequence[str], option("attribute", "Attribute to swap.", min_length=1)]
     rate: Annotated[float, Field(ge=0, le=1, description="Share of records in pairs.")]
     must_change: Annotated[
-        Change, Field(description="Which swapped attributes must differ within a pair.")
+        Change, Field(description="How many swapped attributes must differ within a pair.")
     ] = "none"
     equal_on: Annotated[
         Sequence[str], Field(description="Attribute in which a pair must agree.")
@@ -149,7 +149,7 @@ class DataSwapping(Method):
     ] = ()
     keys: Annotated[
         Sequence[str] | None,
-        option("key", "Attribute by which risk and distortion are measured; default all."),
+        option("key", "Attribute of the cells that risk and distortion refer to; default: all."),
     ] = None
 
     def __post_init__(self) -> None:

@@ -164,7 +164,7 @@ class TargetedSwapping(Method):
         option("risk", "Characteristic by which members may be known.", min_length=1),
     ]
     k: Annotated[
-        float, Field(ge=0, description="Members are risky among fewer than this many.")
+        float, Field(ge=0, description="Members are risky if fewer people than this are alike.")
     ] = 3
     rate: Annotated[
         float, Field(ge=0, le=1, description="Share of households of each area to swap.")
@@ -172,12 +172,12 @@ class TargetedSwapping(Method):
     similar: Annotated[
         Sequence[Sequence[str]],
         Field(
-            description="Columns in which partners agree, as tenure,age; the next is for those "
-            "without partner."
+            description="Columns in which partners agree, such as tenure,age; further lists are "
+            "for households without a partner."
         ),
     ] = ((),)
     carry_along: Annotated[
-        Sequence[str], Field(description="Column that goes with the geography.")
+        Sequence[str], Field(description="Column that is swapped with the geography.")
     ] = ()
     weight: Annotated[str | None, Field(description="Column of sampling weights.")] = None
 

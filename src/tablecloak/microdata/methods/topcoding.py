@@ -77,7 +77,7 @@ class Topcoding(Method):
         float | None, Field(description="Values above it are replaced; default: the quantile.")
     ] = None
     quantile: Annotated[
-        float, Field(gt=0, lt=1, description="Share of the values that stay, without a threshold.")
+        float, Field(gt=0, lt=1, description="Share of values that stay if no threshold is given.")
     ] = 0.99
     replace_by: Annotated[
         Literal["threshold", "mean"], Field(description="What takes the place of larger values.")

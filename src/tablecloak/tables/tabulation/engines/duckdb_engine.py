@@ -23,7 +23,7 @@ _GLOB = re.compile(r"([*?\[])")
 
 @ENGINES.register
 class DuckDB(Engine):
-    """In this process, with what is too large for memory on disk; the default."""
+    """In this process, with data too large for memory on disk; the default."""
 
     name = "duckdb"
     forms = ("duckdb",)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Pages"]
 
 SHOWN_RECORDS = 5
+"""Number of records that the page of choices shows."""
 
 ROUTES = (
     ("GET", "/", "start"),

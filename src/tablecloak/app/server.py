@@ -27,11 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["create_app", "serve"]
 
 COOKIE = "tablecloak"
+"""Name of the cookie that holds the secret."""
+
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
+"""Content security policy of every answer: no scripts, and nothing from other servers."""
+
 MOST_UPLOADED = 2 * 2**30
+"""Most bytes of an upload; larger files are opened by their path."""
 
 
 def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = None) -> None:

@@ -58,10 +58,10 @@ PURGED_SHARE = 0.3
 """Least share of all rows that must be slack before they are dropped: dropping costs a basis."""
 
 LEAST_SECONDS = 0.01
-"""Least time limit of a node's program, also when the time of the search is over."""
+"""Least time limit, in seconds, of a node's program, also when the search's time is over."""
 
 PROOF_SECONDS = 0.1
-"""Least time limit of the elastic program that proves a node empty."""
+"""Least time limit, in seconds, of the elastic program that proves a node empty."""
 
 
 @dataclass(frozen=True, eq=False)

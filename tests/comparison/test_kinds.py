@@ -153,4 +153,9 @@ def test_guesses_of_a_pattern_are_midpoints_and_of_an_adjustment_run_backwards()
 def test_what_is_no_release_is_refused_with_a_list_of_what_is():
     with pytest.raises(tc.InputError, match="A str cannot be compared; give patterns of"):
         kind_of("a pattern")
-    assert [kind.name for kind in KINDS] == ["suppression", "adjustment", "rounding"]
+    assert [kind.name for kind in KINDS] == [
+        "suppression",
+        "adjustment",
+        "rounding",
+        "cell keys",
+    ]

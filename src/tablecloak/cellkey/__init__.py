@@ -17,6 +17,7 @@ from tablecloak.cellkey.magnitudes import PerturbedMagnitudes, perturb_magnitude
 from tablecloak.cellkey.noise import Constant, Flex, MagnitudeNoise
 from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation, Records
 from tablecloak.cellkey.perturbation_table import KeyRows, Perturbations, PerturbationTable
+from tablecloak.cellkey.perturbed_problem import PerturbedProblem, perturb_problem
 from tablecloak.cellkey.perturbed_tables import PerturbedTables
 from tablecloak.cellkey.record_keys import draw_record_keys, make_secret, read_secret
 from tablecloak.cellkey.utility import Utility, utility_of
@@ -33,6 +34,7 @@ __all__ = [
     "Perturbations",
     "PerturbedCounts",
     "PerturbedMagnitudes",
+    "PerturbedProblem",
     "PerturbedTables",
     "Records",
     "Utility",
@@ -43,6 +45,7 @@ __all__ = [
     "make_secret",
     "perturb_counts",
     "perturb_magnitudes",
+    "perturb_problem",
     "read_magnitude_tables",
     "read_perturbations",
     "read_secret",

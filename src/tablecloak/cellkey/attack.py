@@ -23,11 +23,10 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.budget import Budget
 from tablecloak.cellkey.counts import PerturbedCounts
 from tablecloak.cellkey.guesses import Guesses, guesses_for
+from tablecloak.cellkey.inference import possible_counts
 from tablecloak.cellkey.perturbation_table import Perturbations
 from tablecloak.errors import InputError
-from tablecloak.solve.mixed import solve
-from tablecloak.solve.program import Program
-from tablecloak.solve.solver import SolveStatus, on_chosen_solver
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.relations import hierarchical_relations
 
@@ -39,16 +38,6 @@ Truths = npt.NDArray[np.bool_]
 
 MOST_CELLS = 2_000_000
 """Largest number of cells of a grid, empty ones included, so that the attack fits into memory."""
-
-NOTHING_FITS = (
-    "No table of whole counts fits the published counts. Give the `deviation` or perturbation "
-    "table that was used, and only tables of the same records."
-)
-"""Message if published counts contradict what is given of their perturbation."""
-
-PROGRAM_SECONDS = 5.0
-"""Time limit in seconds of one integer program. Most take milliseconds; where one is stopped, the
-end of the interval remains an outer bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +181,7 @@ def attack_counts(
     codes, relations = _grid(frames, trees)
     published, listed = _published(frames, codes, trees)
     guesses = guesses_for(published, listed, known, deviation, least)
-    lower, upper = _propagated(guesses, relations)
-    lower, upper, exact = _settled(guesses, relations, lower, upper, budget)
+    lower, upper, exact = possible_counts(guesses, relations, budget)
     return CountAttack(codes, published, lower, upper, exact, guesses, listed)
 
 
@@ -325,110 +313,3 @@ def _published(
             )
         published[at] = values.astype(np.int64)
     return published, published >= 0
-
-
-def _propagated(guesses: Guesses, relations: csr_array) -> tuple[Integers, Integers]:
-    """Narrow intervals through each relation until nothing changes."""
-    lower, upper = guesses.ends()
-    matrix = csr_array(relations)
-    plus, minus = matrix.maximum(0), (-matrix).maximum(0)
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    for _ in range(len(lower)):
-        before = lower.copy(), upper.copy()
-        # Extreme sums of each relation, and the same without one cell.
-        least = plus @ lower - minus @ upper
-        most = plus @ upper - minus @ lower
-        cells, signs = matrix.indices, matrix.data
-        own_least = np.where(signs > 0, lower[cells], -upper[cells])
-        own_most = np.where(signs > 0, upper[cells], -lower[cells])
-        # sign * n = -(sum of the others)
-        high = -(least[rows] - own_least)
-        low = -(most[rows] - own_most)
-        new_upper = np.where(signs > 0, high, -low)
-        new_lower = np.where(signs > 0, low, -high)
-        np.minimum.at(upper, cells, np.floor(new_upper + 1e-9).astype(np.int64))
-        np.maximum.at(lower, cells, np.ceil(new_lower - 1e-9).astype(np.int64))
-        lower, upper = guesses.snapped(lower, upper)
-        if np.any(lower > upper):
-            raise InputError(NOTHING_FITS)
-        if np.array_equal(before[0], lower) and np.array_equal(before[1], upper):
-            break
-    return lower, upper
-
-
-def _settled(
-    guesses: Guesses, relations: csr_array, lower: Integers, upper: Integers, budget: Budget
-) -> tuple[Integers, Integers, Truths]:
-    """Narrow intervals further by integer programs; return also which ends are attained."""
-    program = _program(guesses, relations, lower, upper)
-    n_cells = len(lower)
-    seen_low, seen_high = upper.copy(), lower.copy()
-    settled_low, settled_high = lower == upper, lower == upper
-
-    def attained(counts: Integers) -> None:
-        np.minimum(seen_low, counts, out=seen_low)
-        np.maximum(seen_high, counts, out=seen_high)
-
-    lower, upper = lower.copy(), upper.copy()
-    for sign, settled in ((1, settled_low), (-1, settled_high)):
-        for cell in range(n_cells):
-            end = lower if sign > 0 else upper
-            seen = seen_low if sign > 0 else seen_high
-            if settled[cell] or seen[cell] == end[cell]:
-                settled[cell] = True
-                continue
-            if budget.is_over:
-                continue
-            cost = np.zeros(program.n_columns)
-            cost[cell] = sign
-            question = program.with_columns(cost, program.lower, program.upper)
-            found = solve(
-                question, time_limit=min(PROGRAM_SECONDS, budget.left), gap=0.0, start=None
-            )
-            if found.status is SolveStatus.INFEASIBLE:
-                raise InputError(NOTHING_FITS)
-            if len(found.x):
-                attained(np.rint(found.x[:n_cells]).astype(np.int64))
-            if found.status is SolveStatus.OPTIMAL:
-                end[cell] = round(found.x[cell])
-                settled[cell] = True
-    exact = (settled_low | (seen_low == lower)) & (settled_high | (seen_high == upper))
-    return lower, upper, exact
-
-
-def _program(guesses: Guesses, relations: csr_array, lower: Integers, upper: Integers) -> Program:
-    """Build the program of whole, additive counts; cells with gaps choose among their guesses."""
-    n_cells, n_rows = len(lower), relations.shape[0]
-    choices = guesses.with_gaps(lower, upper)
-    columns, rows, data, sides = [], [], [], []
-    width, row = n_cells, n_rows
-    for cell, counts in choices:
-        # n = sum of count * choice, with exactly one choice.
-        own = width + np.arange(len(counts))
-        rows += [row] * (len(counts) + 1) + [row + 1] * len(counts)
-        columns += [cell, *own, *own]
-        data += [-1.0, *counts, *([1.0] * len(counts))]
-        sides += [0.0, 1.0]
-        width, row = width + len(counts), row + 2
-    base = relations.tocoo()
-    matrix = csr_array(
-        (
-            np.concatenate([base.data, data]),
-            (
-                np.concatenate([base.coords[0], rows]).astype(np.int64),
-                np.concatenate([base.coords[1], columns]).astype(np.int64),
-            ),
-        ),
-        shape=(row, width),
-    )
-    side = np.concatenate([np.zeros(n_rows), sides])
-    extra = width - n_cells
-    return Program(
-        cost=np.zeros(width),
-        matrix=matrix,
-        row_lower=side,
-        row_upper=side,
-        lower=np.concatenate([lower, np.zeros(extra)]).astype(np.float64),
-        upper=np.concatenate([upper, np.ones(extra)]).astype(np.float64),
-        integral=np.ones(width, dtype=bool),
-    )

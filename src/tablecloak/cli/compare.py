@@ -55,7 +55,9 @@ def compare(
 ) -> None:
     """Compare suppression, adjustment, and adjustment that keeps statistics.
 
-    Prints what an intruder guesses and what analysts lose, and a verdict.
+    A table of counts is also rounded to base 3 and perturbed by cell keys, and the share of
+    sensitive counts that follow exactly is shown. Prints what an intruder guesses, what analysts
+    lose, and a verdict.
 
     Example: tablecloak compare table.jj --report comparison.html
 

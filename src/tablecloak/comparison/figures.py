@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.comparison.inferred import COUNTED
 from tablecloak.comparison.kind import KINDS, kind_of
 from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
 from tablecloak.cta.risk import Guesses
@@ -27,7 +28,7 @@ SAFE = (
 def notes() -> list[str]:
     """Say what the figures mean, one line for each measure."""
     own = (each.note for each in KINDS if each.note)
-    return [SAFE, *(each.note for each in RISKS), *(each.note for each in UTILITIES), *own]
+    return [SAFE, *(each.note for each in RISKS), COUNTED, *(each.note for each in UTILITIES), *own]
 
 
 def seen(release: Any) -> Floats:

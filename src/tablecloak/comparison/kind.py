@@ -18,6 +18,7 @@ __all__ = ["KINDS", "UNCHANGED", "ReleaseKind", "kind_of"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
 R = TypeVar("R", bound=Any)
 """Class of the releases of a kind; each has its `problem`."""
 
@@ -44,6 +45,13 @@ class ReleaseKind(ABC, Generic[R]):
 
     def methods(self, time_limit: float) -> Mapping[str, Callable[[ProtectionProblem], R]]:
         """Return the methods that are compared by default, by their names."""
+        return {}
+
+    def methods_for_counts(
+        self, time_limit: float
+    ) -> Mapping[str, Callable[[ProtectionProblem], R]]:
+        """Return the methods that are compared as well if the table is one of counts."""
+        del time_limit
         return {}
 
     @abstractmethod
@@ -73,6 +81,29 @@ class ReleaseKind(ABC, Generic[R]):
         shown : numpy.ndarray of float, shape (n_cells,)
             What the analyst sees.
         """
+
+    def possible(
+        self, release: R, lower: Floats, upper: Floats, time_limit: float
+    ) -> tuple[Integers, Integers] | None:
+        """Return between which whole numbers each true count lies for an intruder.
+
+        Parameters
+        ----------
+        release : release
+            Of a table of counts.
+        lower, upper : numpy.ndarray of float, shape (n_cells,)
+            What `ends` returns.
+        time_limit : float
+            Seconds.
+
+        Returns
+        -------
+        lower, upper : numpy.ndarray of int, shape (n_cells,)
+            Only those of sensitive cells need be narrow. None if the method tells nothing of how
+            far true counts can lie from published ones.
+        """
+        del release, lower, upper, time_limit
+        return None
 
     def own_figures(self, release: R) -> dict[str, float]:
         """Return figures that only releases of this kind have; others have NaN."""

@@ -12,7 +12,8 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.comparison.figures import guesses, risk, utility
-from tablecloak.comparison.kind import KINDS, kind_of
+from tablecloak.comparison.inferred import inferred
+from tablecloak.comparison.kind import KINDS, ReleaseKind, kind_of
 from tablecloak.cta.risk import Guesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
@@ -35,7 +36,8 @@ class Comparison:
     releases : dict of str to release
     table : pandas.DataFrame
         One row for each release: kind, factor of the levels, whether it is safe, the measures of
-        risk and utility, loss, bound, seconds.
+        risk and utility, loss, bound, seconds; for tables of counts also the share of sensitive
+        counts that follow exactly, and the mean width of their intervals.
     failures : dict of str to str
         Methods that gave no release, and why.
     risk_limit : float
@@ -113,7 +115,8 @@ def compare(
     releases : mapping of str to release or callable, optional
         Patterns, adjustments, rounded tables; or functions that make one of the problem. By
         default suppression, plain adjustment, and adjustment that preserves the mean of all
-        and the regression of the sensitive cells.
+        and the regression of the sensitive cells; for a table of counts also rounding to base 3
+        and perturbation by cell keys.
     level_factors : sequence of float, default=(1.0,)
         Methods are applied once for each factor, with all protection levels multiplied by it:
         a sweep from little to much protection. Guesses are always judged by the levels of
@@ -145,7 +148,7 @@ def compare(
     >>> list(found.table.index)
     ['suppression', 'adjustment', 'adjustment with statistics']
     """
-    entries = _default_methods(time_limit) if releases is None else dict(releases)
+    entries = _default_methods(problem, time_limit) if releases is None else dict(releases)
     if not problem.table.n_cells:
         raise InputError(
             "There is nothing to compare: the table has no cell. Check the data behind it."
@@ -196,12 +199,27 @@ def _measured(
         "safe": kind.is_safe(problem, release, lower, upper),
         **risk(Guesses(problem, guessed.guesses)),
         **utility(release, values),
+        **_determined(problem, kind, release, (lower, upper), time_limit),
         **kind.own_figures(release),
         "loss": release.loss,
         "bound": release.bound,
         "seconds": release.seconds,
     }
     return release, row, ""
+
+
+def _determined(
+    problem: ProtectionProblem,
+    kind: ReleaseKind[Any],
+    release: Any,
+    ends: tuple[Any, Any],
+    time_limit: float,
+) -> dict[str, float]:
+    """Return how many sensitive counts follow exactly; nothing for tables of other values."""
+    if not problem.table.is_count:
+        return {}
+    found = kind.possible(release, *ends, time_limit)
+    return {} if found is None else inferred(problem, *found)
 
 
 def _map(table: pd.DataFrame) -> RiskUtilityMap:
@@ -235,6 +253,11 @@ def _scaled(problem: ProtectionProblem, factor: float) -> ProtectionProblem:
     return problem.with_changes(**{name: factor * getattr(problem, name) for name in levels})
 
 
-def _default_methods(time_limit: float) -> dict[str, Method]:
-    """Return the methods of all kinds of releases."""
-    return {name: method for kind in KINDS for name, method in kind().methods(time_limit).items()}
+def _default_methods(problem: ProtectionProblem, time_limit: float) -> dict[str, Method]:
+    """Return the methods of all kinds of releases that fit the table."""
+    found: dict[str, Method] = {}
+    for kind in KINDS:
+        found |= kind().methods(time_limit)
+        if problem.table.is_count:
+            found |= kind().methods_for_counts(time_limit)
+    return found

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.comparison.inferred import counts_within
 from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
+from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.suppression.audit.audit import audit_pattern
 from tablecloak.tables.problem import ProtectionProblem
@@ -17,6 +21,9 @@ __all__ = ["Rounding"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+
+BASE = 3
+"""Base to which counts are rounded if no release is given, as statistical offices usually do."""
 
 
 @KINDS.register
@@ -39,6 +46,20 @@ class Rounding(ReleaseKind[RoundedTable]):
         intervals = release.intervals()
         wide = np.asarray(intervals[1] > intervals[0])
         return audit_pattern(problem, wide, intervals=intervals).is_safe
+
+    def methods_for_counts(
+        self, time_limit: float
+    ) -> Mapping[str, Callable[[ProtectionProblem], RoundedTable]]:
+        """Return rounding to a small base."""
+        return {
+            f"rounding to {BASE}": partial(controlled_rounding, base=BASE, time_limit=time_limit)
+        }
+
+    def possible(
+        self, release: RoundedTable, lower: Floats, upper: Floats, time_limit: float
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return what follows from the rounded counts and the base together."""
+        return counts_within(release.problem, *release.intervals(), time_limit)
 
     def published(self, release: RoundedTable, shown: Floats) -> tuple[Flags, Floats]:
         """Return the cells that were multiples of the base, and how far the others moved."""

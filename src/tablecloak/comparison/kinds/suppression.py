@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.comparison.kind import KINDS, UNCHANGED, ReleaseKind
+from tablecloak.comparison.inferred import counts_within, protects
+from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
@@ -56,17 +57,13 @@ class Suppression(ReleaseKind[SuppressionPattern]):
         upper: Floats,
     ) -> bool:
         """Compare the intervals with what the levels ask for."""
-        cells, slack = problem.sensitive, UNCHANGED * problem.unit
-        truth = problem.table.values[cells]
-        below, above = truth - lower[cells], upper[cells] - truth
-        wide = above + below >= problem.sliding_protection[cells] - slack
-        # A level beyond the external bounds cannot be met, so that it is cut there.
-        known_low, known_high = problem.lower_bound[cells], problem.upper_bound[cells]
-        least = problem.lower_protection[cells] - slack
-        most = problem.upper_protection[cells] - slack
-        down = below >= np.minimum(least, truth - known_low - slack)
-        up = above >= np.minimum(most, known_high - truth - slack)
-        return bool(np.all(wide & down & up))
+        return protects(problem, lower, upper)
+
+    def possible(
+        self, release: SuppressionPattern, lower: Floats, upper: Floats, time_limit: float
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the whole numbers within the intervals that fit together."""
+        return counts_within(release.problem, lower, upper, time_limit)
 
     def own_figures(self, release: SuppressionPattern) -> dict[str, float]:
         """Return how many hidden values tell all others, and what one of them tells."""

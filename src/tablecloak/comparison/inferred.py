@@ -1,0 +1,87 @@
+"""True counts that follow from a release, for one who knows that they are whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.cellkey.guesses import Guesses
+from tablecloak.cellkey.inference import possible_counts
+from tablecloak.comparison.kind import UNCHANGED
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["COUNTED", "counts_within", "inferred", "protects"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+MOST_COUNTS = 100_000
+"""Largest number of whole numbers of one cell that are listed; wider intervals are left as they
+are, since counts that large are not determined by their being whole."""
+
+COUNTED = (
+    "determined, mean_width: of tables of counts, the share of sensitive counts that follow "
+    "exactly, and the mean width of their intervals, for one who knows that true counts are whole "
+    "and add up, and how far a method may change them. An adjustment promises no largest change."
+)
+
+
+def counts_within(
+    problem: ProtectionProblem, lower: Floats, upper: Floats, time_limit: float
+) -> tuple[Integers, Integers]:
+    """Narrow intervals of counts to whole numbers that fit all relations.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+        What is known of each count by itself.
+    time_limit : float
+        Seconds; ends that are not settled by then are outer bounds.
+    """
+    low = np.maximum(np.ceil(lower - UNCHANGED), 0).astype(np.int64)
+    high = np.floor(upper + UNCHANGED).astype(np.int64)
+    if np.max(high - low, initial=0) > MOST_COUNTS:
+        return low, high
+    pairs, case = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
+    counts = [np.arange(first, last + 1) for first, last in pairs]
+    chances = [np.full(len(each), 1 / max(len(each), 1)) for each in counts]
+    table = problem.table
+    found = possible_counts(
+        Guesses(case.reshape(-1).astype(np.int64), counts, chances),
+        table.relations,
+        Budget.begun(time_limit),
+        sides=table.right_hand_side,
+        wanted=problem.sensitive,
+    )
+    return found[0], found[1]
+
+
+def inferred(problem: ProtectionProblem, lower: Integers, upper: Integers) -> dict[str, float]:
+    """Return the share of sensitive counts that are determined, and the mean width of intervals."""
+    width = (upper - lower)[problem.sensitive]
+    if not len(width):
+        return {"determined": np.nan, "mean_width": np.nan}
+    return {"determined": float(np.mean(width == 0)), "mean_width": float(width.mean())}
+
+
+def protects(problem: ProtectionProblem, lower: Floats, upper: Floats) -> bool:
+    """Whether intervals of cells are as wide as the protection levels of a problem ask.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+    """
+    cells, slack = problem.sensitive, UNCHANGED * problem.unit
+    truth = problem.table.values[cells]
+    below, above = truth - lower[cells], upper[cells] - truth
+    wide = above + below >= problem.sliding_protection[cells] - slack
+    # A level beyond the external bounds cannot be met, so that it is cut there.
+    known_low, known_high = problem.lower_bound[cells], problem.upper_bound[cells]
+    least = problem.lower_protection[cells] - slack
+    most = problem.upper_protection[cells] - slack
+    down = below >= np.minimum(least, truth - known_low - slack)
+    up = above >= np.minimum(most, known_high - truth - slack)
+    return bool(np.all(wide & down & up))

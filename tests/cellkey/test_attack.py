@@ -11,6 +11,8 @@ import pytest
 from cellkey.golden import ons_records
 from tablecloak.cellkey import KeyRows, attack_counts, design_count_table, perturb_counts
 from tablecloak.errors import InputError
+from tablecloak.solve.mock import MockSolver, infeasible
+from tablecloak.solve.solver import using_solver
 from tablecloak.tables.hierarchy import Hierarchy
 
 TREES = {"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["p", "q"])}
@@ -113,6 +115,15 @@ def test_rounding_below_a_threshold_leaves_an_interval_of_its_width():
 def test_a_deviation_that_is_too_small_is_found_out():
     release = pd.DataFrame({"a": ["x", "y", "Total"], "count": [3, 3, 12]})
     with pytest.raises(InputError, match="No table of whole counts fits"):
+        attack_counts(release, deviation=1, hierarchies={"a": TREES["a"]})
+
+
+def test_a_program_without_any_table_of_whole_counts_is_told_like_an_empty_interval():
+    release = pd.DataFrame({"a": ["x", "y", "Total"], "count": [3, 3, 6]})
+    with (
+        using_solver(MockSolver([infeasible()])),
+        pytest.raises(InputError, match="No table of whole counts fits.*only tables of the same"),
+    ):
         attack_counts(release, deviation=1, hierarchies={"a": TREES["a"]})
 
 

@@ -109,7 +109,7 @@ def test_cell_that_can_move_neither_way_is_repaired():
 
 
 def test_repair_does_not_take_given_directions():
-    with pytest.raises(tc.InputError, match="leave out `directions`"):
+    with pytest.raises(tc.InputError, match="`repair` and `directions` exclude each other"):
         tc.adjust(tc.examples.cox(), repair=True, directions="up")
 
 

@@ -186,3 +186,29 @@ def test_cell_key_tables_can_be_made_additive():
     found = tc.reconcile(released, ["a", "b"], "count", lower=0, whole=True)
     assert np.abs(found.changes).max() <= 15
     assert found.table().is_count
+
+
+def test_a_cell_with_two_rows_is_named_with_the_second_one():
+    twice = pd.concat([_tree([15, 6, 9, 2, 4, 1, 3, 5])] * 2, ignore_index=True)
+    with pytest.raises(InputError, match=r"Row 9: the cell {'region': 'Total'} occurs twice \(8 "):
+        tc.reconcile(twice, {"region": REGIONS})
+
+
+@pytest.mark.parametrize("chooses", ["fixd", {"regon": "North"}])
+def test_a_misspelt_column_that_chooses_cells_gets_a_suggestion(chooses):
+    frame = _tree([15, 6, 9, 2, 4, 1, 3, 5]).assign(fixed=False)
+    with pytest.raises(InputError, match="Did you mean '(fixed|region)'"):
+        tc.reconcile(frame, {"region": REGIONS}, fixed=chooses)
+
+
+def test_a_value_beyond_its_bounds_is_refused_with_its_row():
+    from dataclasses import replace
+
+    from tablecloak.errors import VerificationError
+
+    found = tc.reconcile(_tree([15, 6, 9, 2, 4, 1, 3, 5]), {"region": REGIONS}, lower=0)
+    values = found.values.copy()
+    # n1 falls below 0, and n2 makes up for it, so that the table still adds up.
+    values[3], values[4] = -1.0, values[4] + values[3] + 1.0
+    with pytest.raises(VerificationError, match="The value -1 of row 4 lies outside its bounds"):
+        replace(found, values=values).verify()

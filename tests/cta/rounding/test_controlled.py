@@ -304,3 +304,13 @@ def test_a_value_of_the_other_sign_is_refused_although_it_is_near_enough():
     values[cell] = -25
     with pytest.raises(tc.VerificationError, match="have changed their sign"):
         replace(rounded, steps=2, values=values).verify()
+
+
+def test_a_right_hand_side_between_two_multiples_is_named_with_its_relation():
+    problem = counts((2, 3), 1)
+    given = problem.table
+    values = given.values + 1
+    odd = tc.Table(given.keys, values, given.relations, given.relations @ values)
+    moved = replace(problem, table=odd, upper_bound=problem.upper_bound + 1)
+    with pytest.raises(tc.InputError, match="have a right-hand side .* base that divides"):
+        tc.controlled_rounding(moved, base=5)

@@ -763,6 +763,11 @@ def bad_jobs() -> Iterator[BadInput]:
         ("a floor of nan", "floor = 1", "floor = nan"),
         ("a lower factor below 0", "floor = 1", "lower_factor = -1"),
         ("a lower factor of nan", "floor = 1", "lower_factor = nan"),
+        ("unknown zeros", "floor = 1", 'zeros = "hidden"'),
+        ("zeros that are a number", "floor = 1", "zeros = 0"),
+        ("zeros of amounts to be hidden", "floor = 1", 'zeros = "candidates"'),
+        ("zeros of amounts to be protected", "floor = 1", 'zeros = "protected"'),
+        ("empty cells that are text", "[data]", '[data]\nempty_cells = "many"'),
         ("one bound", "floor = 1", "lower_bound = 0"),
         ("bounds that exclude the values", "floor = 1", "lower_bound = 50\nupper_bound = 60"),
         ("bounds the wrong way round", "floor = 1", "lower_bound = 9\nupper_bound = 1"),
@@ -814,6 +819,7 @@ def bad_jobs() -> Iterator[BadInput]:
         for text in variants:
             content = changed("job.toml", '"p-percent"\np = 20', f'"{rule}"\n{text}')
             yield BadInput(f"rule {rule} with {text!r}", PROTECT, {"job.toml": content})
+    yield from _bad_groups()
     for text in (
         'weights = "heavy"', 'distance = "L3"', 'preserve = ["median"]', 'preserve = "mean"',
         "sensitive_limit = 0.5", "sensitive_limit = nan", "capacity = -1", "capacity = nan",
@@ -826,6 +832,25 @@ def bad_jobs() -> Iterator[BadInput]:
     yield BadInput("two jobs that are linked", ALL, linked)
     yield BadInput("two jobs, one of them wrong", ALL, {"jobs/two.toml": b"seed = "})
     yield from _bad_data()
+
+
+def _bad_groups() -> Iterator[BadInput]:
+    """Rules on groups, in a job of counts but for the first."""
+    rule = '"k-disclosure"\ncoalition = 1'
+    content = changed("job.toml", '"p-percent"\np = 20', rule)
+    yield BadInput("k-disclosure of amounts", PROTECT, {"job.toml": content})
+    hidden = content.replace(b'value = "turnover"\n', b"").replace(
+        b"floor = 1", b'zeros = "candidates"'
+    )
+    for text in (
+        "coalition = -1", "coalition = 1.5", "coalition = nan", 'attributes = "branch"',
+        'attributes = ["none"]', "attributes = [1]", "combinations = 3", 'combinations = ["food"]',
+        'combinations = [{none = ["food"]}]', 'combinations = [{branch = ["none"]}]',
+        'combinations = [{branch = ["food", "Total"]}]', "combinations = [{branch = 1}]",
+        'combinations = [{region = ["N1", "South"]}]', 'combinations = [{branch = ["food"]}]',
+    ):  # fmt: skip
+        content = hidden.replace(b"coalition = 1", text.encode())
+        yield BadInput(f"k-disclosure with {text}", PROTECT, {"job.toml": content})
 
 
 def _bad_data() -> Iterator[BadInput]:

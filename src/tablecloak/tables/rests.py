@@ -173,26 +173,35 @@ def _together(
 ) -> tuple[_Groups, _Groups]:
     """Return the groups of which these codes are parts, and the parts together as groups."""
     _require_dimension(table, name)
+    _check_combination(table, name, codes)
     column = table.keys[name]
+    meant = column.isin(list(codes)).to_numpy() * 1.0
+    inside = csr_array(groups.parts @ diags_array(meant))
+    inside.eliminate_zeros()
+    axis = list(table.keys.columns).index(name)
+    n_inside, n_parts = np.diff(inside.indptr), np.diff(groups.parts.indptr)
+    # Without a hierarchy, a group has no parts but those that the table lists.
+    is_part = (n_inside > 0) & ((n_inside < n_parts) | (name in table.hierarchies))
+    kept = np.flatnonzero((groups.dimension == axis) & is_part)
+    around = groups.chosen(kept)
+    return around, replace(around, parts=csr_array(inside[kept, :]))
+
+
+def _check_combination(table: Table, name: str, codes: Sequence[str]) -> None:
+    """Refuse codes that are unknown, or no combination of some parts of one group."""
     tree = table.hierarchies.get(name)
-    known = list(tree.codes) if tree else column.unique().tolist()
+    known = list(tree.codes) if tree else table.keys[name].unique().tolist()
     for code in codes:
         if code not in known:
             raise InputError(
                 f"A combination names the code {code!r} of {name!r}.{suggestion(code, known)}"
             )
-    if tree and not any(set(codes) <= set(parts) for _, parts in tree.groups):
+    around = [set(parts) for _, parts in tree.groups if set(codes) <= set(parts)] if tree else []
+    if (tree and not around) or len(set(codes)) < 2 or set(codes) in around:
         raise InputError(
-            f"The codes {listed(list(codes))} of {name!r} are not parts of one group. Give a "
-            f"combination for each group."
+            f"The codes {listed(list(codes))} of {name!r} are no combination. Give two or more "
+            f"parts of one group, but not all of them."
         )
-    meant = column.isin(list(codes)).to_numpy() * 1.0
-    inside = csr_array(groups.parts @ diags_array(meant))
-    inside.eliminate_zeros()
-    axis = list(table.keys.columns).index(name)
-    kept = np.flatnonzero((groups.dimension == axis) & (np.diff(inside.indptr) > 0))
-    around = groups.chosen(kept)
-    return around, replace(around, parts=csr_array(inside[kept, :]))
 
 
 def _without_each(table: Table, groups: _Groups, most: int, where: str = "") -> Rests:

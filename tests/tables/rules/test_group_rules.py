@@ -181,7 +181,9 @@ def test_public_zeros_tell_that_a_row_has_one_cell():
         (tc.KDisclosure(1, ["heath"]), "The table has no dimension 'heath'. Did you mean 'health'"),
         (tc.KDisclosure(1, [], [{"heath": ["ill"]}]), "The table has no dimension 'heath'"),
         (tc.KDisclosure(1, [], [{"health": ["il"]}]), "names the code 'il' of 'health'. Did you"),
-        (tc.KDisclosure(1, [], [{"health": ["ill", "Total"]}]), "are not parts of one group"),
+        (tc.KDisclosure(1, [], [{"health": ["ill", "Total"]}]), "two or more parts of one group"),
+        (tc.KDisclosure(1, [], [{"health": ["ill"]}]), "of 'health' are no combination"),
+        (tc.KDisclosure(1, [], [{"health": ["ill", "well"]}]), "but not all of them"),
     ],
 )
 def test_unknown_names_are_refused(rule, message):

@@ -190,9 +190,9 @@ class TwoPrograms:
         )
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(3))
 def test_verdicts_equal_two_programs_for_each_cell_and_intruder(block):
-    """60 patterns of 30 small tables with few contributors."""
+    """30 patterns of 15 small tables with few contributors."""
     attacked = dict.fromkeys(KINDS, 0)
     for seed in range(10 * block, 10 * block + 10):
         problem, frame = microdata_problem(seed // 2)

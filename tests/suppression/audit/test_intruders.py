@@ -303,7 +303,7 @@ def check_verdicts(
 
 @pytest.mark.parametrize("block", range(6))
 def test_verdicts_against_insiders_equal_naive_attacks(block):
-    """480 random problems over all blocks, with all kinds of insiders.
+    """240 random problems over all blocks, with all kinds of insiders.
 
     Sixty tables are every combination of signs, weights and links.
     """
@@ -312,18 +312,18 @@ def test_verdicts_against_insiders_equal_naive_attacks(block):
         table, frame = random_table(seed)
         random = np.random.default_rng([seed, 1])
         inside = records_of(table, frame)
-        for turn in range(8):
+        for kind in KINDS:
             problem = random_problem(table, random)
-            found = check_verdicts(problem, frame, inside, KINDS[turn % len(KINDS)], random)
+            found = check_verdicts(problem, frame, inside, kind, random)
             compared, attacked = compared + found[0], attacked + found[1]
-    assert compared > 100
-    assert attacked > 5
+    assert compared > 50
+    assert attacked > 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_patterns_that_suppress_returns_withstand_naive_attacks_of_insiders(kind):
     checked = 0
-    for seed in range(6):
+    for seed in range(4):
         table, frame = random_table(seed)
         problem = random_problem(table, np.random.default_rng([seed, 2]))
         try:
@@ -334,7 +334,7 @@ def test_patterns_that_suppress_returns_withstand_naive_attacks_of_insiders(kind
         for low, high in members(problem, frame, pattern.suppressed, kind):
             assert np.all(withstands(problem, pattern.suppressed, low, high)[problem.sensitive])
             checked += problem.n_sensitive
-    assert checked > 20
+    assert checked > 10
 
 
 # -- time ----------------------------------------------------------------------------------

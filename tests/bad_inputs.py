@@ -326,17 +326,22 @@ def changed(name: str, old: str, new: str, count: int = 1) -> bytes:
     return text.replace(old, new, count).encode()
 
 
+@cache
+def frame_of(name: str) -> pd.DataFrame:
+    """Entries of a sound CSV file."""
+    return pd.read_csv(io.BytesIO(sound_files()[name]), dtype=str)
+
+
 def cell(name: str, row: int, column: str, entry: str) -> bytes:
     """A sound CSV file with one entry replaced; rows from 0."""
-    frame = pd.read_csv(io.BytesIO(sound_files()[name]), dtype=str)
+    frame = frame_of(name).copy()
     frame.loc[row, column] = entry
     return frame.to_csv(index=False).encode()
 
 
 def without(name: str, column: str) -> bytes:
     """A sound CSV file without a column."""
-    frame = pd.read_csv(io.BytesIO(sound_files()[name]), dtype=str)
-    return frame.drop(columns=column).to_csv(index=False).encode()
+    return frame_of(name).drop(columns=column).to_csv(index=False).encode()
 
 
 def header(name: str) -> bytes:

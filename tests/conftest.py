@@ -33,6 +33,11 @@ def budgets_begun(monkeypatch) -> list[Budget]:
     return budgets
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run slow tests first, so that no worker is left alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 def pytest_terminal_summary(terminalreporter) -> None:
     """Name every test that did not run, and why."""
     skipped = terminalreporter.stats.get("skipped", [])

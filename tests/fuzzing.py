@@ -13,6 +13,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -92,22 +93,30 @@ def mutated(seed: bytes, random: np.random.Generator) -> bytes:
     return bytes(content)
 
 
+@cache
+def sound_files() -> dict[str, bytes]:
+    """A problem in two formats, and a pattern with its certificate."""
+    problem = tc.examples.cox_rounded()
+    pattern = tc.suppress(problem)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        tc.write_jj(problem, folder / "cox.jj")
+        tc.write_problem(problem, folder / "cells.csv")
+        pattern.release().to_csv(folder / "release.csv", index=False)
+        write_certificate(pattern.certificate, folder / "c.npz")
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def readers(folder: Path) -> dict[str, tuple[bytes, Callable[[Path], object], str]]:
     """For each reader a sound file, the function, and the ending of its names."""
     problem = tc.examples.cox_rounded()
-    tc.write_jj(problem, folder / "cox.jj")
-    frame = problem.to_frame()
-    relations = folder / "cells.relations.csv"
-    tc.write_problem(problem, folder / "cells.csv")
-    pattern = tc.suppress(problem)
-    pattern.release().to_csv(folder / "release.csv", index=False)
-    write_certificate(pattern.certificate, folder / "c.npz")
+    for name, content in sound_files().items():
+        (folder / name).write_bytes(content)
     firms = pd.DataFrame(
         {"r": ["01", "1", "b", "b"], "f": ["x", "y", "x", "z"], "v": [5, 7.5, 1, 2]}
     )
     (folder / "town.hrc").write_bytes(HRC)
     (folder / "firms.csv").write_text("r,v\na,1\nb,2\n")
-    del frame, relations
 
     def cells(path: Path) -> object:
         (folder / "t.rda").write_bytes(RDA)

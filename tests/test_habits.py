@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 FILES = sorted(Path(__file__).parent.rglob("test_*.py"))
@@ -15,8 +16,10 @@ def functions_of(path: Path) -> Iterator[ast.FunctionDef]:
             yield node
 
 
-TESTS = [(path, test) for path in FILES for test in functions_of(path)]
-"""All tests, each with its file."""
+@cache
+def all_tests() -> list[tuple[Path, ast.FunctionDef]]:
+    """All tests, each with its file."""
+    return [(path, test) for path in FILES for test in functions_of(path)]
 
 
 def own_statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -35,7 +38,7 @@ def test_no_test_ends_before_its_end_or_skips_itself():
     """Random cases that prove nothing are passed over in a loop, and the others are counted."""
     ending = [
         f"{path.name}, line {node.lineno}: {test.name}"
-        for path, test in TESTS
+        for path, test in all_tests()
         for node in own_statements(test)
         if isinstance(node, ast.Return) or is_call(node, "pytest.skip", "assume")
     ]
@@ -45,7 +48,7 @@ def test_no_test_ends_before_its_end_or_skips_itself():
 def test_a_test_that_passes_over_random_cases_counts_the_others():
     """Where a loop goes on without a check, an assertion behind it compares what was counted."""
     uncounted = []
-    for path, test in TESTS:
+    for path, test in all_tests():
         loops = [node for node in own_statements(test) if isinstance(node, ast.For)]
         skipping = [
             loop

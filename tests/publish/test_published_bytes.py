@@ -20,7 +20,7 @@ from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.published import common_decimals, published_decimals
 
 FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
-TABLES = 15
+TABLES = 8
 
 
 def two_truths(random: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame, list, int | None]:

@@ -38,7 +38,7 @@ def least_counts(frame: pd.DataFrame, depth: int) -> pd.Series:
     return frame.groupby(by)["home"].transform("size").groupby(frame["home"]).min()
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.sampled_from([0.0, 0.05, 0.4]))
 def test_what_a_targeted_swap_does_and_leaves(seed, k, rate):
     frame = census(seed)

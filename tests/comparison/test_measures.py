@@ -73,7 +73,9 @@ def test_measures_stand_in_the_order_of_their_places():
 def test_a_kind_of_release_added_at_run_time_is_compared_by_default():
     names = [name for kind in KINDS for name in kind().methods(1.0)]
     assert names == ["suppression", "adjustment", "adjustment with statistics"]
-    with pytest.raises(tc.InputError, match="`suppress`, adjustments of `adjust`, tables of `contr"):
+    with pytest.raises(
+        tc.InputError, match="`suppress`, adjustments of `adjust`, tables of `contr"
+    ):
         kind_of(tc.examples.cox_rounded())
     with KINDS.including(Doubled):
         assert kind_of(tc.examples.cox_rounded()).name == "doubled"

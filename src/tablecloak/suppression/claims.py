@@ -58,7 +58,7 @@ def pattern_claims(
     of_loss = loss_claim(protection.released, "weights", problem.weights, loss)
     if certificate is None:
         return protection, of_loss
-    arrays = {**_cut_arrays(certificate.rows, problem), **_tree_arrays(certificate)}
+    arrays = _bound_arrays(certificate, problem)
     return protection, of_loss, bound_claim(of_loss, problem, bound, arrays)
 
 
@@ -105,7 +105,7 @@ def proved_pattern_bound(
     released = _pattern(Requirement.TWO_SIDED, suppressed)
     loss = float(problem.weights[suppressed].sum())
     of_loss = loss_claim(released, "weights", problem.weights, loss)
-    arrays = {**_cut_arrays(certificate.rows, problem), **_tree_arrays(certificate)}
+    arrays = _bound_arrays(certificate, problem)
     return proved(of_loss, asked, arrays)
 
 
@@ -167,16 +167,31 @@ def _widths_arrays(rows: Sequence[Row], multipliers: Floats, problem: Protection
     return {**_cut_arrays(rows, problem), **Forest((([ROOT], {0: numbers}),)).arrays()}
 
 
-def _tree_arrays(certificate: BoundCertificate) -> Arrays:
+def _bound_arrays(certificate: BoundCertificate, problem: ProtectionProblem) -> Arrays:
+    """Return the proofs of the rows that count in some node of a tree, and the tree.
+
+    Of the ten thousands of rows that a search finds, some thousand have a multiplier.
+    """
+    used = np.zeros(len(certificate.rows), dtype=bool)
+    for duals in certificate.tree.multipliers.values():
+        used[: len(duals)] |= duals > 0
+    rows = [certificate.rows[at] for at in np.flatnonzero(used).tolist()]
+    return {**_cut_arrays(rows, problem), **_tree_arrays(certificate, rows, used)}
+
+
+def _tree_arrays(
+    certificate: BoundCertificate, rows: Sequence[Row], used: npt.NDArray[np.bool_]
+) -> Arrays:
     free, scale = certificate.free_cells()
-    _, place = _with_parents(certificate.rows)
+    place = np.zeros(len(used), dtype=np.int64)
+    place[used] = _with_parents(rows)[1]
 
     def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
         return int(free[column]), is_lower, int(limit)
 
     def multipliers(duals: npt.NDArray[np.float64]) -> Multipliers:
-        rows = place[: len(duals)]
-        return Multipliers.of([(0, rows, -1, np.maximum(duals, 0.0) * scale)])
+        counted = np.flatnonzero(duals > 0)
+        return Multipliers.of([(0, place[counted], -1, duals[counted] * scale)])
 
     tree: Tree
     tree = tree_of(certificate.tree, limits, multipliers)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tablecloak as tc
+from random_tables import random_problem
 from tablecloak.solve.branch import BranchResult, BranchTree
+from tablecloak.suppression.claims import _bound_arrays, proved_pattern_bound
 from tablecloak.suppression.search import exact
+from tablecloak.suppression.search.bridges import BridgeRow
 
 
 def floor(problem: tc.ProtectionProblem) -> float:
@@ -27,3 +32,19 @@ def test_rows_of_searches_that_prove_nothing_themselves_still_prove_a_bound(monk
     pattern = tc.suppress(problem, method="exact", require=require)
     assert floor(problem) * 1.1 < pattern.bound <= pattern.loss
     assert pattern.proved_bound() == pattern.bound
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_claim_of_a_bound_holds_only_rows_that_count_and_still_proves_it(seed):
+    problem = random_problem(seed, (4, 3))
+    pattern = tc.suppress(problem, method="exact")
+    proof = pattern.bound_certificate
+    assert pattern.is_optimal and proof is not None
+    fewer = len(_bound_arrays(proof, problem)["cut_kind"])
+    assert 0 < fewer <= len(proof.rows)
+    # Rows without a multiplier change neither the claim nor what it proves.
+    idle = BridgeRow(int(np.flatnonzero(problem.sensitive)[0]), np.array([0]), np.array([1.0]))
+    longer = replace(proof, rows=[*proof.rows, *[idle] * 50])
+    assert len(_bound_arrays(longer, problem)["cut_kind"]) == fewer
+    proved = proved_pattern_bound(pattern.suppressed, problem, longer)
+    assert max(proved, pattern.unavoidable) == pytest.approx(pattern.loss, rel=1e-9)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.certificates.claim import Claim, Released
-from tablecloak.errors import VerificationError, listed
+from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.solve.exact import products_vanish, whole_rows
 from tablecloak.suppression.insider_claim import InsiderClaim
 from tablecloak.suppression.needs import Needs, asked_of, needs_of, own_precision
@@ -160,11 +160,14 @@ class ProtectionCertificate:
         """Return the witnesses without duplicate entries, so that all checks see equal numbers."""
         matrix = csr_array(self.deviations, dtype=np.float64, copy=True)
         if matrix.shape[1] != self.problem.table.n_cells:
-            raise VerificationError("The witnesses are not those of a table of this size.")
+            raise VerificationError(
+                f"The witnesses are for {matrix.shape[1]} cells, but the table has "
+                f"{self.problem.table.n_cells}. {CHANGED}"
+            )
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         if not np.all(np.isfinite(matrix.data)):
-            raise VerificationError("A witness holds an entry that is not a number.")
+            raise VerificationError(f"A witness holds an entry that is not a number. {CHANGED}")
         return matrix
 
     def _require(self, open_: Flags, cells: Integers, against: str) -> None:
@@ -191,7 +194,9 @@ class ProtectionCertificate:
         below, above = own_precision(true, known.lower), own_precision(true, known.upper)
         low[known.cells], high[known.cells] = known.lower - true, known.upper - true
         if np.any(low[known.cells] > below) or np.any(high[known.cells] < -above):
-            raise VerificationError(f"The bounds of intruder {known.name} exclude the truth.")
+            raise VerificationError(
+                f"The bounds of intruder {known.name} exclude the truth. {CHANGED}"
+            )
         needs = needs.cut(low, high)
         moves = csc_array(by_cell[:, known.cells])
         at = np.repeat(np.arange(len(known.cells)), np.diff(moves.indptr))
@@ -236,7 +241,7 @@ class ProtectionCertificate:
         relations, real = whole_rows(self.problem.table.relations)
         if not np.all(products_vanish(csr_array(relations[np.flatnonzero(~real), :]), matrix)):
             worst = float(abs(relations @ matrix.T).max())
-            raise VerificationError(f"A witness breaks a relation by {worst:g}.")
+            raise VerificationError(f"A witness breaks a relation by {worst:g}. {CHANGED}")
         rest = csr_array(relations[np.flatnonzero(real), :])
         if not np.any(np.diff(rest.indptr)):
             return 0.0, True
@@ -252,7 +257,7 @@ class ProtectionCertificate:
             beyond = residual > REAL_SHARE * np.minimum(least[moved] * min(scale, 1.0), smallest)
             if np.any(beyond):
                 raise VerificationError(
-                    f"A witness breaks a relation by {residual[beyond].max():g}."
+                    f"A witness breaks a relation by {residual[beyond].max():g}. {CHANGED}"
                 )
             worst = max(worst, float(residual.max()))
         return worst, False
@@ -283,7 +288,8 @@ class ProtectionCertificate:
         beyond = np.maximum(matrix.data - high, low - matrix.data)
         if len(bad):
             raise VerificationError(
-                f"A witness breaks an external bound by {beyond[bad].max():g}.", cells=cells[bad]
+                f"A witness breaks an external bound by {beyond[bad].max():g}. {CHANGED}",
+                cells=cells[bad],
             )
         return float(np.max(beyond, initial=0.0))
 
@@ -293,7 +299,9 @@ class ProtectionCertificate:
             or np.any(witness >= matrix.shape[0])
             or np.any(witness < TRUTH)
         ):
-            raise VerificationError("The certificate names witnesses that it does not hold.")
+            raise VerificationError(
+                f"The certificate names witnesses that it does not hold. {CHANGED}"
+            )
         reach = np.zeros(len(cells))
         moved = witness != TRUTH
         if np.any(moved):

@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def generate(path: Path, records: int, codes: int, spanning: float) -> None:
+def generate_keyed(path: Path, records: int, codes: int, spanning: float) -> None:
+    """The same records, each with a record key of eight digits."""
+    generate(path, records, codes, spanning, ", (hash(range) % 100000000) / 1e8 AS record_key")
+
+
+def generate(path: Path, records: int, codes: int, spanning: float, more: str = "") -> None:
     """Two records for each firm, in one cell but for a share of the firms; skewed cells."""
     import duckdb
 
@@ -22,7 +27,7 @@ def generate(path: Path, records: int, codes: int, spanning: float) -> None:
         f"""
         COPY (
             SELECT {columns}, 'f' || CAST(range // 2 AS VARCHAR) AS firm,
-                   round(exp(6 * random() + 2 * random()), 2) AS v
+                   round(exp(6 * random() + 2 * random()), 2) AS v{more}
             FROM (SELECT range, range % 2 = 1 AND random() < {spanning} AS elsewhere
                   FROM range({records}))
         ) TO '{path}' (FORMAT parquet)

@@ -35,6 +35,13 @@ def test_coxs_example_runs_and_asserts_its_figures(capsys):
     assert "loss 3076" in capsys.readouterr().out
 
 
+def test_noisy_counts_are_made_to_add_up_without_a_privacy_library(capsys, monkeypatch):
+    # Without OpenDP the noise is the same each time. The example itself checks that it adds up.
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    runpy.run_path(str(EXAMPLES / "noisy_counts" / "run.py"), run_name="__main__")
+    assert "35 cells" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_enterprises_are_protected_both_ways(tmp_path):
     job = read_job(EXAMPLES / "enterprises" / "job.toml")

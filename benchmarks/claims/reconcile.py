@@ -23,17 +23,16 @@ def cube(codes):
     return frame.assign(value=full.ravel() + random.normal(0, 2, full.size))
 
 
-def reconciled(frame, setting, *, whole=False):
+def reconciled(frame, setting):
     import tablecloak as tc
 
     found, spent = timed(
-        lambda: tc.reconcile(frame, ["a", "b", "c"], lower=0, whole=whole, time_limit=setting.limit)
+        lambda: tc.reconcile(frame, ["a", "b", "c"], lower=0, time_limit=setting.limit)
     )
     return {
         "cells": len(frame),
         "loss": found.loss,
-        "gap": max(found.passes[-1].loss - found.bound, 0) / max(found.passes[-1].loss, 1e-300),
-        "furthest": float(np.abs(found.values - found.passes[-1].x).max()),
+        "gap": found.gap,
         **spent,
     }
 
@@ -44,7 +43,7 @@ CLAIM = Claim(
     text="""A three-way table of counts with all margins, each cell with normal noise of variance 4, made additive in least squares with
 all values at least 0. The gap is that of the table of real numbers, proved by multipliers.""",
     said_in=("docs/reconcile.md",),
-    methods=(Method("L2", reconciled), Method("whole", partial(reconciled, whole=True))),
+    methods=(Method("L2", reconciled),),
     instances=lambda folder: [
         Instance(f"{codes} codes", partial(cube, codes)) for codes in (20, 46, 100)
     ],
@@ -53,9 +52,9 @@ all values at least 0. The gap is that of the table of real numbers, proved by m
         Column("cells", "cells", ",d"),
         Column("loss", "loss", ",.0f"),
         Column("gap", "proved gap", ".1e"),
-        Column("furthest", "furthest whole number", ".2f"),
         Column("cpu", "CPU s", ".1f"),
     ),
     limits=(120.0,),
-    findings="Target: a million cells within 60 s with a proved gap below 10^-4.",
+    findings="""Target: a million cells within 60 s with a proved gap below 10^-4: reached. Whole numbers as a last step are an integer program
+where a table has three dimensions: the one for 9,261 cells was not settled within 120 CPU s.""",
 )

@@ -212,3 +212,14 @@ def test_a_value_beyond_its_bounds_is_refused_with_its_row():
     values[3], values[4] = -1.0, values[4] + values[3] + 1.0
     with pytest.raises(VerificationError, match="The value -1 of row 4 lies outside its bounds"):
         replace(found, values=values).verify()
+
+
+def test_reconciling_leaves_of_the_squared_noise_the_share_of_cells_that_are_no_totals():
+    random = np.random.default_rng(8)
+    true = _tree([15, 6, 9, 2, 4, 1, 3, 5])
+    noise, left = 0.0, 0.0
+    for _ in range(150):
+        noisy = true.assign(value=true.value + random.normal(0, 1, 8))
+        noise += ((noisy.value - true.value) ** 2).sum()
+        left += ((tc.reconcile(noisy, {"region": REGIONS}).values - true.value) ** 2).sum()
+    assert abs(left / noise - 5 / 8) < 0.08

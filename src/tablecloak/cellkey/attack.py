@@ -100,18 +100,29 @@ class CountAttack:
         """
         return self.guesses.posterior(self.lower, self.upper, prior)
 
+    def most_likely(
+        self, prior: Mapping[int, float] | None = None
+    ) -> tuple[Integers, npt.NDArray[np.float64]]:
+        """Return the most likely true count of each cell, and its probability; see `posterior`."""
+        best = [max(each.items(), key=lambda pair: pair[1]) for each in self.posterior(prior)]
+        counts, chances = zip(*best, strict=True) if best else ((), ())
+        return np.array(counts, dtype=np.int64), np.array(chances, dtype=np.float64)
+
     def best_guess_share(self, true: Integers, prior: Mapping[int, float] | None = None) -> float:
         """Share of the listed cells whose most likely count is the true one."""
-        best = [max(chances, key=chances.__getitem__) for chances in self.posterior(prior)]
-        return float(np.mean((np.array(best) == true)[self.listed]))
+        right = (self.most_likely(prior)[0] == true)[self.listed]
+        return float(np.mean(right)) if len(right) else 0.0
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line for each cell."""
+        """Return one line for each cell: its interval, and its most likely count."""
+        likely, chance = self.most_likely()
         return self.codes.assign(
             published=pd.Series(self.published).astype("Int64").mask(~self.listed),
             lower=self.lower,
             upper=self.upper,
             exact=self.is_exact,
+            likely=likely,
+            probability=chance,
         )
 
     def summary(self) -> str:

@@ -89,6 +89,22 @@ def test_a_posterior_weighs_counts_by_the_chance_of_what_was_published():
     assert known == {4: 1.0, 5: 0.0, 6: 0.0}
 
 
+def test_several_tables_leave_a_posterior_only_what_all_of_them_leave_possible():
+    table = design_count_table(2, 1.1, blocked=1)
+    # A table of both dimensions, and its margins alone.
+    made = [
+        perturb_counts(_records(6), {name: TREES[name] for name in names}, table)
+        for names in ("ab", "a", "b")
+    ]
+    attacked = attack_counts(*made)
+    likely, chance = attacked.most_likely()
+    for cell, chances in enumerate(attacked.posterior()):
+        assert sum(chances.values()) == pytest.approx(1)
+        assert attacked.lower[cell] <= min(chances) <= max(chances) <= attacked.upper[cell]
+        assert chances[likely[cell]] == max(chances.values()) == chance[cell]
+    assert attacked.to_frame()["likely"].tolist() == likely.tolist()
+
+
 def test_a_second_table_of_the_same_records_never_widens_an_interval():
     records = ons_records(200).drop(columns="record_key")
     records["record_key"] = np.random.default_rng(4).integers(0, 10**8, 200) / 10**8

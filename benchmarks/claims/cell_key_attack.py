@@ -119,7 +119,7 @@ three digits of IndustryCode by Size and by Region) with the table of its own sa
         Column("determined", "determined", ",d"),
         Column("width", "mean width", ".2f"),
         Column("open", "not settled", ",d"),
-        Column("cpu", "CPU s", ".1f"),
+        Column("cpu", "CPU s of the attack", ".1f"),
     ),
     limits=(30.0,),
     findings="""An interval that is not settled in time may be narrower still. τ-ARGUS is measured with `--instances FOLDER`, a folder with the

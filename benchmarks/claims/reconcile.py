@@ -52,7 +52,7 @@ all values at least 0. The gap is that of the table of real numbers, proved by m
         Column("cells", "cells", ",d"),
         Column("loss", "loss", ",.0f"),
         Column("gap", "proved gap", ".1e"),
-        Column("cpu", "CPU s", ".1f"),
+        Column("cpu", "CPU s of the search", ".1f"),
     ),
     limits=(120.0,),
     findings="""Target: a million cells within 60 s with a proved gap below 10^-4: reached. Whole numbers as a last step are an integer program

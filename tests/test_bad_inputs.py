@@ -42,6 +42,14 @@ ALWAYS = [
     "neighbours: a wage of 'x'",
     "ready table with n '-1'",
     "ready table with x ''",
+    "cellkey keys: office.key is binary",
+    "cellkey count: ptable.csv is empty",
+    "cellkey count: pvalue '' in ons.csv",
+    "cellkey attack: count 'x' in counts.csv",
+    "cellkey count keyed.csv -o out.csv --by region --by sex --ptable ptable.csv --inside out.csv",
+    "ptable.csv with a header only",
+    "reconcile: variance 'inf' in noisy.csv",
+    "reconcile: keep 'perhaps' in noisy.csv",
 ]
 """Faults that once ended in a traceback, or in a release."""
 

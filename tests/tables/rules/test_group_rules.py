@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.cellkey.perturbed_problem import perturb_problem
 from tablecloak.tables.rests import values_with_rests
 
 
@@ -122,6 +123,14 @@ def test_no_release_shows_a_rest():
         assert tc.audit(problem, release).is_safe
     assert pattern.n_suppressed == int((pattern.release().status == "suppressed").sum())
     assert "0 sensitive cells and 1 rests of groups proved in whole numbers" in pattern.summary()
+
+
+def test_an_attack_that_judges_no_rests_counts_them_as_known():
+    problem = TWO.protect(tc.KDisclosure(1, HEALTH), zeros="candidates")
+    rests, perturbed = problem.table.rests, perturb_problem(problem)
+    assert not set(perturbed.release().health) & set(problem.table.keys.health[rests])
+    for ends in perturbed.intervals:
+        assert np.array_equal(ends[rests], problem.table.values[rests])
 
 
 def test_a_release_that_lets_the_rest_be_computed_is_attacked():

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 from tablecloak.app.choices import Choices
 from tablecloak.budget import StopButton, Stopwatch
@@ -123,8 +124,7 @@ class Session:
         try:
             found = run_job(job, self.results, progress=self.button)
             # The forms of the app ask for no perturbation.
-            assert isinstance(found, JobResult)
-            self.result = found
+            self.result = cast(JobResult, found)
         except TablecloakError as error:
             self.error = str(error)
         except Exception as error:

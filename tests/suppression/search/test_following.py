@@ -23,9 +23,10 @@ SHAPES = [(3, 3), (2, 2, 2), (4, 3)]
 
 @pytest.fixture(autouse=True)
 def without_null_spaces(monkeypatch):
-    """Leave the heuristic out that tables of twenty cells do not need."""
+    """Leave out the heuristic, which tables of twenty cells do not need; let few needs count."""
     phases = schedule.Phase(schedule.try_strategies), schedule.Phase(schedule.PROVE)
     monkeypatch.setattr(schedule, "EXACT_SMALL", phases)
+    monkeypatch.setattr(following, "FEW_NEEDS", 0)
 
 
 def weighed(seed: int) -> tc.ProtectionProblem:
@@ -182,3 +183,11 @@ def test_only_tables_of_many_cells_are_left_to_such_rows(monkeypatch):
     monkeypatch.setattr(schedule, "FOLLOWED_CELLS", state.n_free)
     assert schedule.is_left_to_relations(state, Budget.of())
     assert not schedule.is_left_to_relations(state, Budget.of(0.0))
+
+
+def test_few_needs_are_left_to_programs_however_large_the_rooms(monkeypatch):
+    system = SearchState.of(spacious(0), Requirement.TWO_SIDED, "exact").system
+    monkeypatch.setattr(following, "FEW_NEEDS", len(system.needs.cells) - 1)
+    assert is_spacious(system)
+    monkeypatch.setattr(following, "FEW_NEEDS", len(system.needs.cells))
+    assert not is_spacious(system)

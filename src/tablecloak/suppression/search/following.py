@@ -32,7 +32,7 @@ from tablecloak.suppression.search.bridges import DENOMINATOR, BridgeRow
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 
-__all__ = ["FollowingFinder", "is_spacious"]
+__all__ = ["FEW_NEEDS", "FollowingFinder", "is_spacious"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -79,14 +79,20 @@ NOTHING = 1e-9
 BLOCK = 500
 """Number of free cells whose columns are held as a dense array at one time."""
 
+FEW_NEEDS = 10
+"""Most sensitive cells for which attacks, programs and branch and bound follow the first pattern at
+once: they have few rows to find. docs/decisions.md, "Few sensitive cells"."""
+
 SPACIOUS_SHARE = 0.9
 """Share of the cells whose room must reach the largest need, for capacity rows to say little more
 than that one cell of a set must be hidden. docs/decisions.md, "Cells that follow"."""
 
 
 def is_spacious(system: System) -> bool:
-    """Whether rooms are so far above the needs that relations alone give nearly the best rows."""
+    """Whether rooms are so far above many needs that relations alone give nearly the best rows."""
     needs = system.needs
+    if len(needs.cells) <= FEW_NEEDS:
+        return False
     most = float(np.max(np.concatenate([needs.upper, needs.lower, needs.width / 2]), initial=0.0))
     room = np.minimum(system.high, -system.low)
     return bool(np.mean(room >= most) >= SPACIOUS_SHARE) if len(room) else False

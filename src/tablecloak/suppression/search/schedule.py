@@ -21,7 +21,7 @@ from tablecloak.suppression.search.exact import (
     search_near_best,
     search_whole_tree,
 )
-from tablecloak.suppression.search.following import is_spacious
+from tablecloak.suppression.search.following import FEW_NEEDS, is_spacious
 from tablecloak.suppression.search.insiders import hold_against_insiders
 from tablecloak.suppression.search.nullspace.phases import (
     clean_up_in_null_space,
@@ -198,6 +198,11 @@ def is_roomy(state: SearchState, budget: Budget) -> bool:
     return state.best is not None and state.opening is not None and state.opening.is_roomy
 
 
+def is_searched_in_null_space(state: SearchState, budget: Budget) -> bool:
+    """Whether the search in null spaces is to go before the exact method."""
+    return is_roomy(state, budget) and len(state.system.needs.cells) > FEW_NEEDS
+
+
 def is_tight(state: SearchState, budget: Budget) -> bool:
     """Whether programs find better patterns."""
     return not is_roomy(state, budget)
@@ -292,7 +297,7 @@ EXACT = (
         most_share=FIRST_MOST_SHARE,
         when=is_tight,
     ),
-    Phase(search_null_space, NULL_SHARE, when=is_roomy),
+    Phase(search_null_space, NULL_SHARE, when=is_searched_in_null_space),
     _ANY_PROOF,
 )
 

@@ -178,9 +178,9 @@ def test_attacks_break_rows_that_no_basis_breaks():
 
 def test_only_tables_of_many_cells_are_left_to_such_rows(monkeypatch):
     state = SearchState.of(spacious(0), Requirement.TWO_SIDED, "x")
-    assert 0 < state.n_free < schedule.FOLLOWED_CELLS
+    assert 0 < state.n_free < schedule.PREPARED_CELLS
     assert not schedule.is_left_to_relations(state, Budget.of())
-    monkeypatch.setattr(schedule, "FOLLOWED_CELLS", state.n_free)
+    monkeypatch.setattr(schedule, "PREPARED_CELLS", state.n_free)
     assert schedule.is_left_to_relations(state, Budget.of())
     assert not schedule.is_left_to_relations(state, Budget.of(0.0))
 

@@ -127,9 +127,10 @@ FOLLOWING_SHARE = 0.9
 far above the needs. The phase ends earlier if these rows no longer raise the bound.
 docs/decisions.md, "Cells that follow"."""
 
-FOLLOWED_CELLS = 60
-"""Fewest free cells for which rows of cells that follow from others are collected first. Programs
-prove smaller tables in less time. docs/decisions.md, "Cells that follow"."""
+PREPARED_CELLS = 60
+"""Fewest free cells for which the exact method first searches in null spaces, and collects rows of
+cells that follow from others. Programs prove smaller tables in less time. docs/decisions.md, "Cells
+that follow"."""
 
 ROOT_SHARE = 0.3
 """Share of the time of the exact method for the first look at the root."""
@@ -164,8 +165,8 @@ def is_unsettled(state: SearchState, budget: Budget) -> bool:
 
 def is_left_to_relations(state: SearchState, budget: Budget) -> bool:
     """Whether relations alone give nearly the best rows, and the table has many of them."""
-    is_small = state.n_free < FOLLOWED_CELLS
-    return is_open(state, budget) and not is_small and is_spacious(state.system)
+    is_large = state.n_free >= PREPARED_CELLS
+    return is_large and is_open(state, budget) and is_spacious(state.system)
 
 
 def is_agreed(state: SearchState, budget: Budget) -> bool:
@@ -201,6 +202,11 @@ def is_roomy(state: SearchState, budget: Budget) -> bool:
 def is_searched_in_null_space(state: SearchState, budget: Budget) -> bool:
     """Whether the search in null spaces is to go before the exact method."""
     return is_roomy(state, budget) and len(state.system.needs.cells) > FEW_NEEDS
+
+
+def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
+    """Whether deletion finds better patterns, and programs do not prove the best one sooner."""
+    return state.n_free >= PREPARED_CELLS and is_roomy(state, budget)
 
 
 def is_tight(state: SearchState, budget: Budget) -> bool:
@@ -283,7 +289,7 @@ EXACT_SMALL = (
         NULL_SHARE_SMALL,
         most=FIRST_SECONDS_SMALL,
         most_share=FIRST_MOST_SHARE_SMALL,
-        when=is_roomy,
+        when=is_roomy_and_large,
     ),
     _ANY_PROOF,
 )

@@ -18,6 +18,7 @@ from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.search import schedule
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.nullspace.capacity import Capacity
 from tablecloak.suppression.search.nullspace.kernel import null_vectors
@@ -264,3 +265,12 @@ def test_a_search_of_few_cells_gives_up_sooner_than_one_of_many():
     ]
     # 9, 20 and 81 cells.
     assert patience == [60, 100, 300]
+
+
+def test_the_exact_method_searches_in_null_spaces_only_where_there_are_many_cells(monkeypatch):
+    budget = Budget.of(60.0)
+    state = schedule.delete_from_all_hidden(state_of(random_problem(1)), budget)
+    assert schedule.is_roomy(state, budget)
+    assert not schedule.is_roomy_and_large(state, budget)
+    monkeypatch.setattr(schedule, "PREPARED_CELLS", state.n_free)
+    assert schedule.is_roomy_and_large(state, budget)

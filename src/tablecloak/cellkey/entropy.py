@@ -59,7 +59,9 @@ def largest_entropy(equal: Floats, right: Floats, at_most: Floats, limits: Float
         gap = float(slack @ dual) / max(k, 1)
         stationary = np.log(p) + 1.0 + equal.T @ price + at_most.T @ dual
         missed, over = equal @ p - right, at_most @ p + slack - limits
-        worst = max(float(np.abs(part).max(initial=0.0)) for part in (stationary, missed, over))
+        # The logarithm of a probability of 1e-14 has no 13 digits, and needs none.
+        parts = (p * stationary, missed, over)
+        worst = max(float(np.abs(part).max(initial=0.0)) for part in parts)
         if max(worst, gap) < PRECISION:
             return p
         wanted = slack * dual - CENTRING * gap

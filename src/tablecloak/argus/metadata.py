@@ -192,7 +192,10 @@ def read_metadata(path: str | Path) -> Metadata:
         words = tokens(line)
         # Tokens lose a bracket that is not closed: the keyword would pass for a variable.
         if not words or line.startswith("<") != words[0].startswith("<"):
-            raise InputError(f"{path}, line {number}: {line[:40]!r} is no keyword and no variable.")
+            raise InputError(
+                f"{path}, line {number}: {line[:40]!r} is no keyword and no variable. Begin the "
+                f"line with a keyword in angle brackets or with the name of a variable."
+            )
         if not words[0].startswith("<"):
             variables.append(_variable(path, number, words, separator))
             continue
@@ -209,7 +212,10 @@ def read_metadata(path: str | Path) -> Metadata:
                     letters[keyword] = (arguments or [letters[keyword]])[0]
                 continue
             if not variables:
-                raise InputError(f"{path}, line {number}: <{keyword}> comes before any variable.")
+                raise InputError(
+                    f"{path}, line {number}: <{keyword}> comes before any variable. Move it below "
+                    f"the variable that it describes."
+                )
             if keyword not in _KNOWN:
                 raise InputError(
                     f"{path}, line {number}: <{keyword}> is not known.{suggestion(keyword, _KNOWN)}"
@@ -220,7 +226,7 @@ def read_metadata(path: str | Path) -> Metadata:
     names = [variable.name.lower() for variable in variables]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise InputError(f"{path}: the variable {twice!r} is described twice.")
+        raise InputError(f"{path}: the variable {twice!r} is described twice. Remove one of them.")
     return Metadata(path, separator, variables, letters)
 
 
@@ -323,12 +329,18 @@ def read_microdata(
         else:
             at = metadata.variables.index(variable)
             if at >= fields.shape[1]:
-                raise InputError(f"{path}: lines have no field for {name!r} (number {at + 1}).")
+                raise InputError(
+                    f"{path}: lines have no field for {name!r} (number {at + 1}). Check the "
+                    f"separator and the variables of {metadata.path.name}."
+                )
             text = fields[at]
         may_be_empty = is_number and fields is not None
         short = np.flatnonzero(text.isna() | ((text == "") & (not may_be_empty)))
         if len(short):
-            raise InputError(f"{path}, line {short[0] + 1}: it ends before {name!r}.")
+            raise InputError(
+                f"{path}, line {short[0] + 1}: it ends before {name!r}. Complete the line, or "
+                f"correct the positions in {metadata.path.name}."
+            )
         if is_number:
             text, n_missing = _without_missing(variable, text)
             if n_missing:
@@ -392,7 +404,8 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
         if len(parts) != len(metadata.variables):
             raise InputError(
                 f"{path}, line {number}: {len(parts)} fields, but {metadata.path.name} describes "
-                f"{len(metadata.variables)} variables."
+                f"{len(metadata.variables)} variables. Check the separator, and that each line "
+                f"has one field for each variable."
             )
         rows.append(parts)
     names = [variable.name for variable in metadata.variables]
@@ -409,7 +422,7 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
             if len(bad):
                 raise InputError(
                     f"{path}, cell {bad[0] + 1}: {variable.name!r} is {column.iloc[bad[0]]!r}, "
-                    f"which is not a number."
+                    f"which is not a number. Correct it; decimal points are needed."
                 )
             frame[variable.name] = numbers.astype(np.float64)
     return frame, notes

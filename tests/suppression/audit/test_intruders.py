@@ -303,7 +303,7 @@ def check_verdicts(
 
 @pytest.mark.parametrize("block", range(6))
 def test_verdicts_against_insiders_equal_naive_attacks(block):
-    """240 random problems over all blocks, with all kinds of insiders.
+    """120 random problems over all blocks, with two kinds of insiders for each table in turn.
 
     Sixty tables are every combination of signs, weights and links.
     """
@@ -312,12 +312,12 @@ def test_verdicts_against_insiders_equal_naive_attacks(block):
         table, frame = random_table(seed)
         random = np.random.default_rng([seed, 1])
         inside = records_of(table, frame)
-        for kind in KINDS:
+        for kind in KINDS[seed % 2 :: 2]:
             problem = random_problem(table, random)
             found = check_verdicts(problem, frame, inside, kind, random)
             compared, attacked = compared + found[0], attacked + found[1]
-    assert compared > 50
-    assert attacked > 2
+    assert compared > 25
+    assert attacked > 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

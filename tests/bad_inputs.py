@@ -109,6 +109,7 @@ ptable = "ptable.csv"
 threshold = 3
 """
 TABLE = "d,v,n,x,y\nTotal,150,5,80,40\na,100,3,80,15\nb,50,2,40,10\n"
+ASKED = "TIME_PERIOD,ROW,COLUMN\n2026,a,x\n2026,_T,z\n"
 HRC = "North\n@N1\n@N2\nSouth\n"
 RDA = """<SEPARATOR> ";"
 <SAFE> S
@@ -163,6 +164,7 @@ def sound_files() -> dict[str, bytes]:
         _write_counts(folder)
         for name, text in {
             "job.toml": JOB, "table.toml": TABLE_JOB, "table.csv": TABLE, "region.hrc": HRC,
+            "asked.csv": ASKED,
             "keyed.toml": KEYED_JOB,
             "t.rda": RDA, "t.tab": TAB, "t.hst": HST, "job.arb": ARB, "study.toml": STUDY,
         }.items():  # fmt: skip
@@ -280,6 +282,8 @@ INTERVALS = ("intervals", "p.jj", *OUT, "--time-limit", "5")
 ADJUST = ("adjust", "p.jj", *OUT, "--time-limit", "5")
 ROUND = ("round", "p.jj", *OUT, "--base", "10", "--time-limit", "5")
 AUDIT = ("audit", "p.jj", "pattern.csv")
+TRANSMIT = ("transmit", "p.csv", "pattern.csv", *OUT, "--template", "asked.csv", "--constant",
+            "TIME_PERIOD=2026", "--code", "row:Total=_T")  # fmt: skip
 COMPARE = ("compare", "p.jj", "--time-limit", "2")
 CONVERT = ("convert", "p.jj", "out.csv")
 PROTECT = ("protect", "job.toml", "--out", "out")
@@ -309,7 +313,7 @@ SOUND = [
     SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
     COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
-    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE,
+    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
 ]  # fmt: skip
@@ -372,6 +376,7 @@ def bad_files() -> Iterator[BadInput]:
     for words, name in (
         (SUPPRESS, "p.jj"), (INTERVALS, "p.jj"), (ADJUST, "p.jj"), (ROUND, "p.jj"),
         (AUDIT, "p.jj"), (AUDIT, "pattern.csv"), (COMPARE, "p.jj"), (CONVERT, "p.jj"),
+        (TRANSMIT, "p.csv"), (TRANSMIT, "pattern.csv"), (TRANSMIT, "asked.csv"),
         (replaced(CONVERT, "p.jj", "p.csv"), "p.csv"),
         (replaced(CONVERT, "p.jj", "p.csv"), "p.relations.csv"),
         (replaced(SUPPRESS, "p.jj", "p.parquet"), "p.parquet"),
@@ -516,6 +521,15 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*AUDIT, "--output", name) for name in ("out.txt", "jobs", "p.jj/x.csv")]
     more += [(*AUDIT, "--certificate", name) for name in ("jobs", "p.jj/x.npz")]
     more += [("audit", "p.jj"), ("audit", "p.jj", "pattern.csv", "more.csv")]
+    more += [(*TRANSMIT, "--flag", word) for word in ("dominance", "x=A", "dominance=?", "=A")]
+    more += [(*TRANSMIT, "--secondary", word) for word in ("", "F", "both")]
+    more += [(*TRANSMIT, "--code", word) for word in ("row=_T", "x:Total=_T", "row:none=_T", "row")]
+    more += [(*TRANSMIT, "--name", word) for word in ("row", "x=ROW", "row=")]
+    more += [(*TRANSMIT, "--constant", word) for word in ("TIME_PERIOD=2025", "=x", "x")]
+    more += [replaced(TRANSMIT, "TIME_PERIOD=2026", word) for word in ("TIME=2026", "ROW=a", "")]
+    more += [replaced(TRANSMIT, "row:Total=_T", "row:Total=T"), (*TRANSMIT, "--tolerance", "-1")]
+    more += [replaced(TRANSMIT, "pattern.csv", "adjusted.csv"), ("transmit", "p.csv")]
+    more += [replaced(TRANSMIT, "out.csv", name) for name in ("out.jj", "jobs", "release/x.csv")]
     more += [(*COMPARE, "--knows", "all"), (*COMPARE, "--executor", "cloud")]
     more += [(*COMPARE, "--executor", word) for word in ("threads:0", "threads:x", "processes:-1")]
     more += [(*COMPARE, "--risk-limit", word) for word in ("-1", "2", "nan")]
@@ -556,7 +570,20 @@ def bad_options() -> Iterator[BadInput]:
 
 
 def bad_releases() -> Iterator[BadInput]:
-    """Releases that `audit` is given, and patterns of last period."""
+    """Releases that `audit` is given, patterns of last period, and templates."""
+    for row, column, word in (
+        (0, "ROW", ""), (1, "ROW", "d"), (0, "COLUMN", "x "), (0, "TIME_PERIOD", "2025"),
+    ):  # fmt: skip
+        content = cell("asked.csv", row, column, word)
+        yield BadInput(f"transmit: {column} {word!r}", TRANSMIT, {"asked.csv": content})
+    twice = sound_files()["asked.csv"] + b"2026,a,x\n"
+    for what, content in (
+        ("header only", header("asked.csv")), ("a row twice", twice),
+        ("an unknown column", changed("asked.csv", "COLUMN", "AGE")),
+    ):  # fmt: skip
+        yield BadInput(f"transmit: a template with {what}", TRANSMIT, {"asked.csv": content})
+    bare = changed("pattern.csv", "primary", "published")
+    yield BadInput("transmit: a sensitive cell is published", TRANSMIT, {"pattern.csv": bare})
     for row, word in ((0, ""), (0, "gone"), (1, "5"), (2, "publ"), (3, "nan")):
         content = cell("pattern.csv", row, "status", word)
         yield BadInput(f"audit: status {word!r}", AUDIT, {"pattern.csv": content})

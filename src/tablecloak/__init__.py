@@ -17,6 +17,7 @@ _HOME = {
     "AttributeDisclosure": "tables.rules.attribute_disclosure",
     "Audit": "suppression.audit.audit",
     "CellStatus": "tables.problem",
+    "Confidentiality": "tables.confidentiality",
     "CountAttack": "cellkey.attack",
     "Comparison": "comparison",
     "Covariance": "cta.statistics.covariance",
@@ -42,6 +43,7 @@ _HOME = {
     "SolverError": "errors",
     "SuppressionPattern": "suppression.pattern",
     "Table": "tables.table",
+    "Transmission": "publish.transmission",
     "TablecloakError": "errors",
     "TablecloakWarning": "errors",
     "Variance": "cta.statistics.variance",
@@ -77,6 +79,7 @@ _HOME = {
     "tabulate": "tables.tabulation.tabulate",
     "write_jj": "tables.formats",
     "write_problem": "tables.formats",
+    "write_transmission": "publish.transmission",
 }
 """Where each public name lives, below ``tablecloak``."""
 
@@ -116,6 +119,8 @@ if TYPE_CHECKING:
     from tablecloak.jobs.run import run_job as run_job
     from tablecloak.publish.audit import audit as audit
     from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
+    from tablecloak.publish.transmission import Transmission as Transmission
+    from tablecloak.publish.transmission import write_transmission as write_transmission
     from tablecloak.reconciliation.reconcile import reconcile as reconcile
     from tablecloak.reconciliation.reconciled import ReconciledTable as ReconciledTable
     from tablecloak.suppression.audit.audit import Audit as Audit
@@ -125,6 +130,7 @@ if TYPE_CHECKING:
     from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern
     from tablecloak.suppression.requirement import Requirement as Requirement
     from tablecloak.suppression.suppress import suppress as suppress
+    from tablecloak.tables.confidentiality import Confidentiality as Confidentiality
     from tablecloak.tables.dimensions import Dimension as Dimension
     from tablecloak.tables.formats import read_jj as read_jj
     from tablecloak.tables.formats import read_problem as read_problem

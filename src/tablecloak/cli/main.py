@@ -23,6 +23,7 @@ from tablecloak.cli import (
     rounding,
     securesum,
     suppress,
+    transmit,
 )
 from tablecloak.cli import app as local_app
 from tablecloak.cli.entry import Commands
@@ -62,6 +63,7 @@ intervals.register(app)
 adjust.register(app)
 rounding.register(app)
 audit.register(app)
+transmit.register(app)
 argus.register(app)
 bench.register(app)
 compare.register(app)

@@ -27,7 +27,7 @@ def read_code_values(
     problem: ProtectionProblem, path: Path, keys: list[str]
 ) -> pd.DataFrame | None:
     """Read code-value output of tau-ARGUS with statuses; None if the file is something else."""
-    if path.suffix.lower() not in (*CSV.suffixes, *CSV.record_suffixes) or not path.exists():
+    if path.suffix.lower() not in (*CSV.suffixes, *CSV.record_suffixes) or not path.is_file():
         return None
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         first = next(csv.reader(file), [])

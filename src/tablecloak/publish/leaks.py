@@ -5,13 +5,18 @@ decimal point or comma, in scientific notation, rounded, or as the eight bytes o
 archives (Excel) and gzip are opened; Parquet is also read column by column with its metadata.
 Tables are read field by field, so that a code and the value beside it are not taken for one number.
 
+A transmission file (values with flags, for another authority) is found by its columns, whatever its
+values are.
+
 This finds values that were written by mistake. Whether a value follows from others is checked by
 the audit.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import re
 import struct
 from collections.abc import Iterable, Iterator
@@ -21,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from tablecloak.errors import InputError
+from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.formats.format import (
     FIELD_END,
     FORMATS,
@@ -66,7 +72,7 @@ class Leak:
 def find_leaks(
     files: Iterable[str | Path], hidden: Iterable[float], known: Iterable[object] = ()
 ) -> list[Leak]:
-    """Search files for hidden values.
+    """Search files for hidden values, and for values that are flagged as confidential.
 
     Parameters
     ----------
@@ -97,6 +103,7 @@ def find_leaks(
             # Bytes of packed pages can look like digits.
             *(() if part.is_packed else _in_text(_fields(path, part.content), wanted)),
             *_in_bytes(part.content, binary),
+            *_flagged(part.content),
         ]
     ]
 
@@ -201,6 +208,21 @@ def _in_bytes(content: bytes, wanted: dict[bytes, float]) -> list[tuple[str, flo
         finite = numbers[np.isfinite(numbers) & (np.abs(numbers) > 1e-3) & (np.abs(numbers) < 1e18)]
         codes = {struct.pack("<d", number) for number in np.unique(finite).tolist()}
         leaks += [("eight bytes", wanted[code]) for code in codes & wanted.keys()]
+    return leaks
+
+
+def _flagged(content: bytes) -> list[tuple[str, float]]:
+    """Return values beside a flag that says they are not free: a transmission file."""
+    if b"CONF_STATUS" not in content or b"OBS_VALUE" not in content:
+        return []
+    text = content.decode("utf-8-sig", errors="ignore")
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    leaks = []
+    for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=separator):
+        flag, value = row.get("CONF_STATUS") or "", row.get("OBS_VALUE") or ""
+        if flag not in ("", Confidentiality.FREE.value) and value:
+            numbers = sorted(_readings(value.lstrip("-")))
+            leaks += [(f"{value} beside the flag {flag}", number) for number in numbers[:1]]
     return leaks
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tablecloak.tables.confidentiality import Confidentiality, Letters
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.rules.rule import Flags, Floats, Rule, contributions_of
 from tablecloak.tables.table import Table
@@ -32,10 +33,39 @@ class ConcentrationRule(Rule):
 
     looks_at_amounts: ClassVar[bool] = True
     applies_to_sums: ClassVar[bool] = True
+    confidentiality: ClassVar[Confidentiality] = Confidentiality.ONE_OR_TWO_DOMINATE
 
     def contributions(self, table: Table) -> Contributions:
         """Return contributions on the level of the rule."""
         return contributions_of(table, getattr(self, "level", "contributor"), self.name)
+
+    def exceeds(self, given: Contributions, units: int) -> Flags:
+        """Return which cells the `units` largest contributors dominate, by the limit of the rule.
+
+        The rule itself asks for `n_largest` of them.
+        """
+        raise NotImplementedError
+
+    def unsafe(self, table: Table) -> Flags:
+        """Return which cells the largest contributors dominate."""
+        return self.exceeds(self.contributions(table), self.n_largest)
+
+    def confidentiality_of(self, table: Table) -> Letters:
+        """Return how many contributors dominate each cell: the fewest that exceed the limit.
+
+        Without contributors the numbers of the rule tell what they can.
+        """
+        named = {1: Confidentiality.ONE_DOMINATES, 2: Confidentiality.TWO_DOMINATE}
+        other = Confidentiality.OTHER_CONCENTRATION
+        level = getattr(self, "level", "contributor")
+        if (table.holdings if level == "holding" else table.contributions) is None:
+            known = named | {2: Confidentiality.ONE_OR_TWO_DOMINATE}
+            return np.full(table.n_cells, known.get(self.n_largest, other).value)
+        given = self.contributions(table)
+        letters = np.full(table.n_cells, named.get(self.n_largest, other).value)
+        for units in range(min(self.n_largest, 2), 0, -1):
+            letters[self.exceeds(given, units)] = named[units].value
+        return letters
 
     def safe_total(self, contributions: Contributions) -> Floats:
         """Return the total U at which each cell would be just safe."""
@@ -72,11 +102,10 @@ class EstimationRule(ConcentrationRule):
         """The coalition and the contributor whom it attacks."""
         return self._numbers()[2] + 1
 
-    def unsafe(self, table: Table) -> Flags:
-        """Return which cells let a coalition estimate the largest contributor too well."""
-        p, q, coalition = self._numbers()
-        given = self.contributions(table)
-        known = given.sum_of_largest(coalition + 1)
+    def exceeds(self, given: Contributions, units: int) -> Flags:
+        """Return where the largest contribution is estimated too well by the others of `units`."""
+        p, q, _ = self._numbers()
+        known = given.sum_of_largest(units)
         excess = p * given.largest[:, 0] + q * (known - given.total)
         noise = NOISE * q * np.abs(given.total)
         return (given.largest[:, 0] > 0) & (excess > noise)

@@ -13,7 +13,6 @@ from tablecloak.parameters import percent
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.rules.concentration import NOISE, ConcentrationRule
 from tablecloak.tables.rules.rule import RULES, Flags, Floats, Level
-from tablecloak.tables.table import Table
 
 __all__ = ["Dominance"]
 
@@ -53,13 +52,12 @@ class Dominance(ConcentrationRule):
         """The n largest."""
         return self.n
 
-    def unsafe(self, table: Table) -> Flags:
-        """Return which cells are dominated by their n largest contributors."""
-        given = self.contributions(table)
-        excess = 100 * given.sum_of_largest(self.n) - self.k * given.total
+    def exceeds(self, given: Contributions, units: int) -> Flags:
+        """Return which cells are dominated by their largest contributors."""
+        excess = 100 * given.sum_of_largest(units) - self.k * given.total
         noise = NOISE * self.k * np.abs(given.total)
-        unsafe: Flags = (given.largest[:, 0] > 0) & (excess > noise)
-        return unsafe
+        found: Flags = (given.largest[:, 0] > 0) & (excess > noise)
+        return found
 
     def safe_total(self, contributions: Contributions) -> Floats:
         """Return (100 / k) (x1 + ... + xn)."""

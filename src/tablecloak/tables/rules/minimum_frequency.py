@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field
 
 from tablecloak.parameters import percent
+from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.rules.rule import RULES, Flags, Level, LevelRange, Rule, contributions_of
 from tablecloak.tables.table import Table
 
@@ -42,6 +43,7 @@ class MinimumFrequency(Rule):
     precedence: ClassVar[int] = 4
     is_suggested: ClassVar[bool] = True
     argus: ClassVar[str] = "FREQ"
+    confidentiality: ClassVar[Confidentiality] = Confidentiality.SMALL_COUNT
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells have too few contributors."""

@@ -13,6 +13,7 @@ from pydantic import Field
 from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
+from tablecloak.tables.confidentiality import Confidentiality, Letters
 from tablecloak.tables.contributions import ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
@@ -52,6 +53,8 @@ class Rule:
     """Whether forms propose it by default."""
     argus: ClassVar[str] = ""
     """Name of the same rule in batches of tau-ARGUS; empty if it has none."""
+    confidentiality: ClassVar[Confidentiality] = Confidentiality.CONFIDENTIAL
+    """What other authorities are told of a cell of which only the name of the rule is known."""
 
     def __post_init__(self) -> None:
         for parameter in parameters_of(type(self)):
@@ -86,6 +89,16 @@ class Rule:
     def safe_distance(self, table: Table) -> Floats | None:
         """Return by how much each cell falls short of being safe, if the rule knows."""
         return None
+
+    def confidentiality_of(self, table: Table) -> Letters:
+        """Return what other authorities are told of each cell that the rule finds unsafe.
+
+        Returns
+        -------
+        numpy.ndarray of str, shape (n_cells,)
+            Letters of `Confidentiality`.
+        """
+        return np.full(table.n_cells, self.confidentiality.value)
 
     def decided(self, table: Table) -> dict[str, Flags]:
         """Return cells whose status (a letter) overrules all other rules."""

@@ -1,0 +1,144 @@
+"""``tablecloak transmit``: all values with flags, for another authority."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablecloak.cli import names
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import Tolerance
+from tablecloak.errors import InputError
+
+if TYPE_CHECKING:
+    from tablecloak.tables.problem import ProtectionProblem
+    from tablecloak.tables.rules.rule import Rule
+
+__all__ = ["register"]
+
+Original = Annotated[
+    Path,
+    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
+]
+Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write. Secret.")]
+TemplateFile = Annotated[
+    Path | None, typer.Option(help="CSV with a row for each cell that is asked for, in order.")
+]
+Constant = Annotated[
+    list[str] | None,
+    typer.Option("--constant", help="COLUMN=TEXT: the same in each row; repeat."),
+]
+Name = Annotated[
+    list[str] | None, typer.Option("--name", help="DIMENSION=COLUMN it is written in; repeat.")
+]
+Code = Annotated[
+    list[str] | None,
+    typer.Option("--code", help="DIMENSION:CODE=TEXT for codes written otherwise; repeat."),
+]
+Flag = Annotated[
+    list[str] | None,
+    typer.Option("--flag", help="RULE=LETTER, or unknown=LETTER for cells without one; repeat."),
+]
+Redistribution = Annotated[
+    str, typer.Option(help="CONF_REDIST: to whom confidential values may be passed on.")
+]
+Secondary = Annotated[
+    str, typer.Option(help="Flag of cells that protect others: D, or S set by the receiver.")
+]
+Embargo = Annotated[str, typer.Option(help="When free values may be published; E until then.")]
+Partial = Annotated[
+    bool, typer.Option("--partial", help="Accept rows of the template for other tables.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command(cls=LiveCommand)(transmit)
+
+
+def transmit(
+    original: Original,
+    pattern: Pattern,
+    output: Output,
+    template: TemplateFile = None,
+    constant: Constant = None,
+    name: Name = None,
+    code: Code = None,
+    flag: Flag = None,
+    redistribution: Redistribution = "",
+    secondary: Secondary = "D",
+    embargo: Embargo = "",
+    partial: Partial = False,
+    tolerance: Tolerance = 0.0,
+) -> None:
+    """Write all values with the reason why each is confidential, for another authority.
+
+    The file holds what the release hides: it is internal, readable by you alone, and never
+    written into a folder of releases. Flags are those of SDMX: A few contributors; O, T, G, M one,
+    two, one or two, or more dominate; C other reasons; D protects other cells; F free.
+
+    ORIGINAL may be a job file: its rules and contributors then tell how many dominate.
+
+    Example: tablecloak transmit table.csv pattern.csv -o to_eurostat.csv --constant
+    TIME_PERIOD=2026 --redistribution ESTAT
+    """
+    from tablecloak.publish.released_cells import read_release
+    from tablecloak.publish.transmission import Transmission, require_internal, write_transmission
+    from tablecloak.storage import require_writable
+
+    require_writable(require_internal(output))
+    problem, rules = _original(original, tolerance)
+    suppressed, _ = read_release(problem, pattern)
+    if suppressed is None:
+        raise InputError(
+            f"{pattern}: holds adjusted values. Only suppression has cells that are hidden; give "
+            f"a pattern of `tablecloak suppress`."
+        )
+    table = Transmission(
+        problem,
+        suppressed,
+        rules=rules,
+        names=_pairs("--name", name),
+        codes=_codes(code),
+        constants=_pairs("--constant", constant),
+        flags=_pairs("--flag", flag),
+        redistribution=redistribution,
+        secondary=secondary,
+        embargo=embargo,
+    )
+    sent = write_transmission(table, output, template=template, complete=not partial)
+    typer.echo(sent.summary())
+
+
+def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, Sequence[Rule]]:
+    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.tables.formats import read_problem
+
+    if path.suffix == ".toml":
+        job = read_job(path)
+        return load_problem(job), job.rules
+    return read_problem(path, tolerance=tolerance), ()
+
+
+def _pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for entry in given or ():
+        left, sign, right = entry.partition("=")
+        if not left or not sign or left in pairs:
+            raise InputError(f"{option} {entry}: give each name once, as NAME=TEXT.")
+        pairs[left] = right
+    return pairs
+
+
+def _codes(given: Sequence[str] | None) -> dict[str, dict[str, str]]:
+    codes: dict[str, dict[str, str]] = {}
+    for entry, text in _pairs("--code", given).items():
+        dimension, sign, code = entry.partition(":")
+        if not sign:
+            raise InputError(f"--code {entry}={text}: give DIMENSION:CODE=TEXT.")
+        codes.setdefault(dimension, {})[code] = text
+    return codes

@@ -1,0 +1,362 @@
+"""The file for another authority: all values, each with the reason why it is confidential. Secret.
+
+A release shows nothing of hidden cells. The next authority, such as Eurostat, needs their values to
+add up its own totals, and must know what to hide: it is sent values *with* flags. Such a file is
+written for its owner alone, never into a folder of releases, and the search for leaks reports it
+wherever it lies among them.
+
+References
+----------
+.. [1] SDMX-CSV field guide, version 1.0; code lists CL_OBS_STATUS and CL_CONF_STATUS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.publish.transmission_template import Template
+from tablecloak.storage import replacing
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.tables.confidentiality import Confidentiality, Letters
+from tablecloak.tables.formats import FrameFormat, format_of, harmless
+from tablecloak.tables.formats.sdmx_csv import NORMAL, sdmx_names
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_column, published_decimals, published_order
+from tablecloak.tables.rules.rule import RULES, Rule
+
+__all__ = ["Sent", "Transmission", "require_internal", "write_transmission"]
+
+UNKNOWN = "unknown"
+"""What stands in `flags` for sensitive cells of which no rule is named."""
+
+RELEASES = "release"
+"""Name of folders from which files are published; a transmission file is never written into one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transmission:
+    """One table for another authority: its values, and why each is confidential. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+        Cells that the release hides; all sensitive ones are among them.
+    rules : sequence of Rule, default=()
+        The rules of the problem. With their numbers, and contributors, the flags tell how many
+        dominate; without them only what the names of the rules say.
+    names : mapping of str to str, default={}
+        Column of each dimension; by default that of the template with the same name in any case,
+        else the name in capitals.
+    codes : mapping of str to mapping of str to str, default={}
+        For each dimension the codes that are written otherwise, such as ``{"Total": "_T"}``.
+    constants : mapping of str to str, default={}
+        Columns with the same entry in each row, such as ``TIME_PERIOD``, ``INDICATOR``, or
+        ``OBS_STATUS``, which is A (normal) otherwise.
+    redistribution : str, default=""
+        ``CONF_REDIST`` of confidential cells: to whom they may be passed on.
+    secondary : Confidentiality or str, default="D"
+        Flag of cells that only protect others; S where the receiver manages them.
+    embargo : str, default=""
+        When free cells may be published, as ``EMBARGO_DATE``; their flag is E until then.
+    flags : mapping of str to str, default={}
+        Other flags for cells that are sensitive by a rule, such as ``{"dominance": "T"}``;
+        ``unknown`` stands for those of which no rule is named.
+    cells : sequence of (mapping of str to str, str), default=()
+        Codes, and the flag of all cells that have them, such as ``({"region": "N1"}, "X")``. The
+        last one counts, and more than all else.
+
+    Raises
+    ------
+    InputError
+        If a sensitive cell is published, or a name, code or flag is not known.
+    """
+
+    problem: ProtectionProblem
+    suppressed: npt.NDArray[np.bool_]
+    rules: Sequence[Rule] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
+    redistribution: str = ""
+    secondary: Confidentiality | str = Confidentiality.SECONDARY
+    embargo: str = ""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    cells: Sequence[tuple[Mapping[str, str], str]] = ()
+
+    def __post_init__(self) -> None:
+        table = self.problem.table
+        bare = np.flatnonzero(self.problem.sensitive & ~self.suppressed)
+        if len(bare):
+            raise InputError(
+                f"{len(bare)} sensitive cells are published, the first is "
+                f"{table.label(int(bare[0]))}. Protect the table before it is sent.",
+                cells=bare,
+            )
+        for what, given in (("names", self.names), ("codes", self.codes)):
+            for name in given:
+                self._require(name, table.keys.columns, f"`{what}`: there is no dimension")
+        for name, codes in self.codes.items():
+            for code in codes:
+                known = table.keys[name].unique()
+                self._require(code, known, f"`codes`: dimension {name!r} has no code")
+        for reason in self.flags:
+            self._require(reason, [*RULES.names, UNKNOWN], "`flags`: there is no rule")
+        for letter in (self.secondary, *self.flags.values(), *(flag for _, flag in self.cells)):
+            Confidentiality.parse(letter)
+
+    @classmethod
+    def of(cls, pattern: SuppressionPattern, **options: Any) -> Transmission:
+        """Return the transmission of a pattern; options are those of the class."""
+        return cls(pattern.problem, pattern.suppressed, **options)
+
+    @staticmethod
+    def _require(word: object, known: Any, what: str) -> None:
+        if word not in list(known):
+            raise InputError(f"{what} {word!r}.{suggestion(str(word), map(str, known))}")
+
+    def confidentiality(self) -> Letters:
+        """Return the flag of each cell, shape (n_cells,): letters of `Confidentiality`."""
+        problem, free = self.problem, Confidentiality.FREE
+        if self.embargo:
+            free = Confidentiality.EMBARGO
+        letters = np.full(problem.table.n_cells, free.value)
+        letters[self.suppressed] = Confidentiality.parse(self.secondary).value
+        for reason in np.unique(problem.reasons[problem.sensitive]).tolist():
+            cells = problem.sensitive & (problem.reasons == reason)
+            letters[cells] = self._primary(reason)[cells]
+        for codes, letter in self.cells:
+            letters[self._cells_with(codes)] = Confidentiality.parse(letter).value
+        open_to_all = (Confidentiality.FREE.value, Confidentiality.EMBARGO.value)
+        freed = np.flatnonzero(self.suppressed & np.isin(letters, open_to_all))
+        if len(freed):
+            raise InputError(
+                f"Cell {problem.table.label(int(freed[0]))} is hidden in the release, and flagged "
+                f"as free ({len(freed)} such cells). Give it another flag.",
+                cells=freed,
+            )
+        return letters
+
+    def _primary(self, reason: str) -> Letters:
+        """Return the flags of cells that one rule made sensitive, shape (n_cells,)."""
+        table = self.problem.table
+        given = self.flags.get(reason or UNKNOWN)
+        if given is not None:
+            return np.full(table.n_cells, Confidentiality.parse(given).value)
+        rules = [rule for rule in self.rules if rule.name == reason]
+        if not rules:
+            return self._by_name(reason)
+        letters = rules[-1].confidentiality_of(table)
+        # Of several rules of one kind the first that finds a cell unsafe is the reason.
+        for rule in rules[-2::-1]:
+            letters = np.where(rule.unsafe(table), rule.confidentiality_of(table), letters)
+        return letters
+
+    def _by_name(self, reason: str) -> Letters:
+        """Return what the name of a rule alone tells, and numbers of contributors."""
+        table, flag = self.problem.table, Confidentiality.CONFIDENTIAL
+        if reason in RULES:
+            flag = RULES[reason].confidentiality
+        letters = np.full(table.n_cells, flag.value)
+        if flag is Confidentiality.ONE_OR_TWO_DOMINATE and table.contributions is not None:
+            letters[table.contributions.count == 1] = Confidentiality.ONE_DOMINATES.value
+        return letters
+
+    def _cells_with(self, codes: Mapping[str, str]) -> npt.NDArray[np.bool_]:
+        keys = self.problem.table.keys
+        meant = np.full(len(keys), bool(codes))
+        for name, code in codes.items():
+            self._require(name, keys.columns, "`cells`: there is no dimension")
+            meant &= (keys[name] == code).to_numpy()
+        if not meant.any():
+            raise InputError(f"`cells`: no cell has the codes {dict(codes)!r}. Check the spelling.")
+        return meant
+
+    def columns(self, wanted: Sequence[str] = ()) -> dict[str, str]:
+        """Return the column of each dimension; `wanted` are the names of a template."""
+        usual = sdmx_names(list(self.problem.table.keys.columns))
+        near = {name.upper(): name for name in wanted}
+        return {
+            dimension: self.names.get(dimension, near.get(dimension.upper(), name))
+            for dimension, name in usual.items()
+        }
+
+    def frame(self, wanted: Sequence[str] = ()) -> pd.DataFrame:
+        """Return one row for each cell, in the order in which tables are published. Secret.
+
+        Parameters
+        ----------
+        wanted : sequence of str, default=()
+            Columns of a template. A dimension without a column among them stands at its total.
+        """
+        table, columns = self.problem.table, self.columns(wanted)
+        order = published_order(table)
+        for dimension, column in columns.items():
+            if wanted and column not in wanted:
+                order = order[(table.keys[dimension] == self._total(dimension)).to_numpy()[order]]
+        keys = table.keys.iloc[order].reset_index(drop=True)
+        for name, codes in self.codes.items():
+            keys[name] = keys[name].replace(dict(codes))
+        letters = self.confidentiality()[order]
+        decimals = published_decimals(table.values, table.decimals)
+        hidden = ~np.isin(letters, [Confidentiality.FREE.value, Confidentiality.EMBARGO.value])
+        entries: dict[str, Any] = {
+            **self.constants,
+            **{column: keys[name] for name, column in columns.items()},
+            "OBS_VALUE": published_column(table.values[order], decimals),
+            "OBS_STATUS": self.constants.get("OBS_STATUS", NORMAL),
+            "CONF_STATUS": letters,
+            "CONF_REDIST": np.where(hidden, self.redistribution, ""),
+        }
+        if self.embargo:
+            embargoed = letters == Confidentiality.EMBARGO.value
+            entries["EMBARGO_DATE"] = np.where(embargoed, self.embargo, "")
+        flags = [name for name in entries if name in _FLAGS]
+        first = [name for name in entries if name not in _FLAGS]
+        return pd.DataFrame(entries, index=keys.index)[[*first, *flags]]
+
+    def _total(self, dimension: str) -> str:
+        tree = self.problem.table.hierarchies.get(dimension)
+        if tree is None:
+            raise InputError(
+                f"The template has no column for dimension {dimension!r}, whose total is not "
+                f"known. Name its column in `names`."
+            )
+        return tree.total
+
+
+_FLAGS = ("OBS_VALUE", "OBS_STATUS", "CONF_STATUS", "CONF_REDIST", "EMBARGO_DATE")
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What was written for another authority.
+
+    Parameters
+    ----------
+    path : Path
+    n_rows : int
+    n_confidential : int
+        Rows that may not be published.
+    n_left_out : int
+        Rows of the template that belong to other tables.
+    """
+
+    path: Path
+    n_rows: int
+    n_confidential: int
+    n_left_out: int
+
+    def summary(self) -> str:
+        """Say in one line what was written."""
+        left = f", {self.n_left_out:,} rows of the template left out" if self.n_left_out else ""
+        return (
+            f"{self.path}: {self.n_rows:,} rows, {self.n_confidential:,} confidential{left}. "
+            f"Internal: it holds the hidden values."
+        )
+
+
+def write_transmission(
+    parts: SuppressionPattern | Transmission | Sequence[SuppressionPattern | Transmission],
+    path: str | Path,
+    *,
+    template: str | Path | None = None,
+    complete: bool = True,
+    **options: Any,
+) -> Sent:
+    """Write the file for another authority, readable by its owner alone. Secret.
+
+    Parameters
+    ----------
+    parts : SuppressionPattern, Transmission, or a sequence of them
+        The tables that are sent, such as those of several years.
+    path : str or path
+        A CSV file, not in a folder of releases.
+    template : str or path, optional
+        CSV file with one row for each cell that is asked for. The rows are written in its order,
+        with its columns first; other cells are left out.
+    complete : bool, default=True
+        Whether rows of the template for other tables, by their constant columns, are an error.
+        A cell that a table should have, and lacks, is one in any case.
+    **options
+        Those of `Transmission`, for patterns.
+
+    Returns
+    -------
+    Sent
+
+    Raises
+    ------
+    InputError
+        If the path lies in a folder of releases or is not that of a CSV file, or the template
+        asks for a cell that no table has; names its line and codes.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, tablecloak as tc
+    >>> pattern = tc.suppress(tc.examples.cox_rounded())
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> sent = tc.write_transmission(pattern, folder / "to_eurostat.csv", redistribution="ESTAT",
+    ...                              constants={"TIME_PERIOD": "2026"})
+    >>> sent.n_confidential == pattern.n_suppressed
+    True
+    """
+    path = require_internal(path)
+    many = parts if isinstance(parts, Sequence) else [parts]
+    tables = [
+        Transmission.of(part, **options) if isinstance(part, SuppressionPattern) else part
+        for part in many
+    ]
+    if not tables:
+        raise InputError("There is no table to send. Give at least one pattern.")
+    n_left_out = 0
+    if template is None:
+        frame = pd.concat([table.frame() for table in tables], ignore_index=True)
+        _refuse_repeated(frame)
+    else:
+        read = Template.read(template)
+        frames = [table.frame(read.columns) for table in tables]
+        constants = [table.constants for table in tables]
+        frame, n_left_out = read.filled(frames, constants, complete=complete)
+    with replacing(path, secret=True) as temporary:
+        harmless(frame).to_csv(temporary, index=False, lineterminator="\n")
+    free = frame["CONF_STATUS"].isin([Confidentiality.FREE.value, Confidentiality.EMBARGO.value])
+    return Sent(path, len(frame), int((~free).sum()), n_left_out)
+
+
+def require_internal(path: str | Path) -> Path:
+    """Return the path of a CSV file that must not lie among releases.
+
+    Raises
+    ------
+    InputError
+        If a folder above it holds releases, or its name does not end like that of a CSV file.
+    """
+    path = Path(path)
+    if format_of(path, FrameFormat).name != "csv":
+        raise InputError(f"{path}: other authorities are sent CSV. Choose a name in .csv.")
+    if RELEASES in [folder.lower() for folder in path.resolve().parent.parts]:
+        raise InputError(
+            f"{path}: lies in a folder of releases. The file holds the values that the release "
+            f"hides; choose a place that nobody publishes, such as internal/."
+        )
+    return path
+
+
+def _refuse_repeated(frame: pd.DataFrame) -> None:
+    """Refuse two rows for one cell, as two tables without constants would give."""
+    keys = [name for name in frame.columns if name not in _FLAGS]
+    repeated = frame[frame.duplicated(keys)]
+    if len(repeated):
+        codes = listed([f"{name} {repeated[name].iloc[0]}" for name in keys])
+        raise InputError(
+            f"The cell with {codes} is in two of the tables. Tell them apart by `constants`."
+        )

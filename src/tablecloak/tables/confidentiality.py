@@ -1,0 +1,66 @@
+"""Why a cell is confidential, in the letters that statistical authorities exchange.
+
+References
+----------
+.. [1] SDMX, Code list for Confidentiality Status (CL_CONF_STATUS), version 1.2.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.errors import InputError, suggestion
+
+__all__ = ["Confidentiality", "Letters"]
+
+Letters = npt.NDArray[np.str_]
+
+
+class Confidentiality(Enum):
+    """Confidentiality status of a cell; the letters are those of CL_CONF_STATUS."""
+
+    FREE = "F"
+    """Free for publication."""
+    SMALL_COUNT = "A"
+    """Primary: few contributors."""
+    ONE_DOMINATES = "O"
+    """Primary: one contributor dominates."""
+    TWO_DOMINATE = "T"
+    """Primary: two contributors together dominate."""
+    ONE_OR_TWO_DOMINATE = "G"
+    """Primary: one contributor dominates, or two together; it is not told which."""
+    OTHER_CONCENTRATION = "M"
+    """Primary: by another measure of concentration, such as three contributors together."""
+    CONFIDENTIAL = "C"
+    """Primary, for any other reason, such as a request or a person's decision."""
+    SECONDARY = "D"
+    """Secondary, set by the sender: hidden because it protects other cells."""
+    SECONDARY_OF_RECEIVER = "S"
+    """Secondary, set and managed by the receiver."""
+    INTERNAL = "N"
+    """Not for publication: for internal use only."""
+    EMBARGO = "E"
+    """For internal use until the embargo ends, free afterwards."""
+    MILITARY = "X"
+    """Withheld for military reasons."""
+
+    @classmethod
+    def parse(cls, letter: object) -> Confidentiality:
+        """Return the status with a letter.
+
+        Raises
+        ------
+        InputError
+            If it is no letter of the list.
+        """
+        letters = {each.value: each for each in cls}
+        if isinstance(letter, cls):
+            return letter
+        if not isinstance(letter, str) or letter not in letters:
+            raise InputError(
+                f"There is no confidentiality status {letter!r}.{suggestion(str(letter), letters)}"
+            )
+        return letters[letter]

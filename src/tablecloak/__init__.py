@@ -24,6 +24,7 @@ _HOME = {
     "CoveringIntervals": "cta.covering",
     "Dimension": "tables.dimensions",
     "Dominance": "tables.rules.dominance",
+    "Equation": "tables.equations",
     "Hierarchy": "tables.hierarchy",
     "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
@@ -61,6 +62,7 @@ _HOME = {
     "controlled_rounding": "cta.rounding.controlled",
     "audit": "publish.audit",
     "each": "cta.preserve",
+    "join": "tables.joined",
     "link": "tables.link",
     "covering_intervals": "cta.covering",
     "PerturbedCounts": "cellkey.counts",
@@ -132,11 +134,13 @@ if TYPE_CHECKING:
     from tablecloak.suppression.suppress import suppress as suppress
     from tablecloak.tables.confidentiality import Confidentiality as Confidentiality
     from tablecloak.tables.dimensions import Dimension as Dimension
+    from tablecloak.tables.equations import Equation as Equation
     from tablecloak.tables.formats import read_jj as read_jj
     from tablecloak.tables.formats import read_problem as read_problem
     from tablecloak.tables.formats import write_jj as write_jj
     from tablecloak.tables.formats import write_problem as write_problem
     from tablecloak.tables.hierarchy import Hierarchy as Hierarchy
+    from tablecloak.tables.joined import join as join
     from tablecloak.tables.link import link as link
     from tablecloak.tables.problem import CellStatus as CellStatus
     from tablecloak.tables.problem import ProtectionProblem as ProtectionProblem

@@ -107,6 +107,31 @@ class Contributions:
             shortfall=np.full(n_cells, np.inf),
         )
 
+    @classmethod
+    def unknown(cls, total: Floats) -> Contributions:
+        """Describe cells of which nobody knows who contributes."""
+        n = len(total)
+        return cls(
+            count=np.zeros(n, dtype=np.int64),
+            weighted_count=np.zeros(n),
+            total=total,
+            largest=np.zeros((n, 0)),
+            largest_weight=np.zeros((n, 0)),
+            largest_contributor=np.full((n, 0), -1, dtype=np.int64),
+            largest_request=np.zeros((n, 2)),
+            shortfall=np.full(n, np.inf),
+        )
+
+    def padded(self, k: int) -> Contributions:
+        """Return the same contributions with room for k largest; those that are added are empty."""
+        more = ((0, 0), (0, k - self.largest.shape[1]))
+        return replace(
+            self,
+            largest=np.pad(self.largest, more),
+            largest_weight=np.pad(self.largest_weight, more),
+            largest_contributor=np.pad(self.largest_contributor, more, constant_values=-1),
+        )
+
     def take(self, cells: npt.NDArray[np.integer[Any]]) -> Contributions:
         """Return the contributions of the given cells, in that order."""
         return replace(self, **{name: getattr(self, name)[cells] for name in _BY_CELL})
@@ -365,8 +390,10 @@ def _renumbered(
     offsets = np.cumsum([0, *sizes[:-1]])
     code = np.arange(sum(sizes))
     names = None
-    if all(part.names is not None for part in parts):
-        known = [part.names[:size] for part, size in zip(parts, sizes, strict=True)]  # type: ignore[index]
+    # Parts in which no contributor is numbered need no names.
+    numbered = [(part.names, size) for part, size in zip(parts, sizes, strict=True) if size]
+    if numbered and all(known is not None for known, _ in numbered):
+        known = [known[:size] for known, size in numbered if known is not None]
         names, code = np.unique(np.concatenate(known).astype(object), return_inverse=True)
     numbers = []
     for part, offset in zip(parts, offsets, strict=True):

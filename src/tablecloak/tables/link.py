@@ -17,7 +17,7 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import check_same_values, number_rows
 from tablecloak.tables.table import Table
 
-__all__ = ["link"]
+__all__ = ["completed_keys", "link", "linked_hierarchies"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
@@ -43,16 +43,16 @@ def link(*tables: Table) -> Table:
     InputError
         If a cell has different values in two tables, or a dimension different totals.
     """
-    hierarchies = _linked_hierarchies(tables)
+    hierarchies = linked_hierarchies(tables)
     names = list(dict.fromkeys(name for table in tables for name in table.keys.columns))
-    stacked = pd.concat([_completed_keys(table, names, hierarchies) for table in tables])
+    stacked = pd.concat([completed_keys(table, names, hierarchies) for table in tables])
     first, cell_of_row = number_rows(stacked)
     values = np.concatenate([table.values for table in tables])
     added = np.concatenate([added_up(table.relations, table.values) for table in tables])
     check_same_values(stacked, values, first, cell_of_row, CANCELLATION * added)
     offsets = np.cumsum([0, *(table.n_cells for table in tables)])
     relations, right_hand_side = _stack_relations(tables, cell_of_row, offsets, len(first))
-    merged: dict[str, Contributions | None] = {}
+    merged: dict[str, Any] = {}
     for attribute in ("contributions", "holdings"):
         parts = [getattr(table, attribute) for table in tables]
         merged[attribute] = (
@@ -82,7 +82,7 @@ def _common(given: Iterator[int | None]) -> int | None:
     return max(known) if len(known) == len(declared) else None
 
 
-def _linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
+def linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
     """One hierarchy for each dimension; the one with the most codes stands for all."""
     merged: dict[str, Hierarchy] = {}
     for table in tables:
@@ -98,9 +98,10 @@ def _linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
     return merged
 
 
-def _completed_keys(
+def completed_keys(
     table: Table, names: Sequence[str], hierarchies: Mapping[str, Hierarchy]
 ) -> pd.DataFrame:
+    """Return the keys over more dimensions: those that the table lacks stand at their total."""
     missing = [name for name in names if name not in table.keys.columns]
     for name in missing:
         if name not in hierarchies:

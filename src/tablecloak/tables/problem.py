@@ -155,8 +155,14 @@ class ProtectionProblem:
         return replace(self, **arrays)
 
     def with_weights(self, rule: WeightRule | str) -> ProtectionProblem:
-        """Return the same problem with weights by a rule; rests of groups weigh nothing."""
-        weights = np.where(self.table.rests, 0.0, WeightRule(rule).of(self))
+        """Return the same problem with weights by a rule; rests of groups weigh nothing.
+
+        Weights of variables with different units are made comparable, as in `tablecloak.join`.
+        """
+        chosen, table = WeightRule(rule), self.table
+        weights = np.where(table.rests, 0.0, chosen.of(self))
+        if table.variables is not None and chosen.is_of_table:
+            weights = table.variables.comparable(weights, table.keys)
         return self.with_changes(weights=weights)
 
     def with_capacity(

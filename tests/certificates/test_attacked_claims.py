@@ -21,10 +21,10 @@ sys.path.remove(str(FOLDER))
 
 @pytest.mark.parametrize("kind", list(attacks.KINDS))
 def test_an_altered_certificate_is_refused_or_true(kind):
-    counts, faults = attacks.campaign(kind, count=25, seed=7)
+    counts, faults = attacks.campaign(kind, count=15, seed=7)
     assert not faults
-    assert sum(counts.values()) == 25
-    assert counts["REFUSED / REFUSED"] > 5
+    assert sum(counts.values()) == 15
+    assert counts["REFUSED / REFUSED"] > 3
 
 
 @pytest.mark.parametrize(

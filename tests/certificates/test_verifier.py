@@ -715,11 +715,11 @@ def test_requirements_are_proved_through_the_command_line_under_their_names(tmp_
 
 
 def test_altered_certificates_are_refused_or_still_true():
-    """Some hundred here; benchmarks/attack_certificates.py makes as many as anybody likes."""
-    counts, faults = attacks.campaign(300, seed=1)
+    """A hundred here; benchmarks/attack_certificates.py makes as many as anybody likes."""
+    counts, faults = attacks.campaign(150, seed=1)
     assert not faults
     accepted = sum(number for (_, verdict), number in counts.items() if "PROVED" in verdict)
-    assert 30 < accepted < 150
+    assert 15 < accepted < 75
     assert {name for name, _ in counts} >= {step.__name__ for step in attacks.ALTERATIONS}
 
 

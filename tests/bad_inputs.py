@@ -286,6 +286,7 @@ TRANSMIT = ("transmit", "p.csv", "pattern.csv", *OUT, "--template", "asked.csv",
             "TIME_PERIOD=2026", "--code", "row:Total=_T")  # fmt: skip
 COMPARE = ("compare", "p.jj", "--time-limit", "2")
 CONVERT = ("convert", "p.jj", "out.csv")
+LIST = ("convert", "p.csv", "out.hst")
 PROTECT = ("protect", "job.toml", "--out", "out")
 READY = ("protect", "table.toml", "--out", "out")
 ALL = ("protect", "--all", "jobs", "--out", "out")
@@ -313,7 +314,7 @@ SOUND = [
     SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
     COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
-    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT,
+    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
 ]  # fmt: skip
@@ -537,6 +538,10 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*COMPARE, "--time-limit", word) for word in ("-1", "nan", "x")]
     more += [(*COMPARE, "--output", name) for name in ("out.txt", "jobs")]
     more += [(*COMPARE, "--report", "p.jj/x.html"), (*COMPARE, "--report", "jobs")]
+    more += [(*CONVERT, "--apriori", name) for name in ("none.hst", "jobs", "t.hst", "p.jj")]
+    more += [(*CONVERT, "--pattern", "pattern.csv"), (*LIST, "--pattern", "adjusted.csv")]
+    more += [(*LIST, "--pattern", name) for name in ("none.csv", "jobs", "people.csv", "p.jj")]
+    more += [replaced(LIST, "out.hst", "jobs/one.toml/x.hst")]
     more += [(*CONVERT, "--tolerance", word) for word in ("-1", "nan", "x")]
     more += [(*PROTECT, "--engine", word) for word in ("abacus", "", "spark2")]
     more += [(*PROTECT, "--out", "p.jj"), (*PROTECT, "--out", "p.jj/out")]

@@ -17,14 +17,18 @@ from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
-__all__ = ["Apriori", "apply_apriori", "with_status"]
+__all__ = ["ACTIONS", "Apriori", "apply_apriori", "with_status"]
 
+Floats = npt.NDArray[np.float64]
 Key = tuple[str, ...]
 
 _STATUS = {
     "s": CellStatus.SAFE, "u": CellStatus.SENSITIVE, "p": CellStatus.FROZEN,
     "m": CellStatus.FORCED, "ml": CellStatus.FORCED,
 }  # fmt: skip
+
+ACTIONS = (*_STATUS, "c", "w", "pl")
+"""What a line can ask for."""
 
 
 @dataclass
@@ -80,15 +84,20 @@ def apply_apriori(
     InputError
         Names file and line of the action that cannot be applied.
     """
-    found = Apriori(problem)
-    trees = problem.table.hierarchies
+    found, cells = Apriori(problem), _Cells.of(problem)
+    trees, keys_of = problem.table.hierarchies, problem.table.keys
+    # Parts of a line lose their blanks, and codes are compared without them.
+    spelt = {v.name: {code.strip(): code for code in keys_of[v.name].unique()} for v in variables}
     index = {key: at for at, key in enumerate(problem.table.keys.itertuples(False, None))}
     for number, text in lines_of(path):
         where = f"{path}, line {number}"
         parts = [part.strip().strip('"') for part in text.split(separator)]
         if len(parts) <= len(variables):
             raise InputError(f"{where}: expected codes and an action with {separator!r}: {text!r}.")
-        codes = [_code(trees[v.name], v, part) for v, part in zip(variables, parts, strict=False)]
+        codes = [
+            _code(trees.get(v.name), v, spelt[v.name].get(part, part))
+            for v, part in zip(variables, parts, strict=False)
+        ]
         meant = _expanded(codes, [trees[v.name] for v in variables]) if expand else [tuple(codes)]
         keys = [key for key in meant if key in index]
         try:
@@ -98,17 +107,75 @@ def apply_apriori(
                     f"such lines with 1 as fourth argument of APRIORI."
                 )
             for key in keys:
-                _change(found, key, index[key], parts[len(variables) :], margin, where)
+                word = _change(cells, index[key], parts[len(variables) :], margin, where)
+                if word in _STATUS:
+                    found.asked[key] = word[0]
         except InputError as error:
             if not lenient:
                 raise
             found.skipped.append(str(error))
             continue
         found.done += 1
+    found.problem = cells.problem()
     return found
 
 
-def _code(tree: Hierarchy, variable: Variable, code: str) -> str:
+@dataclass
+class _Cells:
+    """Arrays of a problem while lines change single cells: a new problem for each would be slow."""
+
+    given: ProtectionProblem
+    status: npt.NDArray[np.str_]
+    lower: Floats
+    upper: Floats
+    weights: Floats
+    reasons: npt.NDArray[np.object_]
+
+    @classmethod
+    def of(cls, given: ProtectionProblem) -> _Cells:
+        """Return copies that may be changed."""
+        return cls(
+            given,
+            given.status.copy(),
+            given.lower_protection.copy(),
+            given.upper_protection.copy(),
+            given.weights.copy(),
+            given.reasons.astype(object),
+        )
+
+    def problem(self) -> ProtectionProblem:
+        """Return the problem as it was changed."""
+        return self.given.with_changes(
+            status=self.status,
+            lower_protection=self.lower,
+            upper_protection=self.upper,
+            weights=self.weights,
+            reasons=self.reasons.astype(str),
+        )
+
+    def is_unsafe(self, cell: int) -> bool:
+        """Whether a cell is unsafe after the lines so far."""
+        return bool(self.status[cell] == CellStatus.SENSITIVE.value)
+
+    def set_status(self, cell: int, status: CellStatus) -> None:
+        """Give a cell a status, and remove its levels and reason."""
+        self.status[cell], self.reasons[cell] = status.value, ""
+        self.lower[cell] = self.upper[cell] = 0.0
+
+    def make_unsafe(self, cell: int, margin: float) -> None:
+        """Make a cell unsafe; a level that a rule asks for already is not lowered."""
+        value = float(self.given.table.values[cell])
+        level = max(abs(value) * margin / 100, 1.0)
+        room = value - float(self.given.lower_bound[cell])
+        self.status[cell], self.reasons[cell] = CellStatus.SENSITIVE.value, "manual"
+        asked = self.lower[cell], self.upper[cell]
+        self.lower[cell] = max(asked[0], min(level, room))
+        self.upper[cell] = max(asked[1], level)
+
+
+def _code(tree: Hierarchy | None, variable: Variable, code: str) -> str:
+    if tree is None:
+        return code
     if code in ("", tree.total):
         return tree.total
     return code if code in tree.position else variable.padded(code)
@@ -133,66 +200,39 @@ def _chain(code: str, tree: Hierarchy) -> Iterator[str]:
         yield down
 
 
-def _change(
-    found: Apriori, key: Key, cell: int, action: list[str], margin: float, where: str
-) -> None:
-    """Apply one line to one cell."""
-    problem = found.problem
+def _change(cells: _Cells, cell: int, action: list[str], margin: float, where: str) -> str:
+    """Apply one line to one cell, and return its action."""
     word, numbers = action[0].lower(), _numbers(action, where)
-    _check_change(problem, cell, word, numbers, where)
-    one = np.arange(problem.table.n_cells) == cell
-    if word in _STATUS:
-        found.asked[key] = word[0]
+    _check_change(cells, cell, word, numbers, where)
     match word:
         case "u":
-            problem = _unsafe(problem, cell, one, margin)
+            cells.make_unsafe(cell, margin)
         case "c" | "w":
-            problem = problem.with_changes(weights=np.where(one, numbers[0], problem.weights))
+            cells.weights[cell] = numbers[0]
         case "pl":
-            problem = problem.with_changes(
-                lower_protection=np.where(one, numbers[0], problem.lower_protection),
-                upper_protection=np.where(one, numbers[1], problem.upper_protection),
-            )
+            cells.lower[cell], cells.upper[cell] = numbers
         case _:
-            problem = with_status(problem, one, _STATUS[word])
-    found.problem = problem
+            cells.set_status(cell, _STATUS[word])
+    return word
 
 
-def _check_change(
-    problem: ProtectionProblem, cell: int, word: str, numbers: list[float], where: str
-) -> None:
+def _check_change(cells: _Cells, cell: int, word: str, numbers: list[float], where: str) -> None:
     """Refuse what tau-ARGUS refuses, and actions that would remove protection by accident."""
-    is_unsafe = bool(problem.sensitive[cell])
-    if word not in (*_STATUS, "c", "w", "pl"):
+    is_unsafe, label = cells.is_unsafe(cell), cells.given.table.label
+    if word not in ACTIONS:
         raise InputError(
             f"{where}: the action {word!r} is not one of u, s, p, c, w, pl, m, ml."
             f"{' The bounds of single cells (ab) are not supported.' * (word == 'ab')}"
         )
     if is_unsafe and word in ("p", "m", "ml"):
         raise InputError(
-            f"{where}: the cell {problem.table.label(cell)} is unsafe and cannot become {word!r}: "
+            f"{where}: the cell {label(cell)} is unsafe and cannot become {word!r}: "
             f"only safe cells can. Leave the line out, or declare the cell safe (s) first."
         )
     if word in ("c", "w") and (not numbers or numbers[0] <= 0):
         raise InputError(f"{where}: a cost must be greater than 0.")
     if word == "pl" and (len(numbers) != 2 or min(numbers) < 0 or not is_unsafe):
         raise InputError(f"{where}: pl needs two levels of 0 or more, and an unsafe cell.")
-
-
-def _unsafe(
-    problem: ProtectionProblem, cell: int, one: npt.NDArray[np.bool_], margin: float
-) -> ProtectionProblem:
-    """Make a cell unsafe; a level that a rule asks for already is not lowered."""
-    value = float(problem.table.values[cell])
-    level = max(abs(value) * margin / 100, 1.0)
-    room = value - float(problem.lower_bound[cell])
-    lower = np.maximum(problem.lower_protection, np.where(one, min(level, room), 0.0))
-    upper = np.maximum(problem.upper_protection, np.where(one, level, 0.0))
-    return with_status(problem, one, CellStatus.SENSITIVE).with_changes(
-        lower_protection=lower,
-        upper_protection=upper,
-        reasons=np.where(one, "manual", problem.reasons),
-    )
 
 
 def _numbers(action: list[str], where: str) -> list[float]:

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Tolerance
+from tablecloak.errors import InputError
+
+if TYPE_CHECKING:
+    from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["register"]
 
 
 Source = Annotated[Path, names.PROBLEM_FILES.argument("File to read, also packed:")]
-Target = Annotated[Path, names.PROBLEM_FILES.argument("File to write, in the format of its name:")]
+Target = Annotated[
+    Path,
+    typer.Argument(
+        help=f"File to write, in the format of its name: {names.PROBLEM_FILES.placeholder}, .hst."
+    ),
+]
+Apriori = Annotated[
+    Path | None, typer.Option(help="A priori list of tau-ARGUS (.hst): statuses, levels, costs.")
+]
+Pattern = Annotated[
+    Path | None, typer.Option(help="CSV with cell (or codes) and status: hidden cells for .hst.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -23,15 +38,52 @@ def register(app: typer.Typer) -> None:
     app.command(cls=LiveCommand)(convert)
 
 
-def convert(source: Source, target: Target, tolerance: Tolerance = 0.0) -> None:
+def convert(
+    source: Source,
+    target: Target,
+    apriori: Apriori = None,
+    pattern: Pattern = None,
+    tolerance: Tolerance = 0.0,
+) -> None:
     """Convert a protection problem from one file format to another, without loss.
 
     In CSV and Parquet a problem is two files: the cells, and beside them NAME.relations.csv.
 
-    Example: tablecloak convert table.jj table.csv
-    """
-    from tablecloak.tables.formats import read_problem, write_problem
+    A name in .hst asks for an a priori list of tau-ARGUS: statuses, levels and costs, and the
+    secondaries of --pattern. With --apriori such a list is applied to the problem first.
 
+    Example: tablecloak convert table.jj table.csv
+
+    Example: tablecloak convert table.csv primaries.hst
+    """
+    from tablecloak.argus.apriori_list import read_apriori
+    from tablecloak.storage import require_writable
+    from tablecloak.tables.formats import ProblemFormat, format_of, read_problem, write_problem
+
+    is_list = target.suffix.lower() == ".hst"
+    if not is_list:
+        format_of(target, ProblemFormat)
+    if pattern is not None and not is_list:
+        raise InputError("--pattern is written into a priori lists alone. Choose a name in .hst.")
+    require_writable(target)
     problem = read_problem(source, tolerance=tolerance)
-    write_problem(problem, target)
+    if apriori is not None:
+        problem = read_apriori(problem, apriori)
+    if is_list:
+        _write_list(problem, pattern, target)
+    else:
+        write_problem(problem, target)
     typer.echo(f"{target}: {problem.summary()}")
+
+
+def _write_list(problem: ProtectionProblem, pattern: Path | None, target: Path) -> None:
+    """Write an a priori list, with the cells that a pattern hides."""
+    from tablecloak.argus.apriori_list import AprioriList
+    from tablecloak.publish.released_cells import read_release
+
+    suppressed = None
+    if pattern is not None:
+        suppressed, _ = read_release(problem, pattern)
+        if suppressed is None:
+            raise InputError(f"{pattern}: holds adjusted values. Give a suppression pattern.")
+    AprioriList.of(problem, suppressed).write(target)

@@ -151,6 +151,8 @@ def _make_paths_absolute(job: Job, folder: Path) -> None:
         job.data.file = folder / job.data.file
     if job.suppression is not None and job.suppression.previous is not None:
         job.suppression.previous = folder / job.suppression.previous
+    if job.transmission is not None and job.transmission.template is not None:
+        job.transmission.template = folder / job.transmission.template
     if job.perturbation is not None:
         job.perturbation = job.perturbation.below(folder)
     for spec in job.dimensions.values():

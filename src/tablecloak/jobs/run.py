@@ -96,6 +96,8 @@ def run_job(
 
 def _done(job: Job, loaded: Loaded, progress: Progress | None) -> JobResult:
     """Protect the table by each method that the job asks for, and audit what they give."""
+    if job.transmission is not None:
+        job.transmission.check(loaded.problem, job.rules)
     histories = {name: History(progress) for name in ("suppression", "adjustment")}
     failures: dict[str, str] = {}
     pattern = _suppressed(job, loaded, histories["suppression"])

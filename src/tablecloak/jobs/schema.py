@@ -18,6 +18,7 @@ from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.jobs.registered import NameIn, SiblingIn, missing
+from tablecloak.jobs.sending import TransmissionSpec
 from tablecloak.solve.solver import SOLVERS
 from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.hold import HOLDS
@@ -209,6 +210,7 @@ class Job(_Part):
     adjustment: AdjustmentSpec | None = None
     perturbation: Annotated[Perturbation, SiblingIn(PERTURBATIONS, "kind")] | None = None
     audit: AuditSpec = AuditSpec()
+    transmission: TransmissionSpec | None = None
     output: Output = Output()
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
@@ -238,6 +240,8 @@ class Job(_Part):
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         if self.suppression is not None and self.suppression.previous is not None:
             files.append(self.suppression.previous)
+        if self.transmission is not None and self.transmission.template is not None:
+            files.append(self.transmission.template)
         if self.perturbation is not None:
             files.extend(self.perturbation.files.values())
         for path in map(existing, files):
@@ -250,6 +254,8 @@ class Job(_Part):
         others = self.suppression is not None or self.adjustment is not None
         if not others and self.perturbation is None:
             raise ValueError("add a section [suppression], [adjustment] or [perturbation]")
+        if self.transmission is not None and self.suppression is None:
+            raise ValueError("[transmission] flags hidden cells; it needs [suppression]")
         if self.perturbation is not None:
             self._for_cell_keys(others)
         elif not self.rules:
@@ -283,6 +289,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "protection": Protection,
     "suppression": Suppression,
     "adjustment": AdjustmentSpec,
+    "transmission": TransmissionSpec,
     "output": Output,
 }
 """The model of each section of a job file."""

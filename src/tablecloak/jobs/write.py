@@ -45,6 +45,8 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         if result.pattern_audit.is_safe:
             proof = _proof(result.pattern, result.pattern_audit)
             files.written("suppression_certificate.npz", partial(write_certificate, proof))
+            if job.transmission is not None:
+                files.written("transmission.csv", partial(_transmitted, job, result.pattern))
     if result.adjustment is not None and result.adjustment_audit is not None:
         files.release("adjustment", _written(job, result.adjustment))
         files.secret("adjustment_changes.csv", result.adjustment.to_frame())
@@ -66,6 +68,12 @@ def _proof(pattern: SuppressionPattern, audit: Audit) -> Certificate:
         return Certificate(pattern.problem, pattern.certificates)
     protection = audit.certificate().certificates[0]
     return Certificate(pattern.problem, pattern.claims_beside(protection))
+
+
+def _transmitted(job: Job, pattern: SuppressionPattern, path: Path) -> None:
+    """Write what another authority is sent. Secret: it holds the hidden values."""
+    assert job.transmission is not None
+    job.transmission.write(pattern.problem, pattern.suppressed, job.rules, path)
 
 
 def _written(job: Job, found: SuppressionPattern | Adjustment) -> ReleaseWriter:

@@ -32,7 +32,7 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_decimals, published_order
 from tablecloak.tables.rules.rule import RULES, Rule
 
-__all__ = ["Sent", "Transmission", "require_internal", "write_transmission"]
+__all__ = ["Sent", "Transmission", "require_internal", "rows_to_send", "write_transmission"]
 
 UNKNOWN = "unknown"
 """What stands in `flags` for sensitive cells of which no rule is named."""
@@ -315,21 +315,29 @@ def write_transmission(
         Transmission.of(part, **options) if isinstance(part, SuppressionPattern) else part
         for part in many
     ]
-    if not tables:
-        raise InputError("There is no table to send. Give at least one pattern.")
-    n_left_out = 0
-    if template is None:
-        frame = pd.concat([table.frame() for table in tables], ignore_index=True)
-        _refuse_repeated(frame)
-    else:
-        read = Template.read(template)
-        frames = [table.frame(read.columns) for table in tables]
-        constants = [table.constants for table in tables]
-        frame, n_left_out = read.filled(frames, constants, complete=complete)
+    frame, n_left_out = rows_to_send(tables, template, complete=complete)
     with replacing(path, secret=True) as temporary:
         harmless(frame).to_csv(temporary, index=False, lineterminator="\n")
     free = frame["CONF_STATUS"].isin([Confidentiality.FREE.value, Confidentiality.EMBARGO.value])
     return Sent(path, len(frame), int((~free).sum()), n_left_out)
+
+
+def rows_to_send(
+    tables: Sequence[Transmission], template: str | Path | None, *, complete: bool
+) -> tuple[pd.DataFrame, int]:
+    """Return the rows of a file for another authority, and how many a template has beyond them.
+
+    Parameters and errors are those of `write_transmission`.
+    """
+    if not tables:
+        raise InputError("There is no table to send. Give at least one pattern.")
+    if template is None:
+        frame = pd.concat([table.frame() for table in tables], ignore_index=True)
+        _refuse_repeated(frame)
+        return frame, 0
+    read = Template.read(template)
+    frames = [table.frame(read.columns) for table in tables]
+    return read.filled(frames, [table.constants for table in tables], complete=complete)
 
 
 def require_internal(path: str | Path) -> Path:

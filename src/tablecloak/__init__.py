@@ -25,6 +25,7 @@ _HOME = {
     "Dimension": "tables.dimensions",
     "Dominance": "tables.rules.dominance",
     "Equation": "tables.equations",
+    "Groups": "tables.sums",
     "Hierarchy": "tables.hierarchy",
     "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
@@ -156,6 +157,7 @@ if TYPE_CHECKING:
     from tablecloak.tables.rules.prior_posterior import PriorPosterior as PriorPosterior
     from tablecloak.tables.rules.request import Request as Request
     from tablecloak.tables.rules.zero_unsafe import ZeroUnsafe as ZeroUnsafe
+    from tablecloak.tables.sums import Groups as Groups
     from tablecloak.tables.table import Table as Table
     from tablecloak.tables.tabulation.tabulate import tabulate as tabulate
     from tablecloak.tables.weights.rule import WeightRule as WeightRule

@@ -29,6 +29,7 @@ from tablecloak.suppression.intervals import IntervalPattern
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
+from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
@@ -88,7 +89,8 @@ def audit(
         "integers" (knows that values are whole), "any-cell" (knows any one hidden cell).
     groups : sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well, such as
-        ``[PPercent(10)]``.
+        ``[PPercent(10)]``. This looks at sums that everybody can compute; of a pattern by
+        `tablecloak.suppress` with `groups`, its own problem has the sums that can be estimated.
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to compute the exact interval of every sensitive cell of a pattern.
     seed : int, default=0
@@ -168,7 +170,9 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
 
 def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, Floats | None]:
     if isinstance(release, SuppressionPattern):
-        return release.suppressed, None
+        # The problem of a pattern may have sums of hidden cells that the given one does not have.
+        sums = int(are_sums(release.problem.table.keys).sum() - are_sums(problem.table.keys).sum())
+        return release.suppressed[: len(release.suppressed) - max(sums, 0)], None
     if isinstance(release, Adjustment):
         return None, release.values
     if isinstance(release, pd.DataFrame | str | Path):

@@ -19,6 +19,7 @@ from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.search.master import BoundCertificate
+from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import (
     published_column,
@@ -182,9 +183,14 @@ class SuppressionPattern(Result):
         )
 
     def _proved_cells(self) -> str:
-        rests = int(self.problem.table.rests.sum())
-        cells = f"{self.problem.n_sensitive - rests} sensitive cells"
-        return f"{cells} and {rests} rests of groups" if rests else cells
+        table = self.problem.table
+        sums, rests = (
+            int(are_sums(table.keys).sum()),
+            int((table.rests & ~are_sums(table.keys)).sum()),
+        )
+        cells = f"{self.problem.n_sensitive - rests - sums} sensitive cells"
+        cells += f" and {rests} rests of groups" * bool(rests)
+        return cells + f" and {sums} sensitive sums of hidden cells" * bool(sums)
 
     def _against_insiders(self) -> str:
         return "" if self.insiders is None else f"; {self.insiders.summary()}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +11,14 @@ from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.groups_search import Search, search_with_groups
 from tablecloak.suppression.hold import Hold
-from tablecloak.suppression.merging import search_merged
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.method import SearchMethod
-from tablecloak.suppression.search.phase import run_phases
-from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.sums import Groups
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["suppress"]
@@ -36,6 +33,7 @@ def suppress(
     weights: WeightRule | str | None = None,
     protect_against: Intruder | str | Sequence[Intruder | str] = (),
     hold: Hold | str = "strict",
+    groups: Groups | Rule | Sequence[Rule] = (),
     previous: SuppressionPattern | npt.ArrayLike | None = None,
     discount: float = 0.5,
     time_limit: float = 60.0,
@@ -77,6 +75,11 @@ def suppress(
           `SuppressionPattern.insiders` tell how many these are, and what protection costs. A
           pattern that is proved against the external intruder is always returned.
         - "off": `protect_against` is ignored.
+    groups : Groups, Rule, or sequence of Rule, default=()
+        Rules that sums of hidden cells of a relation must satisfy as well, such as
+        ``[PPercent(10)]``: a sum that a rule finds unsafe is protected like a cell, with levels by
+        the rule. `Groups` says which sums are judged. The problem of the pattern that is returned
+        has these sums as further cells, its last ones.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its
         cells have a lower weight.
@@ -131,15 +134,12 @@ def suppress(
     """
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     problem = _weighed(problem, weights, previous, discount)
-    chosen = SearchMethod.parse(method)
-    question = Question.of(problem, require, protect_against, hold)
-    insiders_share = INSIDERS_SHARE if question.named else WHOLE_NUMBERS_SHARE
-    share = insiders_share if question.intruders else 1.0
+    asked = Groups.parse(groups)
+    search = Search(SearchMethod.parse(method), require, protect_against, hold, time_limit)
     with budget.interruptible():
-        part = budget.share(share)
-        state = search_merged(chosen, question.finite, question.requirement, part)
-        state = run_phases(INSIDERS, replace(state, question=question), budget)
-    return closed(problem, state, budget, time_limit=time_limit)
+        if asked is None:
+            return search(problem, budget)
+        return search_with_groups(search, problem, asked, budget)
 
 
 def _weighed(

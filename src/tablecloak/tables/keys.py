@@ -15,7 +15,9 @@ from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 
 __all__ = [
     "REST",
+    "SUM",
     "are_rests",
+    "are_sums",
     "cell_of",
     "check_same_values",
     "described_sum",
@@ -32,11 +34,24 @@ REST = "~not~"
 No office uses it. The mark is in the code, so that files of problems keep it in any format."""
 
 
+SUM = "~sum~"
+"""Beginning of a code that stands for the sum of the cells with the codes that follow it."""
+
+
 def are_rests(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return which cells are rests of groups, which are never published, shape (n_cells,)."""
+    """Return which cells are rests or sums of cells, never published, shape (n_cells,)."""
+    return _are_marked(keys, (REST, SUM))
+
+
+def are_sums(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which cells are sensitive sums of hidden cells, shape (n_cells,)."""
+    return _are_marked(keys, (SUM,))
+
+
+def _are_marked(keys: pd.DataFrame, marks: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(keys), dtype=bool)
     for name in keys.columns:
-        marked = [code for code in keys[name].unique() if str(code).startswith(REST)]
+        marked = [code for code in keys[name].unique() if str(code).startswith(marks)]
         if marked:
             found |= keys[name].isin(marked).to_numpy()
     return found

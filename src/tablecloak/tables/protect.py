@@ -17,11 +17,11 @@ from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights.rule import WeightRule
 from tablecloak.tables.zeros import ProtectedZeros, Zeros, check_zeros
 
-__all__ = ["Judge", "protect"]
+__all__ = ["Judge", "levels_by", "protect"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Hits = list[tuple["Judge", Flags]]
+Hits = Sequence[tuple["Judge", Flags]]
 
 NOISE = 1e-12
 """Share by which a level of a count may exceed a whole number without being rounded up."""
@@ -120,7 +120,7 @@ def protect(
     status, reasons = _statuses(table, hits, zeros)
     bounds = _bounds(table, external_bounds)
     sensitive = status == CellStatus.SENSITIVE.value
-    lower, upper = _levels(table, hits, floor, lower_factor)
+    lower, upper = levels_by(table, hits, floor, lower_factor)
     lower[~sensitive], upper[~sensitive] = 0.0, 0.0
     if external_bounds is None:
         lower = np.minimum(lower, table.values - bounds[0])
@@ -202,8 +202,17 @@ def _bounds(
     return (np.ceil(low), np.floor(high)) if table.is_count else (low, high)
 
 
-def _levels(table: Table, hits: Hits, floor: float, lower_factor: float) -> tuple[Floats, Floats]:
-    """Levels of all cells, by the rule that made them unsafe."""
+def levels_by(table: Table, hits: Hits, floor: float, lower_factor: float) -> tuple[Floats, Floats]:
+    """Return the levels of all cells, by the rule that made them unsafe.
+
+    Parameters
+    ----------
+    table : Table
+    hits : list of (Rule, numpy.ndarray of bool)
+        Rules in the order in which they apply, and the cells that each finds unsafe.
+    floor, lower_factor : float
+        As in `protect`.
+    """
     lower, upper = np.zeros(table.n_cells), np.zeros(table.n_cells)
     floors = np.full(table.n_cells, float(floor))
     distances = []

@@ -23,7 +23,14 @@ from tablecloak.tables.keys import REST, label_of
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["Combination", "Rests", "find_rests", "values_with_rests", "with_rests"]
+__all__ = [
+    "Combination",
+    "Rests",
+    "find_rests",
+    "values_with_rests",
+    "with_further_cells",
+    "with_rests",
+]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -260,14 +267,31 @@ def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> Protec
     if not len(kept):
         return problem
     _require_room(problem, rests, reasons)
-    summed = ("lower_bound", "upper_bound", "capacity_down", "capacity_up")
-    given = {name: rests.cells @ getattr(problem, name) for name in summed}
-    given |= {"upper_protection": rests.growth, "reasons": reasons}
+    given: dict[str, Any] = {"upper_protection": rests.growth, "reasons": reasons}
     given |= {"status": np.full(len(kept), CellStatus.SENSITIVE.value)}
     for name in ("lower_protection", "sliding_protection", "weights"):
         given[name] = np.zeros(len(kept))
-    arrays = {name: np.concatenate([getattr(problem, name), new]) for name, new in given.items()}
-    return ProtectionProblem(table=_extended(problem.table, rests), **arrays)
+    return with_further_cells(problem, rests.keys, rests.cells, given)
+
+
+def with_further_cells(
+    problem: ProtectionProblem, keys: pd.DataFrame, cells: csr_array, given: Mapping[str, Any]
+) -> ProtectionProblem:
+    """Return the problem with sums of its cells as further cells, the last ones.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    keys : pandas.DataFrame of str, shape (n_new, n_dimensions)
+    cells : scipy.sparse.csr_array, shape (n_new, n_cells)
+        1 for each cell of a sum.
+    given : mapping of str to array, each of shape (n_new,)
+        Statuses, levels, weights and reasons; bounds and capacities are sums of those of the cells.
+    """
+    summed = ("lower_bound", "upper_bound", "capacity_down", "capacity_up")
+    new = {name: cells @ getattr(problem, name) for name in summed} | dict(given)
+    arrays = {name: np.concatenate([getattr(problem, name), each]) for name, each in new.items()}
+    return ProtectionProblem(table=_extended(problem.table, keys, cells), **arrays)
 
 
 def _stacked(found: Sequence[Rests]) -> Rests:
@@ -289,18 +313,18 @@ def _require_room(problem: ProtectionProblem, rests: Rests, reasons: npt.NDArray
         )
 
 
-def _extended(table: Table, rests: Rests) -> Table:
+def _extended(table: Table, keys: pd.DataFrame, cells: csr_array) -> Table:
     """Return a table with sums of its cells as further cells, each with its relation."""
-    n, values = len(rests.keys), rests.cells @ table.values
-    more = hstack([rests.cells, diags_array(-np.ones(n))], format="csr")
+    n, values = len(keys), cells @ table.values
+    more = hstack([cells, diags_array(-np.ones(n))], format="csr")
     old = hstack([table.relations, csr_array((table.n_relations, n))], format="csr")
     contributions, holdings = (
-        Contributions.concatenate([each, _of_nobody(each, values)]) if each else None
+        Contributions.concatenate([each, _of_nobody(each, cells)]) if each else None
         for each in (table.contributions, table.holdings)
     )
     return replace(
         table,
-        keys=pd.concat([table.keys, rests.keys], ignore_index=True),
+        keys=pd.concat([table.keys, keys], ignore_index=True),
         values=np.concatenate([table.values, values]),
         relations=csr_array(vstack([old, more], format="csr")),
         right_hand_side=np.concatenate([table.right_hand_side, np.zeros(n)]),
@@ -329,17 +353,18 @@ def values_with_rests(table: Table, values: Floats) -> Floats:
     return found
 
 
-def _of_nobody(like: Contributions, values: Floats) -> Contributions:
-    """Return the contributions to rests, of which it is known only how many there are.
+def _of_nobody(like: Contributions, cells: csr_array) -> Contributions:
+    """Return the contributions to sums of cells, of which it is known only how many there are.
 
-    What a contributor knows of a rest follows from what it knows of the cells in it.
+    What a contributor knows of a sum follows from what it knows of the cells in it.
     """
-    none = Contributions.from_largest(values, values, np.zeros((len(values), 0)))
-    k = like.largest.shape[1]
+    n, k = cells.shape[0], like.largest.shape[1]
     return replace(
-        none,
-        largest=np.zeros((len(values), k)),
-        largest_weight=np.zeros((len(values), k)),
-        largest_contributor=np.full((len(values), k), -1, dtype=np.int64),
+        Contributions.unknown(cells @ like.total),
+        count=np.rint(cells @ like.count).astype(np.int64),
+        weighted_count=cells @ like.weighted_count,
+        largest=np.zeros((n, k)),
+        largest_weight=np.zeros((n, k)),
+        largest_contributor=np.full((n, k), -1, dtype=np.int64),
         names=like.names,
     )

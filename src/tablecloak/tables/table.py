@@ -250,7 +250,7 @@ class Table:
 
     @cached_property
     def rests(self) -> npt.NDArray[np.bool_]:
-        """Which cells are rests of groups, never published, shape (n_cells,)."""
+        """Which cells are rests of groups or sums, never published, shape (n_cells,)."""
         return are_rests(self.keys)
 
     def label(self, cell: int) -> str:

@@ -13,15 +13,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.sums import joined_contributions
 
 __all__ = ["SensitiveGroup", "sensitive_groups"]
 
-Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
@@ -58,8 +56,8 @@ def sensitive_groups(
 
     Notes
     -----
-    Contributions of one contributor to several cells of a group are added up, as far as they are
-    among the largest that the table holds for each cell.
+    Contributions of one contributor to several cells of a group are added up, see
+    `tablecloak.tables.sums.joined_contributions`.
     """
     if not rules:
         return []
@@ -70,8 +68,8 @@ def sensitive_groups(
     stand_in = SimpleNamespace(
         values=np.bincount(group, problem.table.values[cell], minlength=len(numbers)),
         n_cells=len(numbers),
-        contributions=_joined(problem.table.contributions, group, cell, len(numbers)),
-        holdings=_joined(problem.table.holdings, group, cell, len(numbers)),
+        contributions=joined_contributions(problem.table.contributions, group, cell, len(numbers)),
+        holdings=joined_contributions(problem.table.holdings, group, cell, len(numbers)),
     )
     found: dict[int, str] = {}
     for rule in rules:
@@ -100,51 +98,3 @@ def _groups(problem: ProtectionProblem, suppressed: Flags) -> tuple[Integers, In
     once[first] = True
     chosen = (known & once)[row]
     return row[chosen].astype(np.int64), cell[chosen].astype(np.int64)
-
-
-def _joined(
-    found: Contributions | None, group: Integers, cell: Integers, n_groups: int
-) -> Contributions | None:
-    """Return the contributions to each group, those of one contributor added up."""
-    if found is None:
-        return None
-    k = found.largest.shape[1]
-    who = found.largest_contributor[cell].reshape(-1)
-    # Contributors without names are never merged.
-    unknown = -1 - np.arange(len(who))
-    frame = pd.DataFrame(
-        {
-            "group": np.repeat(group, k),
-            "who": np.where(who >= 0, who, unknown),
-            "size": found.largest[cell].reshape(-1),
-            "weight": found.largest_weight[cell].reshape(-1),
-        }
-    )
-    frame = frame[frame["weight"] > 0]
-    joined = frame.groupby(["group", "who"], as_index=False).agg(
-        size=("size", "sum"), weight=("weight", "max"), times=("size", "size")
-    )
-    joined = joined.sort_values(["group", "size"], ascending=[True, False], kind="stable")
-    rank = joined.groupby("group").cumcount().to_numpy()
-    joined, rank = joined[rank < k], rank[rank < k]
-    largest, weight = np.zeros((n_groups, k)), np.zeros((n_groups, k))
-    largest[joined["group"], rank] = joined["size"]
-    weight[joined["group"], rank] = joined["weight"]
-    twice = np.bincount(joined["group"], joined["times"] - 1, minlength=n_groups)
-    count = np.bincount(group, found.count[cell], minlength=n_groups) - twice
-    requests = np.zeros((n_groups, 2))
-    np.maximum.at(requests, group, found.largest_request[cell])
-    return Contributions(
-        count=count.astype(np.int64),
-        weighted_count=_summed(group, found.weighted_count[cell], n_groups),
-        total=_summed(group, found.total[cell], n_groups),
-        largest=largest,
-        largest_weight=weight,
-        largest_contributor=np.full((n_groups, k), -1, dtype=np.int64),
-        largest_request=requests,
-        shortfall=np.full(n_groups, np.inf),
-    )
-
-
-def _summed(group: Integers, terms: Floats, n_groups: int) -> Floats:
-    return np.bincount(group, terms, minlength=n_groups).astype(np.float64)

@@ -1,0 +1,369 @@
+"""Sums of hidden cells that are sensitive themselves, although each of their cells is protected.
+
+Two cells of a row with one contributor each may both be well protected. If no other cell of the row
+is hidden, everybody knows their sum, and each contributor can subtract its own value from it. Such
+a sum is a cell of the problem with a relation of its own: it is sensitive, has levels by the rule,
+weighs nothing, and is never published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import csr_array, vstack
+
+from tablecloak.errors import InputError
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.keys import SUM
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.protect import levels_by
+from tablecloak.tables.rests import with_further_cells
+from tablecloak.tables.rules.rule import Rule
+
+__all__ = ["Groups", "Sums", "find_sums", "joined_contributions", "with_sums"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+MOST_SUMS = 2000
+"""Most sums of some hidden cells of one relation that are judged. With more hidden cells, sums of
+fewer cells are judged: of up to 10 hidden cells all sums, of up to 62 all pairs."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which sums of hidden cells are judged, and how.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        Each sum is judged as if it were a cell, contributions of one contributor added up.
+    most : int, default=5
+        Most cells of a sum that is only a part of the hidden cells of a relation. The sum of all of
+        them, and of all but one, is judged whatever their number.
+    floor, lower_factor : float, default=1
+        As in `tablecloak.protect`.
+
+    Raises
+    ------
+    InputError
+        If there is no rule, or a number is out of range.
+    """
+
+    rules: Sequence[Rule]
+    most: int = 5
+    floor: float = 1.0
+    lower_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.rules or not all(isinstance(rule, Rule) for rule in self.rules):
+            raise InputError(
+                f"`groups` must be rules that sums of hidden cells obey, such as "
+                f"[PPercent(10)]. Got {self.rules!r}."
+            )
+        if not 2 <= self.most <= 10:
+            raise InputError(f"`most` must lie between 2 and 10. Got {self.most!r}.")
+
+    @classmethod
+    def parse(cls, given: Groups | Rule | Sequence[Rule] | None) -> Groups | None:
+        """Accept groups, one rule, several, or none; an empty sequence asks for nothing."""
+        if given is None or isinstance(given, Groups):
+            return given
+        rules = (given,) if isinstance(given, Rule) else tuple(given)
+        return cls(rules) if rules else None
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums of cells that must be able to move as if each were a cell.
+
+    Parameters
+    ----------
+    cells : scipy.sparse.csr_array, shape (n_sums, n_cells)
+        1 for each cell of the sum.
+    lower, upper : numpy.ndarray of float, shape (n_sums,)
+        Protection levels.
+    reasons : numpy.ndarray of str, shape (n_sums,)
+        Name of the rule that finds each sum unsafe.
+    """
+
+    cells: csr_array
+    lower: Floats
+    upper: Floats
+    reasons: npt.NDArray[np.str_]
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def chosen(self, kept: npt.NDArray[np.integer[Any]]) -> Sums:
+        """Return some of the sums."""
+        cells = csr_array(self.cells[kept, :])
+        return Sums(cells, self.lower[kept], self.upper[kept], self.reasons[kept])
+
+    def joined(self, other: Sums) -> Sums:
+        """Return these sums, and those of the other that are not among them."""
+        known = set(_names(self.cells))
+        new = [row for row, name in enumerate(_names(other.cells)) if name not in known]
+        more = other.chosen(np.array(new, dtype=np.int64))
+        return Sums(
+            csr_array(vstack([self.cells, more.cells], format="csr")),
+            np.concatenate([self.lower, more.lower]),
+            np.concatenate([self.upper, more.upper]),
+            np.concatenate([self.reasons, more.reasons]),
+        )
+
+
+def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums:
+    """Return the sums of hidden cells that a rule finds unsafe.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Its table must hold the contributions that the rules need.
+    hidden : numpy.ndarray of bool, shape (n_cells,)
+    groups : Groups
+
+    Notes
+    -----
+    Judged are hidden cells on one side of a relation whose coefficients there are equal: all of
+    them together, all but one, and each choice of up to `groups.most` of them, or of fewer cells
+    where the relation has more than `MOST_SUMS` such choices. Each contains a sensitive cell: for
+    a rule that compares a weighted sum of contributions with the total, a sum of safe cells is
+    safe. For the same reason a published cell makes no sum less safe.
+    """
+    sets = _judged(problem, hidden & ~problem.table.rests, groups.most)
+    kept = np.flatnonzero(sets @ problem.sensitive.astype(np.float64) > 0)
+    sets = csr_array(sets[kept, :])
+    table = _as_table(problem, sets)
+    ordered = sorted(groups.rules, key=lambda rule: rule.precedence)
+    hits = [(rule, rule.unsafe(table)) for rule in ordered] if len(kept) else []
+    width = max(len(rule.name) for rule in ordered)
+    reasons = np.full(len(kept), "", dtype=f"U{width}")
+    for rule, hit in hits:
+        reasons[hit & (reasons == "")] = rule.name
+    unsafe = np.flatnonzero(reasons != "")
+    if not len(unsafe):
+        return Sums(csr_array((0, problem.table.n_cells)), np.empty(0), np.empty(0), reasons[:0])
+    lower, upper = levels_by(table, hits, groups.floor, groups.lower_factor)
+    # Nobody expects a sum to leave what everybody knows of its cells.
+    lower = np.minimum(lower, sets @ (problem.table.values - problem.lower_bound))
+    upper = np.minimum(upper, sets @ (problem.upper_bound - problem.table.values))
+    return Sums(sets, lower, upper, reasons).chosen(unsafe)
+
+
+def with_sums(problem: ProtectionProblem, sums: Sums) -> ProtectionProblem:
+    """Return the problem with sums of its cells as further sensitive cells, which weigh nothing."""
+    if not len(sums):
+        return problem
+    keys = _keys(problem.table.keys, sums.cells)
+    given = {
+        "lower_protection": sums.lower,
+        "upper_protection": sums.upper,
+        "sliding_protection": np.zeros(len(sums)),
+        "weights": np.zeros(len(sums)),
+        "status": np.full(len(sums), CellStatus.SENSITIVE.value),
+        "reasons": sums.reasons,
+    }
+    return with_further_cells(problem, keys, sums.cells, given)
+
+
+def _names(cells: csr_array) -> list[bytes]:
+    """Return for each row something that only rows with the same cells have."""
+    ordered = cells.sorted_indices()
+    return [part.tobytes() for part in np.split(ordered.indices, ordered.indptr[1:-1])]
+
+
+def _keys(keys: pd.DataFrame, cells: csr_array) -> pd.DataFrame:
+    """Return codes of sums: those that its cells share, or the mark of a sum and those of each."""
+    codes = keys.to_numpy(dtype=object)
+    ordered = cells.sorted_indices()
+    rows = []
+    for members in np.split(ordered.indices, ordered.indptr[1:-1]):
+        own = codes[members]
+        same = (own == own[0]).all(axis=0)
+        told = [SUM + "+".join(map(str, own[:, axis])) for axis in range(own.shape[1])]
+        rows.append(np.where(same, own[0], np.array(told, dtype=object)))
+    return pd.DataFrame(np.array(rows, dtype=object), columns=keys.columns)
+
+
+def _judged(problem: ProtectionProblem, hidden: Flags, most: int) -> csr_array:
+    """Return the sets of hidden cells whose sums are judged, one row each, each set once."""
+    table = problem.table
+    relations = table.relations
+    own = np.repeat(~np.isin(np.arange(table.n_relations), _of_rests(problem)), _sizes(relations))
+    entry = np.flatnonzero(hidden[relations.indices] & own)
+    row = np.repeat(np.arange(table.n_relations), _sizes(relations))[entry]
+    order = np.lexsort((relations.indices[entry], relations.data[entry], row))
+    row, cell, sign = row[order], relations.indices[entry][order], relations.data[entry][order]
+    starts = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(sign, prepend=np.nan).astype(bool))
+    size = np.diff(np.append(starts, len(row)))
+    found: list[csr_array] = []
+    for number in np.unique(size[size > 1]).tolist():
+        cells = cell[starts[size == number][:, None] + np.arange(number)]
+        for chosen in _choices(number, most):
+            members = cells[:, chosen].reshape(-1, chosen.shape[1])
+            count, width = members.shape
+            indptr = np.arange(count + 1) * width
+            data = np.ones(members.size)
+            found.append(csr_array((data, members.ravel(), indptr), shape=(count, table.n_cells)))
+    if not found:
+        return csr_array((0, table.n_cells))
+    return _once(csr_array(vstack(found, format="csr")))
+
+
+def _of_rests(problem: ProtectionProblem) -> Integers:
+    """Return the relations that say what a rest or a sum consists of."""
+    rests = np.flatnonzero(problem.table.rests)
+    block = csr_array(problem.table.relations[:, rests]).tocoo()
+    return np.unique(block.coords[0]).astype(np.int64)
+
+
+def _sizes(relations: csr_array) -> Integers:
+    sizes: Integers = np.diff(relations.indptr).astype(np.int64)
+    return sizes
+
+
+def _once(sets: csr_array) -> csr_array:
+    """Leave out rows that repeat others: sums of random numbers tell sets of cells apart."""
+    marks = sets @ np.random.default_rng(7).random(sets.shape[1])
+    _, first = np.unique(np.round(marks, 9), return_index=True)
+    return csr_array(sets[np.sort(first), :])
+
+
+def _choices(number: int, most: int) -> Iterator[Integers]:
+    """Yield choices of `number` cells, one array for each size, shape (n_choices, size)."""
+    whole = np.arange(number)
+    judged, sizes = 0, []
+    for size in range(2, min(most, number - 2) + 1):
+        judged += comb(number, size)
+        if judged > MOST_SUMS:
+            break
+        sizes.append(size)
+    for size in sizes:
+        yield np.array(list(combinations(range(number), size)), dtype=np.int64)
+    if number > 2:
+        yield np.array([np.delete(whole, left_out) for left_out in whole], dtype=np.int64)
+    yield whole[None, :]
+
+
+def _as_table(problem: ProtectionProblem, sets: csr_array) -> Any:
+    """Return what rules look at, as if each set were a cell."""
+    table = problem.table
+    group = np.repeat(np.arange(sets.shape[0]), _sizes(sets))
+    joined = {
+        name: joined_contributions(getattr(table, name), group, sets.indices, sets.shape[0])
+        for name in ("contributions", "holdings")
+    }
+    return SimpleNamespace(
+        values=sets @ table.values,
+        n_cells=sets.shape[0],
+        is_count=table.is_count,
+        decimals=table.decimals,
+        name=table.name,
+        **joined,
+    )
+
+
+def joined_contributions(
+    found: Contributions | None, group: Integers, cell: Integers, n_groups: int
+) -> Contributions | None:
+    """Return the contributions to groups of cells, those of one contributor added up.
+
+    Parameters
+    ----------
+    found : Contributions or None
+    group, cell : numpy.ndarray of int, shape (n_members,)
+        Group and cell of each member.
+    n_groups : int
+
+    Notes
+    -----
+    The table holds the largest contributors of each cell. Another one may contribute as much as the
+    smallest of these: as if it did, it is added for every named contributor that a cell does not
+    list, so that sums are the more sensitive. Contributors without names are never the same.
+    """
+    if found is None:
+        return None
+    k = found.largest.shape[1]
+    listed = _listed(found, group, cell)
+    more = _smallest_listed(found)[cell]
+    names = listed.groupby(["group", "who"], as_index=False).agg(
+        size=("size", "sum"), weight=("weight", "max"), here=("more", "sum")
+    )
+    possible = np.bincount(group, more, minlength=n_groups)[names["group"]] - names["here"]
+    size = names["size"] + np.where(names["who"] >= 0, possible, 0.0)
+    joined = names.assign(size=size).sort_values(
+        ["group", "size"], ascending=[True, False], kind="stable"
+    )
+    rank = joined.groupby("group").cumcount().to_numpy()
+    count, weighted = _counts(found, group, cell, names, n_groups)
+    joined, rank = joined[rank < k], rank[rank < k]
+    largest, weight = np.zeros((n_groups, k)), np.zeros((n_groups, k))
+    largest[joined["group"], rank] = joined["size"]
+    weight[joined["group"], rank] = joined["weight"]
+    requests = np.zeros((n_groups, 2))
+    np.maximum.at(requests, group, found.largest_request[cell])
+    return Contributions(
+        count=count,
+        weighted_count=weighted,
+        total=_summed(group, found.total[cell], n_groups),
+        largest=largest,
+        largest_weight=weight,
+        largest_contributor=np.full((n_groups, k), -1, dtype=np.int64),
+        largest_request=requests,
+        shortfall=np.full(n_groups, np.inf),
+    )
+
+
+def _listed(found: Contributions, group: Integers, cell: Integers) -> pd.DataFrame:
+    """Return one row for each listed contributor of each member."""
+    k = found.largest.shape[1]
+    who = found.largest_contributor[cell].reshape(-1)
+    unknown = -1 - np.arange(len(who))
+    frame = pd.DataFrame(
+        {
+            "group": np.repeat(group, k),
+            "who": np.where(who >= 0, who, unknown),
+            "size": found.largest[cell].reshape(-1),
+            "weight": found.largest_weight[cell].reshape(-1),
+            "more": np.repeat(_smallest_listed(found)[cell], k),
+        }
+    )
+    return frame[frame["weight"] > 0]
+
+
+def _smallest_listed(found: Contributions) -> Floats:
+    """Return the most that a contributor who is not listed contributes, shape (n_cells,)."""
+    k = found.largest.shape[1]
+    if not k:
+        return np.zeros(len(found.count))
+    return np.where(found.count > k, found.largest[:, -1], 0.0)
+
+
+def _counts(
+    found: Contributions, group: Integers, cell: Integers, names: pd.DataFrame, n_groups: int
+) -> tuple[Integers, Floats]:
+    """Return the least number of contributors of each group, and the least sum of weights."""
+    counts = found.count[cell].astype(np.float64), found.weighted_count[cell]
+    if np.any(found.largest_contributor >= 0):
+        # Contributors who are not listed may be the same in all cells.
+        number = np.bincount(names["group"], minlength=n_groups).astype(np.float64)
+        weight = _summed(names["group"].to_numpy(), names["weight"].to_numpy(), n_groups)
+        for least, each in zip((number, weight), counts, strict=True):
+            np.maximum.at(least, group, each)
+    else:
+        number, weight = (_summed(group, each, n_groups) for each in counts)
+    return number.astype(np.int64), weight
+
+
+def _summed(group: Integers, terms: Floats, n_groups: int) -> Floats:
+    return np.bincount(group, terms, minlength=n_groups).astype(np.float64)

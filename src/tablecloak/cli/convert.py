@@ -13,7 +13,12 @@ from tablecloak.cli.options import Tolerance
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from tablecloak.tables.problem import ProtectionProblem
+
+    Flags = npt.NDArray[np.bool_]
 
 __all__ = ["register"]
 
@@ -29,7 +34,8 @@ Apriori = Annotated[
     Path | None, typer.Option(help="A priori list of tau-ARGUS (.hst): statuses, levels, costs.")
 ]
 Pattern = Annotated[
-    Path | None, typer.Option(help="CSV with cell (or codes) and status: hidden cells for .hst.")
+    Path | None,
+    typer.Option(help="CSV with cell (or codes) and status: hidden cells, for .hst and .gconfid."),
 ]
 
 
@@ -50,7 +56,8 @@ def convert(
     In CSV and Parquet a problem is two files: the cells, and beside them NAME.relations.csv.
 
     A name in .hst asks for an a priori list of tau-ARGUS: statuses, levels and costs, and the
-    secondaries of --pattern. With --apriori such a list is applied to the problem first.
+    secondaries of --pattern. With --apriori such a list is applied to the problem first. A name in
+    .gconfid is a folder with the tables of G-Confid; --pattern becomes its outsuppress.
 
     Example: tablecloak convert table.jj table.csv
 
@@ -60,30 +67,50 @@ def convert(
     from tablecloak.storage import require_writable
     from tablecloak.tables.formats import ProblemFormat, format_of, read_problem, write_problem
 
-    is_list = target.suffix.lower() == ".hst"
-    if not is_list:
+    ending = target.suffix.lower()
+    if ending != ".hst":
         format_of(target, ProblemFormat)
-    if pattern is not None and not is_list:
-        raise InputError("--pattern is written into a priori lists alone. Choose a name in .hst.")
-    require_writable(target)
+    if pattern is not None and ending not in _WITH_PATTERN:
+        raise InputError(
+            f"--pattern is written into {' and '.join(_WITH_PATTERN)} alone. Choose such a name."
+        )
+    if ending != ".gconfid":
+        require_writable(target)
     problem = read_problem(source, tolerance=tolerance)
     if apriori is not None:
         problem = read_apriori(problem, apriori)
-    if is_list:
-        _write_list(problem, pattern, target)
+    if ending in _WITH_PATTERN:
+        suppressed = None if pattern is None else _suppressed(problem, pattern)
+        _WITH_PATTERN[ending](problem, suppressed, target)
     else:
         write_problem(problem, target)
     typer.echo(f"{target}: {problem.summary()}")
 
 
-def _write_list(problem: ProtectionProblem, pattern: Path | None, target: Path) -> None:
-    """Write an a priori list, with the cells that a pattern hides."""
-    from tablecloak.argus.apriori_list import AprioriList
+def _suppressed(problem: ProtectionProblem, pattern: Path) -> Flags:
+    """Read which cells a pattern hides."""
     from tablecloak.publish.released_cells import read_release
 
-    suppressed = None
-    if pattern is not None:
-        suppressed, _ = read_release(problem, pattern)
-        if suppressed is None:
-            raise InputError(f"{pattern}: holds adjusted values. Give a suppression pattern.")
+    suppressed, _ = read_release(problem, pattern)
+    if suppressed is None:
+        raise InputError(f"{pattern}: holds adjusted values. Give a suppression pattern.")
+    return suppressed
+
+
+def _write_list(problem: ProtectionProblem, suppressed: Flags | None, target: Path) -> None:
+    """Write an a priori list, with the cells that a pattern hides."""
+    from tablecloak.argus.apriori_list import AprioriList
+
     AprioriList.of(problem, suppressed).write(target)
+
+
+def _write_folder(problem: ProtectionProblem, suppressed: Flags | None, target: Path) -> None:
+    """Write the tables of G-Confid, with those of a pattern."""
+    from tablecloak.tables.formats.gconfid import gconfid_tables
+
+    tables = gconfid_tables(problem)
+    (tables if suppressed is None else tables.with_pattern(suppressed)).write(target)
+
+
+_WITH_PATTERN = {".hst": _write_list, ".gconfid": _write_folder}
+"""Endings of files that hold a pattern beside the problem, and what writes them."""

@@ -12,7 +12,7 @@ import pandas as pd
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.publish.code_values import read_code_values
 from tablecloak.tables.formats import (
-    ReleaseFormat,
+    Format,
     formats_holding,
     original_codes,
     read_frame,
@@ -110,7 +110,7 @@ def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
 
 def _in_our_words(frame: pd.DataFrame, keys: list[str], path: Path) -> pd.DataFrame:
     """Translate a release in a format with words of its own; other frames stay as they are."""
-    for each in formats_holding(ReleaseFormat):
+    for each in formats_holding(Format):
         translated = each.in_our_words(frame, keys, path)
         if translated is not None:
             return translated

@@ -42,7 +42,7 @@ def test_the_longest_ending_among_what_can_hold_it_counts(name, kind, found):
 
 
 def test_an_unknown_ending_is_told_with_those_that_are_known():
-    expected = r"a.xyz: unknown kind of file. Expected a name in .csv, .jj or .parquet\."
+    expected = r"a.xyz: unknown kind of file. Expected a name in .csv, .gconfid, .jj or .parquet\."
     with pytest.raises(tc.InputError, match=expected):
         format_of("a.xyz", ProblemFormat)
     assert format_of("a.xyz", FrameFormat, otherwise="csv").name == "csv"

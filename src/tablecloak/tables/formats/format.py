@@ -100,6 +100,32 @@ class Format(ABC):
         """
         return [text]
 
+    def recognises(self, path: Path) -> bool:
+        """Whether a folder is of this format although its name does not say so."""
+        del path
+        return False
+
+    def in_our_words(
+        self, frame: pd.DataFrame, dimensions: list[str], path: Path
+    ) -> pd.DataFrame | None:
+        """Translate a release that was read as a frame; None if it is not of this format.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As it was read, its columns named as in the file.
+        dimensions : list of str
+        path : Path
+            From which the frame was read.
+
+        Returns
+        -------
+        pandas.DataFrame or None
+            Columns named by the dimensions, ``value`` and, for suppression, ``status``.
+        """
+        del frame, dimensions, path
+        return None
+
 
 class ProblemFormat(Format):
     """A format that holds protection problems."""
@@ -136,27 +162,6 @@ class ReleaseFormat(Format):
         path : Path
         """
 
-    def in_our_words(
-        self, frame: pd.DataFrame, dimensions: list[str], path: Path
-    ) -> pd.DataFrame | None:
-        """Translate a release that was read as a frame; None if it is not of this format.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            As it was read, its columns named as in the file.
-        dimensions : list of str
-        path : Path
-            From which the frame was read.
-
-        Returns
-        -------
-        pandas.DataFrame or None
-            Columns named by the dimensions, ``value`` and, for suppression, ``status``.
-        """
-        del frame, dimensions, path
-        return None
-
 
 FORMATS: Registry[Format] = Registry("format", "tablecloak.tables.formats")
 """All file formats."""
@@ -188,6 +193,7 @@ def format_of(path: str | Path, kind: type[F], *, otherwise: str | None = None) 
     known = formats_holding(kind)
     ending = _ending(Path(path))
     fitting = [(len(s), f) for f in known for s in f.suffixes if ending.endswith(s)]
+    fitting = fitting or [(0, each) for each in known if each.recognises(Path(path))]
     if fitting:
         return max(fitting, key=lambda pair: pair[0])[1]
     if otherwise is not None:

@@ -60,3 +60,10 @@ def test_limits_are_codes_of_dimensions():
         tc.Equation("a = b", where={"region": []})
     with pytest.raises(tc.InputError, match="`tolerance` must be a number of 0 or more. Got -1"):
         tc.Equation("a = b", tolerance=-1)
+
+
+def test_coefficients_become_whole_by_the_smallest_factor_unless_they_grow_too_large():
+    assert tc.Equation("toe = 0.086*gas + 1.02*oil").factor == 500
+    assert tc.Equation("a = 1000000*b").factor == 1
+    assert tc.Equation("a = 0.5*b").factor == 2
+    assert tc.Equation("a = 0.123456789*b + 3000*c").factor == 1

@@ -11,6 +11,7 @@ import pytest
 
 import tablecloak as tc
 from margins import with_margins
+from tablecloak.suppression.audit.intruders.contributors import Contributors
 from tablecloak.tables.contributions import Contributions
 
 REGIONS = {"N": {"n1": {}, "n2": {}}, "S": {"s1": {}, "s2": {}}}
@@ -199,21 +200,22 @@ def test_weights_in_different_units_are_made_comparable_also_by_a_rule():
     assert set(given.with_weights("file").weights) == {3.0, 1.0}
 
 
-def test_a_contributor_is_the_same_in_all_variables():
-    def contributed(name: str, who: list[str], n: int) -> Contributions:
-        size = len(who)
-        frame = pd.DataFrame({"count": 1, "weighted_count": 1.0, "total": 5.0}, index=range(size))
-        frame = frame.assign(request_1=0.0, request_2=0.0, shortfall=0.0)
-        for rank in range(1, n + 1):
-            frame[f"contributor_{rank}"] = who if rank == 1 else ""
-            frame[f"largest_{rank}"] = 5.0 * (rank == 1)
-            frame[f"weight_{rank}"] = 1.0 * (rank == 1)
-        return Contributions.from_frame(frame)
+def contributed(who: list[str], n_largest: int, count: int = 1) -> Contributions:
+    """Contributions of 5 by one contributor to each cell, of as many as `count`."""
+    frame = pd.DataFrame({"count": count, "weighted_count": 1.0}, index=range(len(who)))
+    frame = frame.assign(total=5.0, request_1=0.0, request_2=0.0, shortfall=0.0)
+    for rank in range(1, n_largest + 1):
+        frame[f"contributor_{rank}"] = who if rank == 1 else ""
+        frame[f"largest_{rank}"] = 5.0 * (rank == 1)
+        frame[f"weight_{rank}"] = 1.0 * (rank == 1)
+    return Contributions.from_frame(frame)
 
+
+def test_a_contributor_is_the_same_in_all_variables():
     tables = tables_of()
     n = tables["active"].n_cells
-    one = replace(tables["active"], contributions=contributed("a", ["A", *["B"] * (n - 1)], 1))
-    two = replace(tables["active"], contributions=contributed("b", ["B"] * n, 2))
+    one = replace(tables["active"], contributions=contributed(["A", *["B"] * (n - 1)], 1))
+    two = replace(tables["active"], contributions=contributed(["B"] * n, 2))
     both = tc.join({"one": safe(one), "two": safe(two), "three": safe(tables["active"])}).table
     known = both.contributions
     assert known is not None
@@ -232,3 +234,21 @@ def test_counts_stay_counts_and_digits_the_most_of_all():
     coarse = safe(with_margins(FIRMS, TREES, "births", decimals=0))
     assert tc.join({"fine": fine, "coarse": coarse}).table.decimals == 1
     assert tc.join({"fine": fine, "counts": counts}).table.decimals is None
+
+
+def test_rules_are_for_one_variable_each():
+    with pytest.raises(tc.InputError, match="protect the table of each variable, and then join"):
+        tc.join(problems_of(tables_of())).table.protect(tc.MinimumFrequency(3))
+
+
+def test_a_variable_that_may_be_negative_does_not_take_knowledge_of_others_away():
+    n = tables_of()["active"].n_cells
+    table = tables_of()["active"]
+    given = replace(contributed(["A"] * n, 2, count=2), total=table.values)
+    known = replace(table, contributions=given)
+    profit = safe(known, lower_bound=-100.0)
+    both = tc.join({"sales": safe(known), "profit": profit})
+    (insider,) = Contributors().members(both, np.ones(2 * n, dtype=bool))
+    of = both.table.keys.variable.to_numpy()[insider.cells]
+    assert set(of) == {"sales"}
+    assert set(insider.lower) == {5.0}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import NoReturn
 
 from tablecloak.errors import InputError
 
 __all__ = ["Equation"]
+
+LARGEST_WHOLE = 2**31
+"""Coefficients below this are read exactly where witnesses are made exact (`whole_factors`)."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -119,6 +124,16 @@ class Equation:
                 f"coefficient other than 0."
             )
         return found
+
+    @cached_property
+    def factor(self) -> int:
+        """Smallest number by which all coefficients become whole; 1 if they would be too large.
+
+        Searches can merge cells and add up rows without rounding only in whole relations.
+        """
+        shares = [Fraction(repr(coefficient)) for coefficient in self.terms.values()]
+        factor = math.lcm(*(share.denominator for share in shares))
+        return factor if max(abs(share * factor) for share in shares) < LARGEST_WHOLE else 1
 
     @property
     def is_sum(self) -> bool:

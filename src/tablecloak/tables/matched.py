@@ -31,9 +31,11 @@ class Matched:
     ----------
     equation : Equation
     relations : scipy.sparse.csr_array, shape (n_relations, n_cells)
-        One row for each combination of codes at which the equation holds.
+        One row for each combination of codes at which the equation holds, in whole coefficients
+        where they are not too large.
     residual : numpy.ndarray of float, shape (n_relations,)
-        What rounding leaves of right side minus left side; 0 where only binary dust is left.
+        What rounding leaves of right side minus left side, times `factor` of the equation; 0 where
+        only binary dust is left.
     unpublished : dict of str to pandas.DataFrame
         For each variable the codes at which it alone has no cell, so that its value follows.
     """
@@ -83,7 +85,8 @@ def match(
         if np.any(follows & missing[:, column])
     }
     relations = grid.relations(equation, holds, len(keys))
-    return Matched(equation, relations, grid.residual(off, equation, tables)[holds], unpublished)
+    residual = equation.factor * grid.residual(off, equation, tables)[holds]
+    return Matched(equation, relations, residual, unpublished)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,9 @@ class _Grid:
         """Return one relation for each of the given combinations; empty cells take no part."""
         cell = self.cell[rows]
         row, column = np.nonzero(cell >= 0)
-        coefficients = np.array(list(equation.terms.values()))
+        coefficients = np.array(list(equation.terms.values())) * equation.factor
+        # Products with decimal numbers are whole but for binary dust.
+        coefficients = np.rint(coefficients) if equation.factor > 1 else coefficients
         entries = (coefficients[column], (row, cell[row, column]))
         return csr_array(entries, shape=(len(rows), n_cells))
 

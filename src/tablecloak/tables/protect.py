@@ -163,6 +163,11 @@ def _check_measure(table: Table, rules: Sequence[Judge]) -> None:
             f"The rules {listed(odd)} look at amounts, but this is a table of counts. Use "
             f"MinimumFrequency, or tabulate a `value`."
         )
+    if table.variables is not None:
+        raise InputError(
+            "This table joins several variables. Rules look at one variable each: protect the "
+            "table of each variable, and then join the problems."
+        )
     if table.contributions and bool(np.any(table.values < 0)):
         warnings.warn(
             "Some cells are negative: protection levels are taken from their absolute values.",

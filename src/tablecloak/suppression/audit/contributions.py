@@ -153,17 +153,18 @@ def _meeting(problem: ProtectionProblem, shares: pd.DataFrame, suppressed: Flags
 def _shortfall(problem: ProtectionProblem, found: Contributions) -> Floats:
     """Return by how much each cell may lie below the contributions of one intruder.
 
-    Infinite for all cells if contributions of others may be negative: a contribution then implies
-    no bound on the value. They may be if the data hold negative ones, or external bounds admit
-    them.
+    Infinite for all cells of a variable if contributions of others to it may be negative: a
+    contribution then implies no bound on the value. They may be if the data hold negative ones, or
+    external bounds admit them.
     """
-    values = problem.table.values
-    gap = np.abs(found.total - values)
-    same = gap <= found.shortfall + NOISE * np.abs(values)
-    if np.any(problem.lower_bound < 0) or not np.all(same):
-        return np.full(len(values), np.inf)
-    shortfall: Floats = np.maximum(found.shortfall, gap)
-    return shortfall
+    table = problem.table
+    gap = np.abs(found.total - table.values)
+    same = gap <= found.shortfall + NOISE * np.abs(table.values)
+    variable = np.zeros(table.n_cells, dtype=np.int64)
+    if table.variables is not None:
+        variable = table.variables.of_cells(table.keys)
+    may_be_negative = np.bincount(variable, (problem.lower_bound < 0) | ~same) > 0
+    return np.where(may_be_negative[variable], np.inf, np.maximum(found.shortfall, gap))
 
 
 def _bounds(

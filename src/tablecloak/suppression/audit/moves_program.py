@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
+from tablecloak.suppression.audit.units import Units
 
 __all__ = ["BAND", "FARTHEST", "Extreme", "MovesProgram", "nearest_unit"]
 
@@ -68,7 +69,8 @@ class MovesProgram:
     """max or min of z_p over A z = 0, low <= z <= high.
 
     The program stays in memory; only costs and bounds change. Its unit of length is the usual one,
-    or the distance asked for if that is of another order of magnitude.
+    or the distance asked for if that is of another order of magnitude. Each column is measured in a
+    multiple of it (`Units`): variables of different units meet in one relation.
 
     Parameters
     ----------
@@ -94,9 +96,11 @@ class MovesProgram:
         self.low, self.high = room
         self.usual = self.unit = usual
         self._checked = checked
+        self._units = Units.of(matrix)
         zero = np.zeros(n_rows)
+        scaled = self._units.scaled(matrix)
         self._solver = LinearSolver(
-            Program(np.zeros(n_columns), matrix, zero, zero, *self._bounds()),
+            Program(np.zeros(n_columns), scaled, zero, zero, *self._bounds()),
             primal=True,
             interior="first" if only_pushed or n_rows > INTERIOR_ROWS else "never",
             crossover=not only_pushed,
@@ -144,10 +148,11 @@ class MovesProgram:
         """
         wanted = min(enough, float(self.high[column] if sign > 0 else -self.low[column]))
         if nearby and 0 < wanted < np.inf:
-            self._measure_in(wanted / (REACHED * FARTHEST))
+            own = wanted / self._units.column[column]
+            self._measure_in(own / (REACHED * FARTHEST))
         else:
             distance = min(wanted, asked) if asked > 0 else wanted
-            self._measure_in(nearest_unit(self.usual, distance))
+            self._measure_in(nearest_unit(self.usual, distance / self._units.column[column]))
         best: Extreme | None = None
         while True:
             extreme, is_capped = self._extreme(column, sign, enough, time_limit)
@@ -167,7 +172,8 @@ class MovesProgram:
         self, place: int, sign: int, enough: float, time_limit: float
     ) -> tuple[Extreme, bool]:
         """Solve once; return also whether the cap on all moves may have limited the answer."""
-        column, unit = np.array([place]), self.unit
+        column, length = np.array([place]), self._lengths
+        unit = float(length[place])
         low, high = self._solver.lower[column].copy(), self._solver.upper[column].copy()
         stop = enough / unit
         if sign > 0 and high[0] > stop:
@@ -179,23 +185,28 @@ class MovesProgram:
         asked = self._solver.lower[column].copy(), self._solver.upper[column].copy()
         self._solver.change_bounds(column, low, high)
         reach = sign * float(solution.x[place]) * unit if len(solution.x) else 0.0
-        duals = -solution.duals if len(solution.duals) else np.zeros(self._solver.program.n_rows)
-        is_cut = bool(np.any(self.high > FARTHEST * unit) or np.any(self.low < -FARTHEST * unit))
+        duals = np.zeros(self._solver.program.n_rows)
+        if len(solution.duals):
+            duals = -solution.duals * self._units.row * self._units.column[place]
+        farthest = FARTHEST * length
+        is_cut = bool(np.any(self.high > farthest) or np.any(self.low < -farthest))
         bound = solution.bound
         if self._checked and is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
             # Compute the limit that the multipliers prove without the cap.
-            lower, upper = self.low / unit, self.high / unit
+            lower, upper = self.low / length, self.high / length
             lower[column] = np.maximum(lower[column], asked[0])
             upper[column] = np.minimum(upper[column], asked[1])
             bound = dual_bound(self._solver.current, solution.duals, lower=lower, upper=upper)
         moved = float(np.max(np.abs(solution.x), initial=0.0))
         is_capped = is_cut and moved >= REACHED * FARTHEST
-        return Extreme(solution.x * unit, max(reach, 0.0), -bound * unit, duals), is_capped
+        moves = solution.x * length if len(solution.x) else solution.x
+        return Extreme(moves, max(reach, 0.0), -bound * unit, duals), is_capped
 
     def push(self, columns: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
         """Move many columns at once towards their targets; return the moves, or an empty array."""
-        self._measure_in(nearest_unit(self.usual, float(np.median(np.abs(targets)))))
-        wanted = targets / self.unit
+        own = targets / self._units.column[columns]
+        self._measure_in(nearest_unit(self.usual, float(np.median(np.abs(own)))))
+        wanted = own / self.unit
         low, high = self._solver.lower[columns].copy(), self._solver.upper[columns].copy()
         self._solver.change_bounds(
             columns,
@@ -207,7 +218,12 @@ class MovesProgram:
         self._solver.restart()
         solution = self._solver.solve(time_limit)
         self._solver.change_bounds(columns, low, high)
-        return solution.x * self.unit
+        return solution.x * self._lengths if len(solution.x) else solution.x
+
+    @property
+    def _lengths(self) -> Floats:
+        """Unit of length of each column."""
+        return self.unit * self._units.column
 
     def _measure_in(self, unit: float) -> None:
         if unit != self.unit:
@@ -215,8 +231,8 @@ class MovesProgram:
             self._set_bounds()
 
     def _bounds(self) -> tuple[Floats, Floats]:
-        unit = self.unit
-        return np.maximum(self.low / unit, -FARTHEST), np.minimum(self.high / unit, FARTHEST)
+        length = self._lengths
+        return np.maximum(self.low / length, -FARTHEST), np.minimum(self.high / length, FARTHEST)
 
     def _set_bounds(self, *, restart: bool = True) -> None:
         low, high = self._bounds()

@@ -15,6 +15,7 @@ from tablecloak.cta.asked import Asked
 from tablecloak.cta.infeasibility import NAMING_SECONDS
 from tablecloak.cta.model import Directions
 from tablecloak.cta.refinement import adjusted_values
+from tablecloak.cta.spread import Spread
 from tablecloak.cta.statistics.statistic import Statistic
 from tablecloak.errors import InputError, ModelError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
@@ -30,6 +31,11 @@ NAMED_CELLS = 5000
 to change. Chosen by trial; not measured."""
 
 
+PLAIN_SHARE = 0.4
+"""Share of the time for the least adjustment where distances are left to chance: it gives the bound,
+and shows what chance costs. Chosen by trial; not measured."""
+
+
 @on_chosen_solver
 def adjust(
     problem: ProtectionProblem,
@@ -41,6 +47,8 @@ def adjust(
     directions: Directions = "search",
     integer: bool | None = None,
     repair: bool = False,
+    recovery: float | None = None,
+    seed: int | None = None,
     time_limit: float = 60.0,
     progress: Progress | None = None,
     solver: str | None = None,
@@ -82,6 +90,14 @@ def adjust(
         If no adjustment exists, lower as few levels and raise as few capacities as possible, by
         as little as possible, and list them in the notes. Cells with lowered levels are *less*
         protected than required: an audit against the given problem names them.
+    recovery : float, optional
+        Largest share of the sensitive cells that who knows values, levels and method, all but the
+        seed, is to guess to within their levels, such as 0.1. Cells then move by random distances
+        beyond their levels, up or down by chance; see `tablecloak.cta.spread` for what is proved.
+        The loss grows, about as 1 / `recovery`; the bound stays that of the least adjustment.
+    seed : int, optional
+        Seed of these distances. Keep it inside: with it the truth can be computed. By default it
+        is taken from the machine, and nobody knows it.
     time_limit : float, default=60
         Seconds after which the best adjustment found is verified and returned. Once there is an
         adjustment, the limit is exceeded by at most 5 % or 1 s, whichever is larger. If the first
@@ -106,7 +122,8 @@ def adjust(
     Raises
     ------
     InputError
-        For unknown statistics, weights or directions.
+        For unknown statistics, weights or directions; if `recovery` is not between 0 and 1, or
+        comes with given directions, a limit on sensitive cells, or a repair.
     ModelError
         If both levels of a sensitive cell are 0, or if no such table exists. An elastic program
         confirms the latter and names the cells that prevent it; for small tables the error also
@@ -137,12 +154,68 @@ def adjust(
             "`repair` and `directions` exclude each other, since a repair chooses directions "
             "itself. Leave out one of the two."
         )
+    if recovery is not None:
+        _check_chance(asked, recovery, repair=repair)
     with budget.interruptible():
         try:
-            result = _adjusted_in_digits(asked, budget)
+            result = _adjusted_in_digits(asked, budget.share(1 if recovery is None else PLAIN_SHARE))
+            if recovery is not None:
+                result = _left_to_chance(asked, result, Spread.of(problem, recovery), seed, budget)
         except ModelError as error:
             result = _repaired(asked, budget, error, repair=repair)
     return replace(result, seconds=budget.elapsed)
+
+
+def _check_chance(asked: Asked, recovery: float, *, repair: bool) -> None:
+    """Refuse what cannot be had together with random distances."""
+    if not 0 < recovery < 1:
+        raise InputError(
+            f"`recovery` is the largest share of the sensitive cells to be guessed, between 0 and "
+            f"1, such as 0.1. Got {recovery!r}."
+        )
+    if repair or not asked.is_free or asked.sensitive_limit is not None:
+        raise InputError(
+            "`recovery` chooses directions and distances itself. Leave out `directions`, "
+            "`sensitive_limit` and `repair`."
+        )
+
+
+def _left_to_chance(
+    asked: Asked, plain: Adjustment, spread: Spread, seed: int | None, budget: Budget
+) -> Adjustment:
+    """Return an adjustment whose sensitive cells move by random distances beyond their levels.
+
+    Raises
+    ------
+    ModelError
+        If relations leave no room for any draw.
+    """
+    reason = ModelError("No draw was made.")
+    for draw in spread.draws(seed):
+        drawn = replace(asked, problem=draw.problem, directions=draw.directions)
+        try:
+            found = _adjusted_in_digits(drawn, budget.at_least(1.0))
+        except ModelError as error:
+            reason = error
+            continue
+        if found.decimals != plain.decimals:
+            plain = _adjusted(asked.in_real_numbers(), budget.at_least(1.0))
+        times = found.loss / plain.loss if plain.loss else 1.0
+        note = (
+            f"distances are left to chance: who knows all but the seed guesses a sensitive cell "
+            f"with probability {100 * draw.chance.recovery:.3g} % at most, relations apart; the "
+            f"loss is {times:.3g} times that of the least adjustment found"
+        )
+        result = replace(
+            plain, values=found.values, chance=draw.chance, notes=(*found.notes, note)
+        )
+        result.check(result.bound)
+        return result
+    raise ModelError(
+        f"Relations and bounds leave no room for random distances: {reason} Without `recovery` "
+        f"there is an adjustment.",
+        cells=reason.cells,
+    )
 
 
 def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) -> Adjustment:

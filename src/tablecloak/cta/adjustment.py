@@ -26,6 +26,7 @@ from tablecloak.cta.precision import (
 )
 from tablecloak.cta.question import Question
 from tablecloak.cta.room import Room
+from tablecloak.cta.spread import Chance
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.cta.subsets import select
 from tablecloak.results import Result
@@ -64,6 +65,9 @@ class Adjustment(Result):
     notes : tuple of str
     distance : str, default="L1"
         Name of the distance that was minimised.
+    chance : Chance, optional
+        How far chance moved sensitive cells, where distances were left to it. The bound is then
+        that of the least adjustment.
     """
 
     problem: ProtectionProblem
@@ -78,6 +82,7 @@ class Adjustment(Result):
     integer: bool
     notes: tuple[str, ...] = field(default=())
     distance: str = "L1"
+    chance: Chance | None = None
 
     @property
     def changes(self) -> Floats:

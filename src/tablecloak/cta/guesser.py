@@ -42,6 +42,12 @@ class Guesser(ABC):
             In the unit of the table; 0 where nothing is known.
         """
 
+    def attempts(
+        self, adjustment: Adjustment, assumed_level: float
+    ) -> list[tuple[Floats, Floats]]:
+        """Return the distances of each guess that is tried, the first as of `distances`."""
+        return [self.distances(adjustment, assumed_level)]
+
     def directions(self, adjustment: Adjustment) -> Floats | None:
         """Return the way back to each sensitive cell, +1 or -1; None if it is not known."""
         del adjustment

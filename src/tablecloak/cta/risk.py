@@ -26,7 +26,7 @@ from tablecloak.budget import Progress
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.guesser import GUESSERS, Guesser
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -180,7 +180,9 @@ def attack_adjustment(
 
     Notes
     -----
-    This measures one attack; it proves nothing about others. Where all changes of the guess could
+    This measures one attack; it proves nothing about others. Of an adjustment whose distances were
+    left to chance the intruder knows the spread as well, and tries its middle too; the better of
+    all guesses is reported. Where all changes of the guess could
     as well have the other sign, the intruder cannot choose between the guess and its mirror image:
     the one nearer to the truth is reported.
 
@@ -192,20 +194,42 @@ def attack_adjustment(
     np.True_
     """
     guesser = _guesser(knows, assumed_level)
-    problem, published = adjustment.problem, adjustment.values
-    levels = guesser.distances(adjustment, assumed_level)
-    backwards = _backwards(adjustment, levels, (lower_bound, upper_bound))
     directions = guesser.directions(adjustment)
-    guess = adjust(
-        backwards,
-        weights=WeightRule.RELATIVE,
-        directions="search" if directions is None else directions,
-        integer=False,
-        time_limit=time_limit,
-        progress=progress,
-        solver=solver,
-        threads=threads,
-    )
+    attempts = guesser.attempts(adjustment, assumed_level)
+    found: list[AdjustmentRisk] = []
+    for number, levels in enumerate(attempts):
+        backwards = _backwards(adjustment, levels, (lower_bound, upper_bound))
+        try:
+            guess = adjust(
+                backwards,
+                weights=WeightRule.RELATIVE,
+                directions="search" if directions is None else directions,
+                integer=False,
+                time_limit=time_limit / len(attempts),
+                progress=progress,
+                solver=solver,
+                threads=threads,
+            )
+        except ModelError:
+            # No table lies that far from the published one in all cells: this guess fails.
+            if number + 1 == len(attempts) and not found:
+                raise
+            continue
+        found += _guesses(adjustment, knows, backwards, guess, both=directions is None)
+    best = max(found, key=lambda each: each.share_recovered)
+    return replace(best, seconds=sum({each.seconds for each in found}))
+
+
+def _guesses(
+    adjustment: Adjustment,
+    knows: str,
+    backwards: ProtectionProblem,
+    guess: Adjustment,
+    *,
+    both: bool,
+) -> list[AdjustmentRisk]:
+    """Return a guess and, if both are possible, its mirror image."""
+    problem, published = adjustment.problem, adjustment.values
     risk = AdjustmentRisk(
         problem=problem,
         knows=knows,
@@ -214,10 +238,9 @@ def attack_adjustment(
         seconds=guess.seconds,
     )
     mirrored = published - guess.changes
-    if directions is not None or not _fits(backwards, mirrored):
-        return risk
-    image = replace(risk, guesses=mirrored[problem.sensitive])
-    return max(risk, image, key=lambda each: each.share_recovered)
+    if not both or not _fits(backwards, mirrored):
+        return [risk]
+    return [risk, replace(risk, guesses=mirrored[problem.sensitive])]
 
 
 def _guesser(knows: str, assumed_level: float) -> Guesser:

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 @GUESSERS.register
 class KnowsLevels(Guesser):
-    """Knows the true protection levels."""
+    """Knows the true protection levels, and how far chance may move a cell beyond them."""
 
     name: ClassVar[str] = "levels"
 
@@ -27,3 +27,14 @@ class KnowsLevels(Guesser):
         """Return the levels: a cell moved up is published its upper level above the truth."""
         del assumed_level
         return adjustment.problem.upper_protection, adjustment.problem.lower_protection
+
+    def attempts(
+        self, adjustment: Adjustment, assumed_level: float
+    ) -> list[tuple[Floats, Floats]]:
+        """Return the levels and, where distances were left to chance, their means as well."""
+        found = [self.distances(adjustment, assumed_level)]
+        chance = adjustment.chance
+        if chance is not None:
+            below, above = found[0]
+            found.append((below + chance.up / 2, above + chance.down / 2))
+        return found

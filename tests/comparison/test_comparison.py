@@ -137,8 +137,11 @@ def test_a_sweep_is_the_same_in_processes():
     problem = random_problem(3)
     one = tc.compare(problem, level_factors=[1, 1.5], time_limit=1000)
     two = tc.compare(problem, level_factors=[1, 1.5], time_limit=1000, executor=ProcessExecutor(2))
+    assert list(one.table.index) == list(two.table.index)
     columns = [name for name in one.table.columns if name != "seconds"]
-    assert one.table[columns].equals(two.table[columns])
+    # What is left to chance differs each time.
+    rows = [name for name in one.table.index if "chance" not in name]
+    assert one.table.loc[rows, columns].equals(two.table.loc[rows, columns])
 
 
 def test_what_cannot_be_compared_is_refused():

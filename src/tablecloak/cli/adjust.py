@@ -49,7 +49,21 @@ SameDigits = Annotated[
         "digits do not show which cells were changed. The loss grows a little.",
     ),
 ]
-UnusedSeed = Annotated[int, typer.Option(min=0, help="Has no effect: the method is not random.")]
+Recovery = Annotated[
+    float | None,
+    typer.Option(
+        help="Leave distances to chance, so that who knows the method and the levels guesses at "
+        "most this share of the sensitive cells, such as 0.1. The loss grows as its inverse."
+    ),
+]
+SecretSeed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Seed of the distances of --recovery; whoever knows it can compute the truth. "
+        "Default: taken from the machine, and known to nobody.",
+    ),
+]
 
 MARKED = (
     "note: changed values have more digits than the true ones, which tells readers which cells "
@@ -70,10 +84,11 @@ def adjust(
     distance: Distance = "L1",
     sensitive_limit: SensitiveLimit = None,
     repair: Repair = False,
+    recovery: Recovery = None,
     integer: Integer = None,
     same_digits: SameDigits = False,
     time_limit: TimeLimit = 60.0,
-    seed: UnusedSeed = 0,
+    seed: SecretSeed = None,
     threads: Threads = None,
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
@@ -93,7 +108,6 @@ def adjust(
     from tablecloak.solve.solver import using_solver
     from tablecloak.tables.formats import read_problem
 
-    del seed
     with using_solver(solver), reporting() as reporter:
         problem = read_problem(file, tolerance=tolerance)
         require_writable_result(output, certificate)
@@ -104,6 +118,8 @@ def adjust(
             distance=distance,
             sensitive_limit=sensitive_limit,
             repair=repair,
+            recovery=recovery,
+            seed=seed,
             integer=integer,
             time_limit=time_limit,
             threads=threads,
@@ -115,7 +131,7 @@ def adjust(
     typer.echo(adjusted.summary())
     if is_marked:
         typer.echo(MARKED)
-    if repair and adjusted.notes:
+    if (repair or recovery is not None) and adjusted.notes:
         typer.echo(f"note: {adjusted.notes[-1]}")
 
 

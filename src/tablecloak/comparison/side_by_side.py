@@ -114,9 +114,9 @@ def compare(
     problem : ProtectionProblem
     releases : mapping of str to release or callable, optional
         Patterns, adjustments, rounded tables; or functions that make one of the problem. By
-        default suppression, plain adjustment, and adjustment that preserves the mean of all
-        and the regression of the sensitive cells; for a table of counts also rounding to base 3
-        and perturbation by cell keys.
+        default suppression, plain adjustment, adjustment that preserves the mean of all and the
+        regression of the sensitive cells, and adjustment by random distances; for a table of
+        counts also rounding to base 3 and perturbation by cell keys.
     level_factors : sequence of float, default=(1.0,)
         Methods are applied once for each factor, with all protection levels multiplied by it:
         a sweep from little to much protection. Guesses are always judged by the levels of
@@ -146,7 +146,7 @@ def compare(
     >>> import tablecloak as tc
     >>> found = tc.compare(tc.examples.cox_rounded(), time_limit=10)
     >>> list(found.table.index)
-    ['suppression', 'adjustment', 'adjustment with statistics']
+    ['suppression', 'adjustment', 'adjustment with statistics', 'adjustment by chance']
     """
     entries = _default_methods(problem, time_limit) if releases is None else dict(releases)
     if not problem.table.n_cells:

@@ -32,8 +32,8 @@ to change. Chosen by trial; not measured."""
 
 
 PLAIN_SHARE = 0.4
-"""Share of the time for the least adjustment where distances are left to chance: it gives the bound,
-and shows what chance costs. Chosen by trial; not measured."""
+"""Share of the time for the least adjustment where distances are left to chance: it gives the
+bound, and shows what chance costs. Chosen by trial; not measured."""
 
 
 @on_chosen_solver
@@ -158,7 +158,9 @@ def adjust(
         _check_chance(asked, recovery, repair=repair)
     with budget.interruptible():
         try:
-            result = _adjusted_in_digits(asked, budget.share(1 if recovery is None else PLAIN_SHARE))
+            result = _adjusted_in_digits(
+                asked, budget.share(1 if recovery is None else PLAIN_SHARE)
+            )
             if recovery is not None:
                 result = _left_to_chance(asked, result, Spread.of(problem, recovery), seed, budget)
         except ModelError as error:
@@ -206,9 +208,7 @@ def _left_to_chance(
             f"with probability {100 * draw.chance.recovery:.3g} % at most, relations apart; the "
             f"loss is {times:.3g} times that of the least adjustment found"
         )
-        result = replace(
-            plain, values=found.values, chance=draw.chance, notes=(*found.notes, note)
-        )
+        result = replace(plain, values=found.values, chance=draw.chance, notes=(*found.notes, note))
         result.check(result.bound)
         return result
     raise ModelError(

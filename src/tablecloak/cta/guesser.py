@@ -42,9 +42,7 @@ class Guesser(ABC):
             In the unit of the table; 0 where nothing is known.
         """
 
-    def attempts(
-        self, adjustment: Adjustment, assumed_level: float
-    ) -> list[tuple[Floats, Floats]]:
+    def attempts(self, adjustment: Adjustment, assumed_level: float) -> list[tuple[Floats, Floats]]:
         """Return the distances of each guess that is tried, the first as of `distances`."""
         return [self.distances(adjustment, assumed_level)]
 

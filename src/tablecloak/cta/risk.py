@@ -26,7 +26,7 @@ from tablecloak.budget import Progress
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.guesser import GUESSERS, Guesser
-from tablecloak.errors import InputError, ModelError
+from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -210,8 +210,9 @@ def attack_adjustment(
                 solver=solver,
                 threads=threads,
             )
-        except ModelError:
-            # No table lies that far from the published one in all cells: this guess fails.
+        except (ModelError, SolverError):
+            # No table lies that far from the published one in all cells, or none was found: this
+            # guess fails.
             if number + 1 == len(attempts) and not found:
                 raise
             continue

@@ -182,6 +182,9 @@ def _adjusted(job: Job, loaded: Loaded, progress: Progress) -> Adjustment | None
         sensitive_limit=chosen.sensitive_limit,
         integer=whole,
         repair=chosen.repair,
+        recovery=chosen.recovery,
+        # A seed that is the same in every job would be known to everybody.
+        seed=job.seed if "seed" in job.model_fields_set else None,
         time_limit=chosen.time_limit,
         threads=job.threads,
         progress=progress,

@@ -174,6 +174,7 @@ class AdjustmentSpec(_Part):
     capacity_percent: float | None = Field(None, ge=0)
     measurement_error: str | None = None
     repair: bool = False
+    recovery: float | None = Field(None, gt=0, lt=1)
     integer: bool | None = None
     time_limit: float = Field(60.0, gt=0)
 

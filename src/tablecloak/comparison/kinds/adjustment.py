@@ -21,6 +21,9 @@ from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["AdjustedTable"]
 
+RECOVERY = 0.1
+"""Share of the sensitive cells that may be guessed where distances are left to chance."""
+
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
@@ -35,11 +38,12 @@ class AdjustedTable(ReleaseKind[Adjustment]):
     place: ClassVar[int] = 2
 
     def methods(self, time_limit: float) -> Mapping[str, Callable[[ProtectionProblem], Adjustment]]:
-        """Return adjustment without and with statistics to preserve."""
+        """Return adjustment without and with statistics to preserve, and left to chance."""
         preserve = [Mean("all"), Regression("sensitive")]
         return {
             "adjustment": partial(adjust, time_limit=time_limit),
             "adjustment with statistics": partial(adjust, preserve=preserve, time_limit=time_limit),
+            "adjustment by chance": partial(adjust, recovery=RECOVERY, time_limit=time_limit),
         }
 
     def ends(self, release: Adjustment) -> tuple[Floats, Floats]:

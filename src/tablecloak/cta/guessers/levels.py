@@ -28,9 +28,7 @@ class KnowsLevels(Guesser):
         del assumed_level
         return adjustment.problem.upper_protection, adjustment.problem.lower_protection
 
-    def attempts(
-        self, adjustment: Adjustment, assumed_level: float
-    ) -> list[tuple[Floats, Floats]]:
+    def attempts(self, adjustment: Adjustment, assumed_level: float) -> list[tuple[Floats, Floats]]:
         """Return the levels and, where distances were left to chance, their means as well."""
         found = [self.distances(adjustment, assumed_level)]
         chance = adjustment.chance

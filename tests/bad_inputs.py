@@ -511,6 +511,8 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*INTERVALS, "--blur", word) for word in ("-1", "nan", "inf")]
     more += [(*ADJUST, "--preserve", word) for word in ("median", "mean:none", "", ":", "mean:")]
     more += [(*ADJUST, "--distance", "L3")]
+    more += [(*ADJUST, "--recovery", word) for word in ("0", "1", "nan", "10 %")]
+    more += [(*ADJUST, "--recovery", "0.1", "--repair"), (*ADJUST, "--seed", "-1")]
     more += [(*ADJUST, "--sensitive-limit", word) for word in ("0", "-1", "nan", "inf", "0.5")]
     more += [(*ROUND, "--base", word) for word in ("0", "1", "-5", "1e30", "2.5", "x")]
     more += [(*ROUND, "--max-steps", word) for word in ("0", "-1", "x")]

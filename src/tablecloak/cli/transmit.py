@@ -120,7 +120,7 @@ def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, Sequence
 
     if path.suffix == ".toml":
         job = read_job(path)
-        return load_problem(job), job.rules
+        return load_problem(job), job.every_rule
     return read_problem(path, tolerance=tolerance), ()
 
 

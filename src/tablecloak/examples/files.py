@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tablecloak.errors import InputError
-from tablecloak.examples.records import INDUSTRIES, REGIONS, census, firms, people
+from tablecloak.examples.records import INDUSTRIES, REGIONS, census, demography, firms, people
 from tablecloak.examples.two_way import cox_rounded
 from tablecloak.registry import Registry
 from tablecloak.storage import replacing
@@ -41,7 +41,7 @@ def write(name: str, folder: str | Path = ".") -> list[Path]:
     Parameters
     ----------
     name : str
-        Name of the example: "firms", "cells", "people", "census", "jobs" or "batch".
+        Name of the example: "firms", "cells", "people", "census", "demography", "jobs" or "batch".
     folder : str or Path, default="."
         Where to write; made if it does not exist.
 
@@ -131,6 +131,19 @@ class Census(Example):
 
 
 @EXAMPLES.register
+class Demography(Example):
+    """Births, survivors and active enterprises as one job: demography.csv, .toml and *.hrc."""
+
+    name = "demography"
+
+    def write(self, folder: Path) -> None:
+        """Write records, hierarchies and the job."""
+        demography().to_csv(folder / "demography.csv", index=False, lineterminator="\n")
+        _write_hierarchies(folder)
+        _write_text(folder / "demography.toml", _DEMOGRAPHY)
+
+
+@EXAMPLES.register
 class Jobs(Example):
     """A folder of job files for `protect --all`, one for each of two years: jobs/."""
 
@@ -195,6 +208,41 @@ time_limit = 10                 # seconds
 [adjustment]
 preserve = ["mean:all"]
 time_limit = 10
+"""
+
+_DEMOGRAPHY = """\
+# Births and survivors add up to the active enterprises. Published apart, each of the three lets
+# everybody compute what another one hides.
+title = "Births, survivors and active enterprises"
+seed = 1
+
+[data]
+file = "demography.csv"         # one row for each enterprise
+contributor = "enterprise"
+
+[dimensions.region]
+hierarchy = "region.hrc"
+
+[dimensions.industry]
+hierarchy = "industry.hrc"
+
+[variables.births]              # without a value, a variable counts records
+only = {event = "birth"}
+
+[variables.survivors]
+only = {event = "survivor"}
+
+[variables.active]
+
+[[equations]]
+equation = "active = births + survivors"
+
+[[rules]]                       # of all variables; each may have rules of its own
+rule = "minimum-frequency"
+minimum = 3
+
+[suppression]
+time_limit = 20                 # seconds
 """
 
 _RDA = """\

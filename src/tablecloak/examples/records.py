@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["INDUSTRIES", "REGIONS", "census", "firms", "people"]
+__all__ = ["INDUSTRIES", "REGIONS", "census", "demography", "firms", "people"]
 
 REGIONS = {"N": ("N1", "N2", "N3"), "S": ("S1", "S2"), "W": ("W1",)}
 """Parts of the invented country with their regions."""
@@ -52,6 +52,41 @@ def firms(n: int = 2000, seed: int = 1) -> pd.DataFrame:
             "industry": industry,
             "size": size,
             "turnover": turnover.astype(int),
+        }
+    )
+
+
+def demography(n: int = 1500, seed: int = 1) -> pd.DataFrame:
+    """Return invented enterprises of a year: each was born in it, or survives from the year before.
+
+    Births and survivors together are the active enterprises.
+
+    Parameters
+    ----------
+    n : int, default=1500
+        Number of active enterprises.
+    seed : int, default=1
+        The same seed gives the same enterprises.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``enterprise``, ``region``, ``industry``, ``event`` (birth or survivor) and
+        ``employees``.
+    """
+    import numpy as np
+    import pandas as pd
+
+    random = np.random.default_rng(seed)
+    regions = [region for below in REGIONS.values() for region in below]
+    industries = [industry for below in INDUSTRIES.values() for industry in below]
+    return pd.DataFrame(
+        {
+            "enterprise": [f"e{number}" for number in range(n)],
+            "region": random.choice(regions, n, p=[0.3, 0.2, 0.02, 0.25, 0.2, 0.03]),
+            "industry": random.choice(industries, n, p=[0.02, 0.15, 0.05, 0.45, 0.25, 0.08]),
+            "event": random.choice(["birth", "survivor"], n, p=[0.15, 0.85]),
+            "employees": np.ceil(random.lognormal(1.5, 1.2, n)).astype(int),
         }
     )
 

@@ -12,12 +12,13 @@ import pandas as pd
 from pydantic import ValidationError
 
 from tablecloak.cellkey.perturbation import Records
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.schema import AdjustmentSpec, Data, Job
 from tablecloak.publish.previous import read_previous
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame
+from tablecloak.tables.joined import join
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
@@ -99,7 +100,7 @@ def read_job(path: str | Path) -> Job:
 
 
 def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
-    """Tabulate or read the data of a job and apply its rules.
+    """Tabulate or read the data of a job and apply its rules; join its variables, if it has any.
 
     Parameters
     ----------
@@ -107,6 +108,8 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     engine : str, default="duckdb"
         What reads microdata from a file; see `tablecloak.tabulate`.
     """
+    if job.variables:
+        return _joined(job, engine)
     dimensions = _dimensions(job)
     table = _table(job, dimensions, job.data.value, engine)
     bounds = None
@@ -123,6 +126,17 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     )
 
 
+def _joined(job: Job, engine: str) -> ProtectionProblem:
+    """Return the problem of several variables with the equations between them."""
+    problems = {}
+    for name in job.variables:
+        try:
+            problems[name] = load_problem(job.of_variable(name), engine)
+        except TablecloakError as error:
+            raise type(error)(f"[variables.{name}]: {error}", cells=error.cells) from None
+    return join(problems, [spec.made for spec in job.equations])
+
+
 def keyed_records(job: Job, engine: str = "duckdb") -> Records:
     """Return the records and the tables of a job that perturbs them by cell keys."""
     dimensions = _dimensions(job)
@@ -130,7 +144,7 @@ def keyed_records(job: Job, engine: str = "duckdb") -> Records:
     for name in (name for table in wanted for name in table if name not in dimensions):
         raise InputError(f"A table names {name!r}.{suggestion(name, dimensions)}")
     return Records(
-        data=_source(job.data),
+        data=_source(job),
         tables=[{name: dimensions[name] for name in table} for table in wanted],
         value=job.data.value,
         weight=job.data.weight,
@@ -140,10 +154,34 @@ def keyed_records(job: Job, engine: str = "duckdb") -> Records:
     )
 
 
-def _source(data: Data) -> Any:
+def _source(job: Job) -> Any:
+    data = job.data
+    if data.only and data.file is not None:
+        return _chosen(job, data.file)
     if data.connection is not None and data.table is not None:
         return open_database(data.connection, data.table)
     return data.file
+
+
+def _chosen(job: Job, path: Path) -> pd.DataFrame:
+    """Return the records that count: those with the codes of ``only``."""
+    data = job.data
+    codes = [column for d in _dimensions(job).values() for column in (*d.levels, d.column)]
+    roles = [name for name in (data.contributor, data.holding) if name is not None]
+    frame = read_frame(path, tuple(dict.fromkeys([*codes, *roles, *data.only])))
+    for column, wanted in data.only.items():
+        if column not in frame.columns:
+            raise InputError(
+                f"only: there is no column {column!r}.{suggestion(column, map(str, frame.columns))}"
+            )
+        known = [wanted] if isinstance(wanted, str) else wanted
+        found = frame[column].astype(str)
+        odd = [code for code in known if code not in set(found)]
+        if odd:
+            near = suggestion(odd[0], found.unique()[:100])
+            raise InputError(f"only: column {column!r} never holds {odd[0]!r}.{near}")
+        frame = frame[found.isin(known)]
+    return frame.reset_index(drop=True)
 
 
 def _make_paths_absolute(job: Job, folder: Path) -> None:
@@ -155,6 +193,9 @@ def _make_paths_absolute(job: Job, folder: Path) -> None:
         job.transmission.template = folder / job.transmission.template
     if job.perturbation is not None:
         job.perturbation = job.perturbation.below(folder)
+    for variable in job.variables.values():
+        if variable.file is not None:
+            variable.file = folder / variable.file
     for spec in job.dimensions.values():
         if isinstance(spec.hierarchy, Path):
             spec.hierarchy = folder / spec.hierarchy
@@ -187,7 +228,7 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         return _ready(data, dimensions, value or "value", empty_cells=job.lists_empty_cells)
     n_largest = max([3, *(rule.n_largest for rule in job.rules)])
     return tabulate(
-        _source(data),
+        _source(job),
         dimensions,
         value,
         contributor=data.contributor,

@@ -97,7 +97,7 @@ def run_job(
 def _done(job: Job, loaded: Loaded, progress: Progress | None) -> JobResult:
     """Protect the table by each method that the job asks for, and audit what they give."""
     if job.transmission is not None:
-        job.transmission.check(loaded.problem, job.rules)
+        job.transmission.check(loaded.problem, job.every_rule)
     histories = {name: History(progress) for name in ("suppression", "adjustment")}
     failures: dict[str, str] = {}
     pattern = _suppressed(job, loaded, histories["suppression"])

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import STATISTICS
+from tablecloak.errors import suggestion
 from tablecloak.jobs.registered import NameIn, SiblingIn, missing
 from tablecloak.jobs.sending import TransmissionSpec
 from tablecloak.solve.solver import SOLVERS
@@ -24,6 +25,7 @@ from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.hold import HOLDS
 from tablecloak.suppression.requirement import REQUIREMENTS
 from tablecloak.suppression.search.method import SEARCH_METHODS
+from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.weights.rule import WEIGHT_RULES
@@ -55,6 +57,7 @@ class Data(_Part):
     unit: str = ""
     empty_cells: bool | None = None
     tolerance: float = Field(0.0, ge=0)
+    only: dict[str, str | list[str]] = {}
 
     @property
     def roles(self) -> list[str]:
@@ -70,6 +73,8 @@ class Data(_Part):
         for name in _OF_TABLES if self.kind == "microdata" else _OF_MICRODATA:
             if getattr(self, name):
                 raise ValueError(f"kind = {self.kind!r} has no {name}; leave it out")
+        if self.only and (self.file is None or self.kind == "table"):
+            raise ValueError("only chooses records of a file with microdata; leave it out")
         return self
 
 
@@ -113,6 +118,46 @@ class Protection(_Part):
     def _both_bounds(self) -> Protection:
         if (self.lower_bound is None) != (self.upper_bound is None):
             raise ValueError("give both lower_bound and upper_bound, or neither")
+        return self
+
+
+RuleName = Annotated[Rule, SiblingIn(RULES, "rule")]
+
+
+class VariableSpec(_Part):
+    """``[variables.NAME]``: one of several variables; what is left out is that of the job."""
+
+    value: str | None = None
+    file: Path | None = None
+    only: dict[str, str | list[str]] | None = None
+    frequency: str | None = None
+    largest: list[str] | None = None
+    unit: str | None = None
+    decimals: int | None = Field(None, ge=0, le=15)
+    tolerance: float | None = Field(None, ge=0)
+    dimensions: list[str] = []
+    tables: list[TableSpec] | None = Field(None, min_length=1)
+    rules: list[RuleName] = []
+    protection: Protection | None = None
+
+
+class EquationSpec(_Part):
+    """``[[equations]]``: an equation between variables; see `tablecloak.Equation`."""
+
+    equation: str
+    where: dict[str, str | list[str]] = {}
+    tolerance: float = Field(0.0, ge=0)
+    name: str = ""
+    unit: str = ""
+
+    @property
+    def made(self) -> Equation:
+        """The equation."""
+        return Equation(self.equation, self.where, self.name, self.unit, self.tolerance)
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> EquationSpec:
+        assert self.made.terms
         return self
 
 
@@ -205,7 +250,9 @@ class Job(_Part):
     data: Data
     dimensions: dict[str, DimensionSpec]
     tables: list[TableSpec] | None = Field(None, min_length=1)
-    rules: list[Annotated[Rule, SiblingIn(RULES, "rule")]] = Field([], min_length=1)
+    variables: dict[str, VariableSpec] = {}
+    equations: list[EquationSpec] = []
+    rules: list[RuleName] = Field([], min_length=1)
     protection: Protection = Protection()
     suppression: Suppression | None = None
     adjustment: AdjustmentSpec | None = None
@@ -225,8 +272,34 @@ class Job(_Part):
 
     @property
     def group_rules(self) -> list[Rule]:
-        """Rules that also apply to sums of suppressed cells."""
+        """Rules that also apply to sums of suppressed cells; none where variables differ."""
+        if self.variables:
+            return []
         return [rule for rule in self.rules if rule.applies_to_sums]
+
+    @property
+    def every_rule(self) -> list[Rule]:
+        """Rules of the job, and those of its variables."""
+        return [*self.rules, *(rule for spec in self.variables.values() for rule in spec.rules)]
+
+    def of_variable(self, name: str) -> Job:
+        """Return the job for one variable alone, with what it leaves out taken from this one."""
+        spec = self.variables[name]
+        given = {key: getattr(spec, key) for key in _OF_DATA if getattr(spec, key) is not None}
+        if self.data.kind == "table" and spec.value is None:
+            given["value"] = "value" if spec.file else name
+        chosen = {key: self.dimensions[key] for key in spec.dimensions} or self.dimensions
+        return self.model_copy(
+            update={
+                "variables": {},
+                "equations": [],
+                "data": self.data.model_copy(update=given),
+                "dimensions": chosen,
+                "tables": spec.tables or (None if spec.dimensions else self.tables),
+                "rules": spec.rules or self.rules,
+                "protection": spec.protection or self.protection,
+            }
+        )
 
     def fingerprint(self) -> str:
         """Return a hash of all that the results depend on: job, data, hierarchies, version.
@@ -238,6 +311,7 @@ class Job(_Part):
         """
         digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
         files = [self.data.file] if self.data.file else []
+        files += [spec.file for spec in self.variables.values() if spec.file]
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         if self.suppression is not None and self.suppression.previous is not None:
             files.append(self.suppression.previous)
@@ -259,14 +333,60 @@ class Job(_Part):
             raise ValueError("[transmission] flags hidden cells; it needs [suppression]")
         if self.perturbation is not None:
             self._for_cell_keys(others)
-        elif not self.rules:
+        elif not self.rules and not (
+            self.variables and all(spec.rules for spec in self.variables.values())
+        ):
             raise missing("rules", {})
+        if self.variables or self.equations:
+            self._for_variables()
         if self.data.kind == "table":
             if self.tables:
                 raise ValueError("a table that is ready has no [[tables]]; leave them out")
             if any(dimension.levels for dimension in self.dimensions.values()):
                 raise ValueError("levels are read from microdata; a ready table has none")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _files_of_variables(cls, given: Any) -> Any:
+        """Let `[data]` name no file where each variable names one."""
+        if not isinstance(given, dict) or not isinstance(given.get("variables"), dict):
+            return given
+        specs = list(given["variables"].values())
+        files = [spec.get("file") for spec in specs if isinstance(spec, dict)]
+        data = given.get("data")
+        has_source = not isinstance(data, dict) or bool({"file", "connection"} & set(data))
+        if has_source or not isinstance(data, dict) or not files or None in files:
+            return given
+        return given | {"data": data | {"file": files[0]}}
+
+    def _for_variables(self) -> None:
+        """Refuse what several variables cannot have, and names that are unknown."""
+        if not self.variables:
+            raise ValueError("[[equations]] need variables; add [variables.NAME] for each")
+        for key, why in _OF_ONE_VARIABLE.items():
+            section, _, name = key.partition(".")
+            if getattr(getattr(self, section), name, None):
+                raise ValueError(f"[{section}] {name}: {why}")
+        if self.perturbation is not None:
+            raise ValueError("[perturbation] is for one variable; leave out [variables]")
+        for name, spec in self.variables.items():
+            odd = [each for each in spec.dimensions if each not in self.dimensions]
+            if odd:
+                near = suggestion(odd[0], self.dimensions)
+                raise ValueError(f"[variables.{name}]: there is no dimension {odd[0]!r}.{near}")
+            if spec.only and (self.data.kind == "table" or self.data.connection is not None):
+                raise ValueError(
+                    f"[variables.{name}] only: chooses records of a file with microdata; leave "
+                    f"it out"
+                )
+        for equation in (spec.made for spec in self.equations):
+            odd = [each for each in equation.variables if each not in self.variables]
+            if odd:
+                near = suggestion(odd[0], self.variables)
+                raise ValueError(
+                    f"Equation {equation.label}: there is no [variables.{odd[0]}].{near}"
+                )
 
     def _for_cell_keys(self, others: bool) -> None:
         """Refuse what perturbation by cell keys does not use."""
@@ -282,11 +402,25 @@ class Job(_Part):
             raise ValueError(f"[perturbation] does not use {unused[0]}; leave it out of [data]")
 
 
+_OF_DATA = ("value", "file", "only", "frequency", "largest", "unit", "decimals", "tolerance")
+"""Keys of a variable that replace those of ``[data]``."""
+
+_OF_ONE_VARIABLE = {
+    "data.value": "each of [variables] gives its own value; leave it out",
+    "suppression.cost": "a cost is a column of one variable; use weights",
+    "adjustment.cost": "a cost is a column of one variable; use weights",
+    "adjustment.measurement_error": "an error is a column of one variable; leave it out",
+    "audit.groups": "rules of different variables do not apply to sums over them; leave it out",
+}
+"""Keys that a job with several variables cannot have, and why."""
+
 SECTIONS: dict[str, type[BaseModel]] = {
     "data": Data,
     "dimensions": DimensionSpec,
     "audit": AuditSpec,
     "tables": TableSpec,
+    "variables": VariableSpec,
+    "equations": EquationSpec,
     "protection": Protection,
     "suppression": Suppression,
     "adjustment": AdjustmentSpec,

@@ -73,7 +73,7 @@ def _proof(pattern: SuppressionPattern, audit: Audit) -> Certificate:
 def _transmitted(job: Job, pattern: SuppressionPattern, path: Path) -> None:
     """Write what another authority is sent. Secret: it holds the hidden values."""
     assert job.transmission is not None
-    job.transmission.write(pattern.problem, pattern.suppressed, job.rules, path)
+    job.transmission.write(pattern.problem, pattern.suppressed, job.every_rule, path)
 
 
 def _written(job: Job, found: SuppressionPattern | Adjustment) -> ReleaseWriter:

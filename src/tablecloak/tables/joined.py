@@ -17,6 +17,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.equations import Equation
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import REST
 from tablecloak.tables.link import completed_keys, linked_hierarchies
 from tablecloak.tables.matched import Matched, match
@@ -178,9 +179,9 @@ def _table(
         # What rounding left over is in the right-hand sides already, so that no tolerance, which
         # would be one for all units, is needed.
         right_hand_side=np.concatenate(sides),
-        hierarchies=linked_hierarchies(every),
+        hierarchies=_hierarchies(every, keys),
         name=("count" if counts else "value") if name is None else name,
-        unit=_common_unit(variables.units),
+        unit=_units(variables.units),
         integer=all(bool(table.integer) for table in every) and is_exact,
         contributions=_stacked([table.contributions for table in every], every),
         holdings=_stacked([table.holdings for table in every], every),
@@ -189,9 +190,17 @@ def _table(
     )
 
 
-def _common_unit(units: Mapping[str, str]) -> str:
-    found = set(units.values())
-    return found.pop() if len(found) == 1 else ""
+def _hierarchies(tables: Sequence[Table], keys: pd.DataFrame) -> dict[str, Hierarchy]:
+    """Return the hierarchies that hold the codes of all variables."""
+    found = linked_hierarchies(tables)
+    return {n: tree for n, tree in found.items() if set(keys[n].unique()) <= set(tree.codes)}
+
+
+def _units(units: Mapping[str, str]) -> str:
+    """Write the unit of all variables, or that of each."""
+    if len(set(units.values())) == 1:
+        return next(iter(units.values()))
+    return ", ".join(f"{name}: {unit}" for name, unit in units.items() if unit)
 
 
 def _stacked(

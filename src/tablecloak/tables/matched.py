@@ -99,7 +99,8 @@ class _Grid:
     cell : numpy.ndarray of int, shape (n_combinations, n_variables)
         Cell of each variable of the equation, -1 where it has none.
     is_outside : numpy.ndarray of bool, shape (n_combinations, n_variables)
-        Whether a variable is not broken down by these codes, so that it cannot be empty there.
+        Whether a variable lacks a dimension by which these codes differ, so that it is not known to
+        be empty there.
     values : numpy.ndarray of float, shape (n_combinations, n_variables)
         Values of these cells, 0 where there is none.
     """
@@ -165,12 +166,11 @@ class _Grid:
 
 
 def _is_outside(codes: pd.DataFrame, own: pd.DataFrame, table: Table) -> Flags:
-    """Return which combinations have a code by which a variable is not broken down."""
+    """Return which combinations have a code of a dimension that a variable does not have."""
     found = np.zeros(len(codes), dtype=bool)
     for name in codes.columns:
-        tree = table.hierarchies.get(name) if name in table.keys.columns else None
-        known = own[name].unique() if tree is None else tree.codes
-        found |= ~codes[name].isin(known).to_numpy()
+        if name not in table.keys.columns:
+            found |= ~codes[name].isin(own[name].unique()).to_numpy()
     return found
 
 

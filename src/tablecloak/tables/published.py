@@ -54,7 +54,7 @@ def published_order(table: Table) -> Integers:
     Rests of groups (`tablecloak.tables.rests`) are not among them.
 
     Along each dimension in the order of its hierarchy; without one by the codes, as numbers where
-    all of them are.
+    all of them are. Variables come in the order in which they were joined.
 
     Returns
     -------
@@ -67,6 +67,8 @@ def published_order(table: Table) -> Integers:
         tree = table.hierarchies.get(name)
         codes = table.keys[name].iloc[shown]
         position = tree.position if tree else _positions(codes.unique())
+        if table.variables is not None and name == table.variables.dimension:
+            position = {code: place for place, code in enumerate(table.variables.names)}
         ranks.append(codes.map(position).to_numpy(np.int64))
     order: Integers = shown[np.lexsort(ranks[::-1])].astype(np.int64)
     return order

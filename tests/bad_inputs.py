@@ -284,6 +284,7 @@ ROUND = ("round", "p.jj", *OUT, "--base", "10", "--time-limit", "5")
 AUDIT = ("audit", "p.jj", "pattern.csv")
 TRANSMIT = ("transmit", "p.csv", "pattern.csv", *OUT, "--template", "asked.csv", "--constant",
             "TIME_PERIOD=2026", "--code", "row:Total=_T")  # fmt: skip
+PUBLISH = ("publish", "p.csv", "pattern.csv", "--out", "out", "--columns", "column")
 COMPARE = ("compare", "p.jj", "--time-limit", "2")
 CONVERT = ("convert", "p.jj", "out.csv")
 LIST = ("convert", "p.csv", "out.hst")
@@ -314,7 +315,7 @@ SOUND = [
     SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
     COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
-    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST,
+    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
 ]  # fmt: skip
@@ -378,6 +379,7 @@ def bad_files() -> Iterator[BadInput]:
         (SUPPRESS, "p.jj"), (INTERVALS, "p.jj"), (ADJUST, "p.jj"), (ROUND, "p.jj"),
         (AUDIT, "p.jj"), (AUDIT, "pattern.csv"), (COMPARE, "p.jj"), (CONVERT, "p.jj"),
         (TRANSMIT, "p.csv"), (TRANSMIT, "pattern.csv"), (TRANSMIT, "asked.csv"),
+        (PUBLISH, "p.csv"), (PUBLISH, "pattern.csv"),
         (replaced(CONVERT, "p.jj", "p.csv"), "p.csv"),
         (replaced(CONVERT, "p.jj", "p.csv"), "p.relations.csv"),
         (replaced(SUPPRESS, "p.jj", "p.parquet"), "p.parquet"),
@@ -540,6 +542,12 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*COMPARE, "--time-limit", word) for word in ("-1", "nan", "x")]
     more += [(*COMPARE, "--output", name) for name in ("out.txt", "jobs")]
     more += [(*COMPARE, "--report", "p.jj/x.html"), (*COMPARE, "--report", "jobs")]
+    more += [(*PUBLISH, "--columns", word) for word in ("row", "x", "")]
+    more += [(*PUBLISH, "--marker", word) for word in ("", "=1", "7", "-")]
+    more += [(*PUBLISH, "--totals", "middle"), (*PUBLISH, "--format", "paper")]
+    more += [(*PUBLISH, "--tolerance", "-1"), replaced(PUBLISH, "out", "p.jj")]
+    more += [replaced(PUBLISH, "pattern.csv", "adjusted.csv"), ("publish", "p.csv")]
+    more += [(*PUBLISH[:-2], "--columns", "column", "--format", "px")]
     more += [(*CONVERT, "--apriori", name) for name in ("none.hst", "jobs", "t.hst", "p.jj")]
     more += [(*CONVERT, "--pattern", "pattern.csv"), (*LIST, "--pattern", "adjusted.csv")]
     more += [(*LIST, "--pattern", name) for name in ("none.csv", "jobs", "people.csv", "p.jj")]
@@ -591,6 +599,7 @@ def bad_releases() -> Iterator[BadInput]:
         yield BadInput(f"transmit: a template with {what}", TRANSMIT, {"asked.csv": content})
     bare = changed("pattern.csv", "primary", "published")
     yield BadInput("transmit: a sensitive cell is published", TRANSMIT, {"pattern.csv": bare})
+    yield BadInput("publish: a sensitive cell is published", PUBLISH, {"pattern.csv": bare})
     for row, word in ((0, ""), (0, "gone"), (1, "5"), (2, "publ"), (3, "nan")):
         content = cell("pattern.csv", row, "status", word)
         yield BadInput(f"audit: status {word!r}", AUDIT, {"pattern.csv": content})

@@ -19,6 +19,7 @@ from tablecloak.cli import (
     intervals,
     microdata,
     protect,
+    publish,
     reconcile,
     rounding,
     securesum,
@@ -63,6 +64,7 @@ intervals.register(app)
 adjust.register(app)
 rounding.register(app)
 audit.register(app)
+publish.register(app)
 transmit.register(app)
 argus.register(app)
 bench.register(app)

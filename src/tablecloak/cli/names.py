@@ -30,10 +30,12 @@ __all__ = [
     "NEARNESS",
     "PROBLEM_FILES",
     "QUESTIONS",
+    "RELEASES",
     "REQUIREMENTS",
     "SEARCH_METHODS",
     "SOLVERS",
     "STATISTICS",
+    "TOTALS",
     "WEIGHTS",
     "LiveCommand",
     "Names",
@@ -188,6 +190,20 @@ def _frame_files() -> dict[str, str]:
     return {each.suffixes[0]: "" for each in formats_holding(FrameFormat)}
 
 
+def _releases() -> dict[str, str]:
+    from tablecloak.tables.formats import ReleaseFormat, formats_holding
+
+    return {each.name: "" for each in formats_holding(ReleaseFormat)}
+
+
+def _totals() -> dict[str, str]:
+    from typing import get_args
+
+    from tablecloak.tables.formats.layouts import TotalsPlace
+
+    return dict.fromkeys(get_args(TotalsPlace), "")
+
+
 def _questions() -> dict[str, str]:
     from tablecloak.bench import runner
 
@@ -217,6 +233,8 @@ ENGINES = Names("engine", partial(_forms_of, "tables.tabulation.engines", "ENGIN
 EXECUTORS = Names("executor", partial(_forms_of, "executors", "EXECUTORS"), _read_executor)
 PROBLEM_FILES = Names("problem file", _problem_files, _read_problem_name)
 FRAME_FILES = Names("result file", _frame_files, lambda name: None)
+RELEASES = Names("format of releases", _releases)
+TOTALS = Names("place of totals", _totals)
 KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.guesser", "GUESSERS"))
 QUESTIONS = Names("question", _questions)
 BENCH_SOLVERS = Names("solver of the benchmark", _bench_solvers)
@@ -236,6 +254,8 @@ ALL = (
     EXECUTORS,
     PROBLEM_FILES,
     FRAME_FILES,
+    RELEASES,
+    TOTALS,
     KNOWLEDGE,
     QUESTIONS,
     BENCH_SOLVERS,

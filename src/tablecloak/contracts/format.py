@@ -17,6 +17,7 @@ from tablecloak.errors import TablecloakError
 from tablecloak.examples import cox_rounded
 from tablecloak.tables.formats.format import Format, ProblemFormat, ReleaseFormat
 from tablecloak.tables.formats.frame_format import FrameFormat
+from tablecloak.tables.formats.layouts import Layout
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["FORMAT", "check_format"]
@@ -183,6 +184,21 @@ def releases_show_published_values_and_no_others(file_format: Format) -> None:
         expect(not _holds(contents, value), f"The hidden value {value:.0f} is in the file.")
 
 
+def wide_releases_show_published_values_and_no_others(file_format: Format) -> None:
+    """A release with a dimension along the columns has a marker in place of each hidden value."""
+    if not isinstance(file_format, ReleaseFormat) or not file_format.has_wide:
+        return
+    wide = Layout("wide", "branch", "confid").wide(_release(), "turnover", {})
+    with _place(file_format) as path:
+        file_format.write_wide(wide, ABOUT, path)
+        contents = _texts(file_format, path)
+    for value in SHOWN:
+        expect(_holds(contents, value), f"The published value {value:.0f} is missing.")
+    for value in SECRETS:
+        expect(not _holds(contents, value), f"The hidden value {value:.0f} is in the file.")
+    expect(any(b"confid" in content for content in contents), "No marker stands in the file.")
+
+
 def releases_repeat_to_the_byte(file_format: Format) -> None:
     """The same release is written as the same bytes at any time."""
     if not isinstance(file_format, ReleaseFormat):
@@ -202,6 +218,7 @@ FORMAT = (
     other_files_are_refused,
     records_come_back,
     releases_show_published_values_and_no_others,
+    wide_releases_show_published_values_and_no_others,
     releases_repeat_to_the_byte,
 )
 """Facts that every format must satisfy, each a function of the format. Facts on problems, records

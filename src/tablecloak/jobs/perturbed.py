@@ -112,7 +112,7 @@ def write_perturbed(job: Job, result: PerturbedResult, out: Path, fingerprint: s
     leaving = _leaving(job, job.perturbation, made)
     write = partial(
         write_leaving, leaving, title=job.title, formats=job.output.formats,
-        report=job.output.report,
+        report=job.output.report, layout=job.output.laid_out,
     )  # fmt: skip
     files.release("perturbation", write)
     files.secret("perturbation_cells.csv", made.to_frame())

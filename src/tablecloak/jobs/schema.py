@@ -27,6 +27,7 @@ from tablecloak.suppression.requirement import REQUIREMENTS
 from tablecloak.suppression.search.method import SEARCH_METHODS
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
+from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.weights.rule import WEIGHT_RULES
 from tablecloak.tables.zeros import Zeros
@@ -233,10 +234,25 @@ class AuditSpec(_Part):
 
 
 class Output(_Part):
-    """``[output]``: in which formats releases are written, and whether with a page."""
+    """``[output]``: in which formats and layout releases are written, and whether with a page."""
 
     formats: Annotated[list[FormatName], Field(min_length=1)] = ["csv"]
     report: bool = True
+    layout: LayoutName = "long"
+    columns: str | list[str] = []
+    marker: str = "c"
+    totals: TotalsPlace = "first"
+
+    @property
+    def laid_out(self) -> Layout:
+        """The layout of releases."""
+        return Layout(self.layout, self.columns, self.marker, self.totals)
+
+    @model_validator(mode="after")
+    def _sound_layout(self) -> Output:
+        if self.laid_out.is_wide and not any(FORMATS[name].has_wide for name in self.formats):
+            raise ValueError("a wide layout needs csv or excel among the formats")
+        return self
 
 
 class Job(_Part):
@@ -329,6 +345,9 @@ class Job(_Part):
         others = self.suppression is not None or self.adjustment is not None
         if not others and self.perturbation is None:
             raise ValueError("add a section [suppression], [adjustment] or [perturbation]")
+        if self.output.laid_out.is_wide:
+            several = ["variable"] if getattr(self, "variables", None) else []
+            self.output.laid_out.check([*several, *self.dimensions])
         if self.transmission is not None and self.suppression is None:
             raise ValueError("[transmission] flags hidden cells; it needs [suppression]")
         if self.perturbation is not None:

@@ -79,7 +79,7 @@ def _transmitted(job: Job, pattern: SuppressionPattern, path: Path) -> None:
 def _written(job: Job, found: SuppressionPattern | Adjustment) -> ReleaseWriter:
     return partial(
         write_release, found, title=job.title, formats=job.output.formats,
-        report=job.output.report,
+        report=job.output.report, layout=job.output.laid_out,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.cta.adjustment import Adjustment
@@ -24,10 +25,14 @@ from tablecloak.publish.public_page import public_report
 from tablecloak.storage import SECRET_MODE, write_text
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.formats import ReleaseFormat, formats_holding
+from tablecloak.tables.formats.layouts import LONG, Layout
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.published import published_decimals
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_decimals, released_rows
 
-__all__ = ["Leaving", "write_leaving", "write_release"]
+__all__ = ["Leaving", "leaving_of_pattern", "write_leaving", "write_release"]
+
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,7 @@ def write_release(
     formats: Sequence[str] = ("csv",),
     report: bool = True,
     withheld: Path | None = None,
+    layout: Layout = LONG,
 ) -> list[Path]:
     """Write a release to a folder that holds nothing secret.
 
@@ -105,7 +111,7 @@ def write_release(
     Raises
     ------
     InputError
-        For an unknown format.
+        For an unknown format, or a wide layout that none of the formats has.
     SolverError
         If adjusted values cannot be written with the digits of the true ones.
     VerificationError
@@ -113,7 +119,7 @@ def write_release(
     """
     return write_leaving(
         _leaving(release), Path(folder), title=title, formats=formats, report=report,
-        withheld=withheld,
+        withheld=withheld, layout=layout,
     )  # fmt: skip
 
 
@@ -125,14 +131,15 @@ def write_leaving(
     formats: Sequence[str],
     report: bool,
     withheld: Path | None,
+    layout: Layout = LONG,
 ) -> list[Path]:
     """Write what leaves; parameters, result and errors as those of `write_release`."""
-    chosen = [_release_format(name) for name in formats]
     about = leaving.about(title)
-    files = []
-    for each in chosen:
-        files.append(folder / f"table{each.suffixes[0]}")
-        each.write_release(leaving.released, about, files[-1])
+    if layout.is_wide:
+        about["confidential cells"] = layout.marker
+    files = _write_tables(
+        leaving, [_release_format(name) for name in formats], folder, about, layout
+    )
     write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
     files.append(folder / "about.json")
     if report:
@@ -142,6 +149,34 @@ def write_leaving(
         page.write(folder / "report.html")
         files.append(folder / "report.html")
     _refuse_leaks(leaving, files, about, withheld)
+    _refuse_transmissions(folder, files)
+    return files
+
+
+def _write_tables(
+    leaving: Leaving,
+    formats: Sequence[ReleaseFormat],
+    folder: Path,
+    about: Mapping[str, object],
+    layout: Layout,
+) -> list[Path]:
+    """Write the table in all formats; those that know no wide layout keep their own."""
+    released = layout.ordered(leaving.released, leaving.measure, leaving.hierarchies)
+    wide = None
+    if layout.is_wide:
+        wide = layout.wide(released, leaving.measure, leaving.hierarchies)
+        if not any(each.has_wide for each in formats):
+            raise InputError(
+                f"None of the formats {listed([each.name for each in formats])} has a wide layout. "
+                f"Add csv or excel."
+            )
+    files = []
+    for each in formats:
+        files.append(folder / f"table{each.suffixes[0]}")
+        if wide is not None and each.has_wide:
+            each.write_wide(wide, about, files[-1])
+        else:
+            each.write_release(released, about, files[-1])
     return files
 
 
@@ -154,12 +189,40 @@ def _release_format(name: str) -> ReleaseFormat:
 
 def _leaving(release: SuppressionPattern | Adjustment) -> Leaving:
     """Return what leaves of a pattern or of an adjustment."""
-    table = release.problem.table
-    released = release.release()
-    values = released[table.name].dropna().to_numpy(dtype=np.float64)
-    hidden = release.problem.sensitive
     if isinstance(release, SuppressionPattern):
-        hidden = release.suppressed
+        return leaving_of_pattern(release.problem, release.suppressed)
+    return _leaving_of(release.release(), release.problem, release.problem.sensitive, _method(None))
+
+
+def leaving_of_pattern(problem: ProtectionProblem, suppressed: Flags) -> Leaving:
+    """Return what leaves of a table if some of its cells are suppressed."""
+    n_suppressed = int((suppressed & ~problem.table.rests).sum())
+    released = released_rows(problem.table, suppressed)
+    return _leaving_of(released, problem, suppressed, _method(n_suppressed))
+
+
+def _method(n_suppressed: int | None) -> dict[str, object]:
+    """Return what readers are told of the method; of an adjustment without a number of cells."""
+    if n_suppressed is not None:
+        return {
+            "method": "cell suppression",
+            "suppressed cells": n_suppressed,
+            "reading": "Cells without a value are confidential, or protect others.",
+        }
+    return {
+        "method": "controlled tabular adjustment",
+        "reading": "Some values were changed to protect respondents; all totals add up.",
+    }
+
+
+def _leaving_of(
+    released: pd.DataFrame,
+    problem: ProtectionProblem,
+    hidden: Flags,
+    method: Mapping[str, object],
+) -> Leaving:
+    table = problem.table
+    values = released[table.name].dropna().to_numpy(dtype=np.float64)
     return Leaving(
         released=released,
         hierarchies=table.hierarchies,
@@ -167,22 +230,9 @@ def _leaving(release: SuppressionPattern | Adjustment) -> Leaving:
         unit=table.unit,
         decimals=published_decimals(values, table.decimals),
         n_cells=len(released),
-        method=_method(release),
+        method=method,
         hidden=table.values[hidden].tolist(),
     )
-
-
-def _method(release: SuppressionPattern | Adjustment) -> dict[str, object]:
-    if isinstance(release, SuppressionPattern):
-        return {
-            "method": "cell suppression",
-            "suppressed cells": release.n_suppressed,
-            "reading": "Cells without a value are confidential, or protect others.",
-        }
-    return {
-        "method": "controlled tabular adjustment",
-        "reading": "Some values were changed to protect respondents; all totals add up.",
-    }
 
 
 def _refuse_leaks(
@@ -207,6 +257,20 @@ def _refuse_leaks(
     raise VerificationError(
         f"A hidden value was found in {where}; the release {left}. Look for it in the title, the "
         f"unit or the codes; if it stands there by chance, change them."
+    )
+
+
+def _refuse_transmissions(folder: Path, files: Sequence[Path]) -> None:
+    """Remove a release if values with flags, for another authority, lie in its folder."""
+    beside = [path for path in sorted(folder.iterdir()) if path.is_file() and path not in files]
+    flagged = sorted({leak.file.name for leak in find_leaks(beside, [])})
+    if not flagged:
+        return
+    for path in files:
+        path.unlink(missing_ok=True)
+    raise VerificationError(
+        f"{listed(flagged)} lies in the folder of the release and holds confidential values with "
+        f"flags, as they are sent to other authorities; the release was removed. Move it out."
     )
 
 

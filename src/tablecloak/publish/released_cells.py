@@ -94,7 +94,30 @@ def _read(problem: ProtectionProblem, path: Path, keys: list[str]) -> pd.DataFra
     frame = read_code_values(problem, path, keys)
     if frame is not None:
         return frame
-    return _in_our_words(read_frame(path, (*keys, "cell", "status")), keys, path)
+    frame = read_frame(path, (*keys, "cell", "status"))
+    long = _from_wide(problem, frame, keys)
+    return _in_our_words(frame, keys, path) if long is None else long
+
+
+def _from_wide(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str]
+) -> pd.DataFrame | None:
+    """Return a release with one dimension along the columns with a row for each cell, else None.
+
+    What is no number there is the marker of a hidden cell; an empty entry is no cell.
+    """
+    across = [key for key in keys if key not in frame.columns]
+    rows = [key for key in keys if key in frame.columns]
+    codes = [str(name) for name in frame.columns if name not in rows]
+    if len(across) != 1 or not rows or not set(codes) <= set(problem.table.keys[across[0]]):
+        return None
+    long = frame.astype(str).melt(rows, codes, across[0], "value")
+    long = long[~long["value"].isin(["", "nan"])].reset_index(drop=True)
+    values = pd.to_numeric(long["value"], errors="coerce")
+    found = long.assign(value=values)
+    if values.isna().any():
+        found["status"] = np.where(values.isna(), "suppressed", "published")
+    return found
 
 
 def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:

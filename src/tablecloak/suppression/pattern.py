@@ -21,12 +21,7 @@ from tablecloak.suppression.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import (
-    published_column,
-    published_decimals,
-    published_order,
-    published_rows,
-)
+from tablecloak.tables.published import released_rows
 
 __all__ = ["SuppressionPattern"]
 
@@ -162,13 +157,7 @@ class SuppressionPattern(Result):
         the loss, which is a sum of hidden values. Order, digits and types depend on published cells
         only.
         """
-        table = self.problem.table
-        order = published_order(table)
-        hidden, values = self.suppressed[order], table.values[order]
-        decimals = published_decimals(values[~hidden], table.decimals)
-        status = np.where(hidden, "suppressed", "published")
-        shown = published_column(values, decimals, hidden)
-        return published_rows(table, **{table.name: shown, "status": status})
+        return released_rows(self.problem.table, self.suppressed)
 
     def summary(self) -> str:
         """Return in one line the loss, the bound and the proofs of the pattern."""

@@ -26,6 +26,7 @@ __all__ = [
     "published_intervals",
     "published_order",
     "published_rows",
+    "released_rows",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -170,6 +171,19 @@ def published_rows(table: Table, **columns: Any) -> pd.DataFrame:
     """Return the codes of a table in published order, with columns that are in that order."""
     keys = table.keys.iloc[published_order(table)].reset_index(drop=True)
     return keys.assign(**columns)
+
+
+def released_rows(table: Table, suppressed: Flags) -> pd.DataFrame:
+    """Return the codes of a table and the values that are not suppressed, each with its status.
+
+    Order, digits and types depend on published cells only.
+    """
+    order = published_order(table)
+    hidden, values = suppressed[order], table.values[order]
+    decimals = published_decimals(values[~hidden], table.decimals)
+    status = np.where(hidden, "suppressed", "published")
+    shown = published_column(values, decimals, hidden)
+    return published_rows(table, **{table.name: shown, "status": status})
 
 
 def published_intervals(table: Table, lower: Floats, upper: Floats) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.formats.frame_format import Appender, FrameFormat
+from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.formats.spreadsheet_text import harmless, marked, unmarked
 
 __all__ = ["CSV"]
@@ -29,6 +30,7 @@ class CSV(FrameFormat):
     suffixes = (".csv",)
     record_suffixes = (".csv.gz", ".txt")
     is_typed = False
+    has_wide = True
     engine_kind = "csv"
 
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -46,6 +48,11 @@ class CSV(FrameFormat):
     def write(self, frame: pd.DataFrame, path: Path) -> None:
         """Write a whole frame."""
         harmless(frame).to_csv(path, index=False, lineterminator="\n")
+
+    def write_wide(self, table: WideTable, about: Mapping[str, object], path: Path) -> None:
+        """Write keys and values beside each other."""
+        del about
+        self.write_whole(table.frame(), path)
 
     def column_names(self, path: Path) -> list[str]:
         """Read the header alone."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, Part, ReleaseFormat
-from tablecloak.tables.formats.release_values import as_written
+from tablecloak.tables.formats.layouts import WideTable
+from tablecloak.tables.formats.release_values import as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 
 __all__ = ["Excel", "write_workbook"]
@@ -33,6 +35,7 @@ class Excel(ReleaseFormat):
     name = "excel"
     suffixes = (".xlsx",)
     signature = b"PK"
+    has_wide = True
     libraries = ("openpyxl",)
 
     def write_release(
@@ -40,6 +43,16 @@ class Excel(ReleaseFormat):
     ) -> None:
         """Write a sheet with the table, and one with what users may know."""
         write_workbook(released, about, path)
+
+    def write_wide(self, table: WideTable, about: Mapping[str, object], path: Path) -> None:
+        """Write a sheet with keys and values beside each other, and one for the notes."""
+        rows = zip(table.keys.astype(str).to_numpy().tolist(), table.entries.tolist(), strict=True)
+        secret = (np.flatnonzero(row) + table.keys.shape[1] for row in table.hidden)
+        header = [*map(str, table.keys.columns), *table.header]
+        _write_book(
+            header, ([*keys, *values] for keys, values in rows), secret, len(table.keys), about,
+            path,
+        )  # fmt: skip
 
     def parts(self, path: Path, content: bytes) -> Iterator[Part]:
         """Yield the files in the archive."""
@@ -71,42 +84,60 @@ def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: st
     -----
     All text is written as text, so that a code such as ``=1+1`` is not calculated.
     """
+    hidden = hidden_cells(released).tolist()
+    shown = released.drop(columns="status", errors="ignore")
+    rows = (
+        [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
+        for row, secret in zip(shown.itertuples(index=False), hidden, strict=True)
+    )
+    last = shown.shape[1] - 1
+    notes = {**about, "grey x": f"{shown.columns[-1]} is confidential"}
+    places = ([last] if secret else [] for secret in hidden)
+    _write_book(list(map(str, shown.columns)), rows, places, len(shown), notes, Path(path))
+
+
+def _write_book(
+    header: list[str],
+    rows: Iterable[list[Any]],
+    hidden: Iterable[Iterable[int]],
+    n_rows: int,
+    about: Mapping[str, object],
+    path: Path,
+) -> None:
+    """Write a sheet with rows, whose hidden squares are grey, and one with notes."""
     Excel.require()
     from openpyxl import Workbook
 
-    if len(released) >= MOST_ROWS:
+    if n_rows >= MOST_ROWS:
         raise InputError(
-            f"{path}: a sheet of Excel has {MOST_ROWS:,} rows, but the table has {len(released)} "
-            f"cells. Write CSV or Parquet instead."
+            f"{path}: a sheet of Excel has {MOST_ROWS:,} rows, but the table has {n_rows}. Write "
+            f"CSV or Parquet instead."
         )
     book = Workbook()
-    _fill_table(book.active, released)
-    measure = released.drop(columns="status", errors="ignore").columns[-1]
-    _fill_notes(book.create_sheet("about"), {**about, "grey x": f"{measure} is confidential"})
+    _fill_table(book.active, header, rows, hidden)
+    _fill_notes(book.create_sheet("about"), about)
     book.properties.creator = str(about.get("software", "tablecloak"))
     with replacing(path) as temporary:
         _save(book, temporary)
 
 
-def _fill_table(sheet: Any, released: pd.DataFrame) -> None:
+def _fill_table(
+    sheet: Any, header: list[str], rows: Iterable[list[Any]], hidden: Iterable[Iterable[int]]
+) -> None:
     from openpyxl.styles import Font, PatternFill
 
     sheet.title = "table"
-    hidden = released["status"].eq("suppressed") if "status" in released else None
-    shown = released.drop(columns="status", errors="ignore")
     bold, grey = Font(bold=True), PatternFill("solid", fgColor="FFC8C8C8")
-    sheet.append(list(map(str, shown.columns)))
+    sheet.append(header)
     for square in sheet[1]:
         square.font = bold
         _as_text(square)
-    for at, row in enumerate(shown.itertuples(index=False)):
-        secret = hidden is not None and bool(hidden.iloc[at])
-        entries = [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
-        sheet.append(entries)
-        for square in sheet[at + 2]:
+    for at, (row, places) in enumerate(zip(rows, hidden, strict=True), start=2):
+        sheet.append(row)
+        for square in sheet[at]:
             _as_text(square)
-        if secret:
-            square = sheet.cell(at + 2, len(entries))
+        for place in places:
+            square = sheet.cell(at, int(place) + 1)
             square.fill, square.comment = grey, None
     sheet.freeze_panes = "A2"
 

@@ -19,6 +19,7 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.registry import Registry
+from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = [
@@ -70,6 +71,8 @@ class Format(ABC):
     """What it can hold, in words, for the docs."""
     signature: ClassVar[bytes] = b""
     """First bytes of every such file, if the format has fixed ones."""
+    has_wide: ClassVar[bool] = False
+    """Whether a release in it can have some dimensions along the columns."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Libraries of extras that it needs."""
 
@@ -161,6 +164,10 @@ class ReleaseFormat(Format):
             What readers are told: ``measure``, ``title``, ``unit``, ``decimals``, ``reading``.
         path : Path
         """
+
+    def write_wide(self, table: WideTable, about: Mapping[str, object], path: Path) -> None:
+        """Write a release with some dimensions along the columns, where `has_wide` says so."""
+        raise NotImplementedError
 
 
 FORMATS: Registry[Format] = Registry("format", "tablecloak.tables.formats")

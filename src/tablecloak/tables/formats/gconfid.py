@@ -15,7 +15,7 @@ from tablecloak.errors import InputError
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat
 from tablecloak.tables.formats.gconfid_tables import OURS, GConfidTables
 from tablecloak.tables.formats.relation_terms import relation_matrix
-from tablecloak.tables.keys import REST
+from tablecloak.tables.keys import SUM
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
@@ -35,7 +35,7 @@ SCALE = 2.0
 """A sensitivity is the width of what must be possible, half of it on each side; external bounds lie
 half the total away. G-Confid calls both the constraint scale, 2 by default."""
 
-AGGREGATE = REST
+AGGREGATE = SUM
 """Beginning of the codes of aggregates: no release shows them, every pattern hides them."""
 
 

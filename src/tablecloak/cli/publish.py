@@ -1,0 +1,99 @@
+"""``tablecloak publish``: the files of a release, laid out as readers want them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablecloak.cli import names
+from tablecloak.cli.display import NOT_SAFE, reporting
+from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.options import Tolerance
+from tablecloak.errors import InputError
+
+if TYPE_CHECKING:
+    from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["register"]
+
+Original = Annotated[
+    Path,
+    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
+]
+Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.")]
+Formats = Annotated[list[str], names.RELEASES.option("--format", text="Format; repeat.")]
+Title = Annotated[str, typer.Option(help="Title of the release.")]
+Columns = Annotated[
+    list[str] | None, typer.Option("--columns", help="Dimension along the columns; repeat.")
+]
+Marker = Annotated[
+    str, typer.Option(help="What stands for a hidden cell where dimensions are along the columns.")
+]
+Totals = Annotated[str, names.TOTALS.option("--totals", text="Where totals stand.")]
+Report = Annotated[bool, typer.Option(help="Add a page for readers.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command(cls=LiveCommand)(publish)
+
+
+def publish(
+    original: Original,
+    pattern: Pattern,
+    out: Out = Path("release"),
+    formats: Formats = ["csv"],  # noqa: B006
+    title: Title = "",
+    columns: Columns = None,
+    marker: Marker = "c",
+    totals: Totals = "first",
+    report: Report = True,
+    tolerance: Tolerance = 0.0,
+) -> None:
+    """Write the files of a release: what everybody may read of a table and its pattern.
+
+    The pattern is attacked first, as by somebody outside, and each file is searched for hidden
+    values. With --columns the table is wide: the codes of these dimensions are its columns.
+
+    Exit code 0: written; 1: the pattern does not protect, nothing is written; 2: wrong input.
+
+    Example: tablecloak publish job.toml pattern.csv -o release --columns year --marker :
+    """
+    from tablecloak.publish.audit import audit
+    from tablecloak.publish.publication import leaving_of_pattern, write_leaving
+    from tablecloak.publish.released_cells import read_release
+    from tablecloak.storage import require_writable
+    from tablecloak.tables.formats.layouts import Layout
+
+    layout = Layout("wide" if columns else "long", columns or (), marker, totals)  # type: ignore[arg-type]
+    require_writable(out / "about.json")
+    problem = _original(original, tolerance)
+    suppressed, _ = read_release(problem, pattern)
+    if suppressed is None:
+        raise InputError(f"{pattern}: holds adjusted values. Give a suppression pattern.")
+    if layout.is_wide:
+        layout.check(list(map(str, problem.table.keys.columns)))
+    with reporting() as reporter:
+        audited = audit(problem, pattern, progress=reporter)
+    if not audited.is_safe:
+        typer.echo(audited.summary())
+        typer.echo("NOT SAFE: nothing is written. See `tablecloak audit`.", err=True)
+        raise typer.Exit(NOT_SAFE)
+    leaving = leaving_of_pattern(problem, suppressed)
+    files = write_leaving(
+        leaving, out, title=title, formats=formats, report=report, withheld=None, layout=layout
+    )
+    for file in files:
+        typer.echo(str(file))
+
+
+def _original(path: Path, tolerance: float) -> ProtectionProblem:
+    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.tables.formats import read_problem
+
+    if path.suffix == ".toml":
+        return load_problem(read_job(path))
+    return read_problem(path, tolerance=tolerance)

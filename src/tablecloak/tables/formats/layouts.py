@@ -1,0 +1,209 @@
+"""Layouts of a release: one row for each cell, or some dimensions along the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.tables.formats.release_values import as_written, hidden_cells
+from tablecloak.tables.formats.spreadsheet_text import marked
+from tablecloak.tables.hierarchy import Hierarchy
+
+__all__ = ["LONG", "Layout", "LayoutName", "TotalsPlace", "WideTable"]
+
+Integers = npt.NDArray[np.integer[Any]]
+LayoutName = Literal["long", "wide"]
+TotalsPlace = Literal["first", "last"]
+
+BETWEEN = " | "
+"""Between the codes of two dimensions that share the columns."""
+
+MOST_COLUMNS = 2**14
+"""Columns of a sheet of Excel; nobody reads a wider table."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a release is laid out.
+
+    Parameters
+    ----------
+    name : {"long", "wide"}, default="long"
+        Long: one row for each cell. Wide: the codes of some dimensions are the columns.
+    columns : str or sequence of str, default=()
+        Dimensions along the columns of a wide table, also that of several variables.
+    marker : str, default="c"
+        What stands for a confidential cell in a wide table, such as ``:``.
+    totals : {"first", "last"}, default="first"
+        Whether a code stands before or behind those that add up to it; a dimension without a
+        hierarchy keeps its order.
+
+    Raises
+    ------
+    InputError
+        If a word is not known, a wide table has no column, or the marker reads like a value.
+    """
+
+    name: LayoutName = "long"
+    columns: str | Sequence[str] = ()
+    marker: str = "c"
+    totals: TotalsPlace = "first"
+
+    def __post_init__(self) -> None:
+        for word, known in ((self.name, LayoutName), (self.totals, TotalsPlace)):
+            if word not in get_args(known):
+                raise InputError(
+                    f"There is no layout {word!r}.{suggestion(str(word), get_args(known))}"
+                )
+        columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
+        object.__setattr__(self, "columns", tuple(columns))
+        if self.is_wide != bool(columns):
+            raise InputError(
+                "A wide layout needs `columns`, and a long one has none. Name the dimension whose "
+                "codes are the columns, or leave it out."
+            )
+        plain = self.marker.strip()
+        if not plain or marked(plain) != plain or any(sign.isdigit() for sign in plain):
+            raise InputError(
+                f"The marker {self.marker!r} of hidden cells is empty, has a digit, or would be "
+                f"calculated by a spreadsheet. Choose one such as 'c', ':' or 'x'."
+            )
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether some dimensions are along the columns."""
+        return self.name == "wide"
+
+    def check(self, dimensions: Sequence[str]) -> None:
+        """Check the columns of a wide table.
+
+        Raises
+        ------
+        InputError
+            If one is no dimension, or no dimension is left for the rows.
+        """
+        for name in self.columns:
+            if name not in dimensions:
+                raise InputError(f"There is no dimension {name!r}.{suggestion(name, dimensions)}")
+        if set(dimensions) <= set(self.columns):
+            raise InputError("A wide table needs a dimension for its rows. Name fewer columns.")
+
+    def ordered(
+        self, released: pd.DataFrame, measure: str, hierarchies: Mapping[str, Hierarchy]
+    ) -> pd.DataFrame:
+        """Return the rows of a release with totals where they are wanted."""
+        if self.totals == "first":
+            return released
+        ranks = [self._rank(released[name], hierarchies) for name in _dimensions(released, measure)]
+        return released.iloc[np.lexsort(ranks[::-1])].reset_index(drop=True)
+
+    def _rank(self, codes: pd.Series, hierarchies: Mapping[str, Hierarchy]) -> Integers:
+        """Return the place of each code: by its hierarchy, else as codes are first seen."""
+        tree = hierarchies.get(str(codes.name))
+        if tree is None:
+            return np.asarray(pd.factorize(codes)[0], dtype=np.int64)
+        order = tree.codes if self.totals == "first" else _parts_first(tree)
+        place = {code: at for at, code in enumerate(order)}
+        return np.asarray(codes.map(place), dtype=np.int64)
+
+    def wide(
+        self, released: pd.DataFrame, measure: str, hierarchies: Mapping[str, Hierarchy]
+    ) -> WideTable:
+        """Lay a release out in rows and columns.
+
+        Raises
+        ------
+        InputError
+            See `check`; also if there are too many columns.
+        """
+        dimensions = _dimensions(released, measure)
+        self.check(dimensions)
+        rows, columns = [n for n in dimensions if n not in self.columns], list(self.columns)
+        ranks = np.column_stack([self._rank(released[name], hierarchies) for name in columns])
+        _, first, across = np.unique(ranks, axis=0, return_index=True, return_inverse=True)
+        header = released[columns].iloc[first].astype(str).agg(BETWEEN.join, axis=1).tolist()
+        if len(header) > MOST_COLUMNS:
+            raise InputError(
+                f"The table would have {len(header):,} columns. Put another dimension there."
+            )
+        if set(header) & set(rows):
+            header = [f"{BETWEEN.join(columns)}={code}" for code in header]
+        down = released.groupby(rows, sort=False).ngroup().to_numpy()
+        keys = released[rows].iloc[np.unique(down, return_index=True)[1]].reset_index(drop=True)
+        return self._filled(released, measure, keys, header, (down, across.ravel()))
+
+    def _filled(
+        self,
+        released: pd.DataFrame,
+        measure: str,
+        keys: pd.DataFrame,
+        header: list[str],
+        at: tuple[Integers, Integers],
+    ) -> WideTable:
+        """Put the values of a release, and markers, into rows and columns."""
+        entries = np.full((len(keys), len(header)), "", dtype=object)
+        secret = np.zeros(entries.shape, dtype=bool)
+        hidden = hidden_cells(released).to_numpy()
+        secret[at] = hidden
+        # Nothing but the marker is written for a hidden cell, whatever lies under its mask.
+        entries[at] = [
+            self.marker if is_hidden else as_written(value)
+            for is_hidden, value in zip(hidden, released[measure], strict=True)
+        ]
+        return WideTable(keys, header, entries, secret)
+
+
+def _dimensions(released: pd.DataFrame, measure: str) -> list[str]:
+    return [str(name) for name in released.columns if name not in (measure, "status")]
+
+
+@dataclass(frozen=True, eq=False)
+class WideTable:
+    """A release with some dimensions along the columns.
+
+    Parameters
+    ----------
+    keys : pandas.DataFrame, shape (n_rows, n_row_dimensions)
+    header : list of str
+        One entry for each column of values.
+    entries : numpy.ndarray of object, shape (n_rows, n_columns)
+        Values, the marker of hidden cells, and empty text where the release lists no cell.
+    hidden : numpy.ndarray of bool, shape (n_rows, n_columns)
+    """
+
+    keys: pd.DataFrame
+    header: list[str]
+    entries: Any
+    hidden: Any
+
+    def frame(self) -> pd.DataFrame:
+        """Return keys and values beside each other."""
+        values = pd.DataFrame(self.entries, columns=self.header, dtype=object)
+        return pd.concat([self.keys.astype(str), values], axis=1)
+
+
+def _parts_first(tree: Hierarchy) -> list[str]:
+    """Return the codes of a hierarchy, each behind those that add up to it."""
+    parts: dict[str, list[str]] = {}
+    for parent, codes in tree.groups:
+        parts.setdefault(parent, []).extend(codes)
+    order: dict[str, None] = {}
+    open_codes = [(tree.total, False)]
+    while open_codes:
+        code, is_done = open_codes.pop()
+        if is_done:
+            order.setdefault(code)
+        elif code not in order:
+            open_codes.append((code, True))
+            open_codes += [(part, False) for part in reversed(parts.get(code, []))]
+    return list(order)
+
+
+LONG = Layout()
+"""One row for each cell."""

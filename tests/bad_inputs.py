@@ -653,6 +653,7 @@ def bad_releases() -> Iterator[BadInput]:
         ("with an odd status", cell("pattern.csv", 0, "status", "odd")),
     ):  # fmt: skip
         yield BadInput(f"suppress: previous pattern {what}", last, {"pattern.csv": content})
+    yield BadInput("suppress: sums without the rules of a job", (*SUPPRESS, "--groups"), {})
 
 
 def tc_values() -> np.ndarray:

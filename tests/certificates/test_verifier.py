@@ -733,7 +733,7 @@ def test_campaign_notices_a_verifier_that_compares_too_little(monkeypatch):
     sides = np.zeros(0)
 
     def nothing(data, _):
-        return data["right_hand_side"] if len(data["right_hand_side"]) else sides, False
+        return data["right_hand_side"] if len(data["right_hand_side"]) else sides, False, 0
 
     monkeypatch.setattr("tablecloak.certificates.verifier.compare", nothing)
     _, faults = attacks.batch(0, 0, 150)

@@ -22,7 +22,7 @@ import tablecloak as tc
 from contributors import with_contributors
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.certificates.file import write_certificate
-from tablecloak.certificates.verifier import RefusedError, read, verify
+from tablecloak.certificates.verifier import RefusedError, compare, read, verify
 from tablecloak.suppression.proof import TRUTH
 from tablecloak.tables.keys import are_sums
 
@@ -146,6 +146,24 @@ def test_two_singletons_in_one_row_do_not_stay_alone():
     assert "4 sensitive sums of hidden cells" in careful.summary()
 
 
+def test_the_verifier_takes_sums_for_definitions_alone(tmp_path):
+    problem = protected(two_singletons())
+    tc.write_jj(problem, tmp_path / "problem.jj")
+    careful = tc.suppress(problem, groups=[RULE], time_limit=1000)
+    arrays = arrays_of(careful.certificates, careful.problem)
+    said = " ".join(verify(stored(tmp_path, arrays), tmp_path / "problem.jj"))
+    assert "4 sums of cells of the problem file are protected as well" in said
+    # A relation between cells of the problem is no definition of a further cell.
+    arrays["relation_data"][-1] = 1
+    with pytest.raises(RefusedError, match="no sum of cells"):
+        compare(stored(tmp_path, arrays), tmp_path / "problem.jj")
+
+
+def stored(folder: Path, arrays: dict) -> dict:
+    np.savez(folder / "certificate.npz", **arrays)
+    return read(folder / "certificate.npz")
+
+
 def test_the_verifier_demands_a_witness_of_each_sum(tmp_path):
     careful = tc.suppress(protected(two_singletons()), groups=[RULE], time_limit=1000)
     proof, sensitive = careful.certificate, np.flatnonzero(careful.problem.sensitive)
@@ -155,9 +173,8 @@ def test_the_verifier_demands_a_witness_of_each_sum(tmp_path):
     verify(read(tmp_path / "all.npz"))
     still = np.where(np.arange(len(sensitive)) == last, TRUTH, proof.upper_witness)
     forged = replace(careful, certificate=replace(proof, upper_witness=still))
-    np.savez(tmp_path / "forged.npz", **arrays_of(forged.certificates, forged.problem))
     with pytest.raises(RefusedError):
-        verify(read(tmp_path / "forged.npz"))
+        verify(stored(tmp_path, arrays_of(forged.certificates, forged.problem)))
 
 
 if __name__ == "__main__":

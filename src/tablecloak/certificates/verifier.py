@@ -348,37 +348,59 @@ def read_words(path, entries):
 def compare(data, path):
     """Require that a JJ file holds the problem of the certificate.
 
-    Return its right-hand sides, and whether the certificate has narrower external bounds.
+    Return its right-hand sides, whether the certificate has narrower external bounds, and its
+    number of further cells: sums of cells of the file that are protected as well, the last ones.
     """
     words = read_words(path, len(data["values"]) + len(data["relation_data"]))
     require(len(words) > 2 and words[0] == "0", "the problem file is not a JJ file")
     n = count(words[1])
     end = 2 + 9 * n
-    require(n == len(data["values"]) and len(words) > end, "the problem file has other cells")
+    more = len(data["values"]) - n
+    require(more >= 0 and len(words) > end, "the problem file has other cells")
+    relations = len(data["right_hand_side"]) - more
+    check_further(data, n, relations)
     cells = [words[2 + column : end : 9] for column in range(9)]
     require(cells[0] == list(map(str, range(n))), "the cells of the problem file are misnumbered")
     counts = str(data["release"]) in ("rounding", "small counts")  # no levels or bounds are used
-    frozen = [[letter == "z" for letter in letters] for letters in (cells[3], data["status"])]
-    same = frozen[0] == frozen[1] if counts else cells[3] == data["status"].tolist()
+    frozen = [[letter == "z" for letter in letters] for letters in (cells[3], data["status"][:n])]
+    same = frozen[0] == frozen[1] if counts else cells[3] == data["status"][:n].tolist()
     require(same, "statuses differ")
     columns = {"values": 1, "lower_bound": 4, "upper_bound": 5, "lower_protection": 6,
                "upper_protection": 7, "sliding_protection": 8}  # fmt: skip
     theirs = {name: np.array(list(map(number, cells[at]))) for name, at in columns.items()}
     for name, numbers in theirs.items():
         if name == "values" or (name not in ("lower_bound", "upper_bound") and not counts):
-            require(np.array_equal(numbers, data[name]), f"{name} differ")
-    low, high = ((data if counts else theirs)[name] for name in ("lower_bound", "upper_bound"))
-    require(np.all(data["lower_bound"] >= low), "a lower bound is wider than in the problem")
-    require(np.all(data["upper_bound"] <= high), "an upper bound is wider than in the problem")
-    narrower = np.any(data["lower_bound"] > low) or np.any(data["upper_bound"] < high)
-    require(count(words[end]) == len(data["right_hand_side"]), "the number of relations differs")
-    return compare_relations(data, words[end + 1 :]), narrower
+            require(np.array_equal(numbers, data[name][:n]), f"{name} differ")
+    ours = data["lower_bound"][:n], data["upper_bound"][:n]
+    low, high = ours if counts else (theirs["lower_bound"], theirs["upper_bound"])
+    require(np.all(ours[0] >= low), "a lower bound is wider than in the problem")
+    require(np.all(ours[1] <= high), "an upper bound is wider than in the problem")
+    narrower = np.any(ours[0] > low) or np.any(ours[1] < high)
+    require(count(words[end]) == relations, "the number of relations differs")
+    side = compare_relations(data, words[end + 1 :], relations)
+    return np.append(side, np.zeros(more)), narrower, more
 
 
-def compare_relations(data, rest):
-    """Require that a problem file has the certificate's relations; return right-hand sides."""
+def check_further(data, n, relations):
+    """Require that cells from the n-th on are sums of others, each by one further relation."""
+    more, starts = len(data["values"]) - n, data["relation_starts"]
+    require(relations >= 0, "the certificate has too few relations")
+    require(not more or str(data["release"]) == "suppression", "the problem file has other cells")
+    inner = data["relation_cells"][: starts[relations]]
+    require(np.all(inner < n), "a relation of the problem file has further cells")
+    for place in range(more):
+        own = slice(*starts[relations + place : relations + place + 2])
+        cells, terms = (data[f"relation_{name}"][own] for name in ("cells", "data"))
+        last = cells == n + place
+        defined = np.sum(last) == 1 and np.all(cells[~last] < n) and np.all(terms[last] == -1)
+        defined &= data["right_hand_side"][relations + place] == 0
+        require(defined, "a further cell is no sum of cells of the problem file")
+
+
+def compare_relations(data, rest, n_relations):
+    """Require that a problem file has the first relations; return their right-hand sides."""
     side, at = [], 0
-    for row in range(len(data["right_hand_side"])):
+    for row in range(n_relations):
         require(len(rest) > at + 1, "the problem file is cut off")
         side.append(number(rest[at]))
         stop = at + 2 + 2 * count(rest[at + 1])
@@ -1738,9 +1760,9 @@ def verify(data, problem=None):
     relations, tolerance = Relations(data), float(data["tolerance"])
     checked, notes = check_release(data, relations)
     rough = check_additive(relations, data["values"], data["right_hand_side"], tolerance)
-    narrower = False
+    narrower, further = False, 0
     if problem is not None:
-        side, narrower = compare(data, problem)
+        side, narrower, further = compare(data, problem)
         rough = check_additive(relations, data["values"], side, tolerance)
     for claim in data["claims"].tolist():
         notes = notes + CHECKS[claim](checked, relations)
@@ -1748,6 +1770,7 @@ def verify(data, problem=None):
         (rough, f"{rough} relations of the true table: to {ADDITIVE_SHARE:g} of their terms"),
         (tolerance, f"additivity of the true table: within {tolerance:g}, as was stated"),
         (narrower, "the external bounds are narrower than in the problem file"),
+        (further, f"{further} sums of cells of the problem file are protected as well"),
         (problem is None, "not checked: the problem itself was not compared, no file was given"),
     ]
     lines = [str(text) for shown, text in notes if shown]

@@ -12,13 +12,12 @@ from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Require, Seed, Solver, Threads, Tolerance
+from tablecloak.cli.originals import read_original
 from tablecloak.cli.results import require_writable_result
 
 if TYPE_CHECKING:
     from tablecloak.publish.adjusted_audit import AdjustedAudit
     from tablecloak.suppression.audit.audit import Audit
-    from tablecloak.tables.problem import ProtectionProblem
-    from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["register"]
 
@@ -103,7 +102,7 @@ def audit(
         require_writable_result(output, certificate, plot)
         if plot is not None:
             picture_format(plot)
-        problem, rules = _original(original, tolerance)
+        problem, rules = read_original(original, tolerance)
         audited = run(
             problem,
             release,
@@ -138,16 +137,6 @@ def _write(
             audited.plot(plot)
     if output is not None:
         write_frame(audited.to_frame(), output, secret=True)
-
-
-def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
-    from tablecloak.jobs.load import load_problem, read_job
-    from tablecloak.tables.formats import read_problem
-
-    if path.suffix == ".toml":
-        job = read_job(path)
-        return load_problem(job), job.group_rules
-    return read_problem(path, tolerance=tolerance), []
 
 
 def verify(

@@ -24,7 +24,9 @@ from tablecloak.cli.options import (
     Tolerance,
     Weights,
 )
+from tablecloak.cli.originals import read_original
 from tablecloak.cli.results import require_writable_result, write_result
+from tablecloak.errors import InputError
 
 __all__ = ["register"]
 
@@ -33,6 +35,9 @@ Previous = Annotated[
     typer.Option(
         help="File with codes and status: last period's pattern, whose cells become cheaper."
     ),
+]
+Groups = Annotated[
+    bool, typer.Option(help="Protect sums of hidden cells by the rules of a job as well.")
 ]
 Discount = Annotated[
     float, typer.Option(min=0, max=1, help="Share by which cells of --previous become cheaper.")
@@ -52,6 +57,7 @@ def suppress(
     require: Require = "two-sided",
     protect_against: Insiders = None,
     hold: Hold = "strict",
+    groups: Groups = False,
     previous: Previous = None,
     discount: Discount = 0.5,
     time_limit: TimeLimit = 60.0,
@@ -67,14 +73,20 @@ def suppress(
     prints one line with loss, bound, gap and seconds. The statuses tell which cells are
     sensitive: publish only that a cell is suppressed. Exit code 0 only if the proof was checked.
 
+    With --groups, FILE is a job (.toml): its rules must hold for sums of hidden cells as well.
+
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
     """
     from tablecloak.publish.previous import read_previous
     from tablecloak.suppression.suppress import suppress as run
-    from tablecloak.tables.formats import read_problem
 
     with reporting() as reporter:
-        problem = read_problem(file, tolerance=tolerance)
+        problem, rules = read_original(file, tolerance)
+        if groups and not rules:
+            raise InputError(
+                f"{file}: --groups needs a job (.toml) with a rule that applies to sums of cells, "
+                f"such as p-percent."
+            )
         require_writable_result(output, certificate)
         pattern = run(
             problem,
@@ -83,6 +95,7 @@ def suppress(
             weights=weights,
             protect_against=protect_against or (),
             hold=hold,
+            groups=rules if groups else (),
             previous=None if previous is None else read_previous(problem, previous),
             discount=discount,
             time_limit=time_limit,
@@ -91,7 +104,8 @@ def suppress(
             solver=solver,
             progress=reporter,
         )
-        frame = problem.table.keys.assign(status=pattern.statuses())
+        # Sums of hidden cells, the last cells of the problem of the pattern, are left out.
+        frame = problem.table.keys.assign(status=pattern.statuses()[: problem.table.n_cells])
         write_result(pattern, frame, output, certificate, secret=True)
     typer.echo(pattern.summary())
     for statement in pattern.insiders.statements() if pattern.insiders else ():

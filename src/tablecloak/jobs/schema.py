@@ -190,6 +190,11 @@ class Suppression(_Part):
         description="Whether protection against insiders is a must; if none is named, these are "
         "contributors and holdings, where the data tell them.",
     )
+    groups: bool = Field(
+        True,
+        description="Whether sums of hidden cells must obey the rules as well, where the data tell "
+        "who contributed.",
+    )
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)
     time_limit: float = Field(60.0, gt=0)

@@ -91,6 +91,12 @@ class AgainstInsiders:
         return float(self.problem.weights[self.outsiders].sum())
 
     @property
+    def _cells(self) -> tuple[float, float]:
+        """Number of hidden cells of both patterns, without rests, which no release shows."""
+        shown = ~self.problem.table.rests
+        return float((self.outsiders & shown).sum()), float((self.suppressed & shown).sum())
+
+    @property
     def successful(self) -> int:
         """Number of insiders known to attack the pattern."""
         return len(self._succeeding)
@@ -127,7 +133,7 @@ class AgainstInsiders:
         """Return loss, cells and successful insiders of both patterns, one column each. Secret."""
         rows: dict[str, tuple[float, float]] = {
             "loss": (self.loss_before, self.loss),
-            "cells hidden": (float(self.outsiders.sum()), float(self.suppressed.sum())),
+            "cells hidden": self._cells,
             "insiders who succeed": (self.successful_before, self.successful),
             "insiders not settled": (self.unsettled_before, self.unsettled),
         }
@@ -143,7 +149,7 @@ class AgainstInsiders:
             f"against {tried or 'insiders, of whom there are none'}",
             f"successful {_change(self.successful_before, self.successful)}",
             f"loss {_change(self.loss_before, self.loss)}",
-            f"cells {_change(int(self.outsiders.sum()), int(self.suppressed.sum()))}",
+            f"cells {_change(*self._cells)}",
         ]
         if self.unsettled_before or self.unsettled:
             told.insert(2, f"not settled {_change(self.unsettled_before, self.unsettled)}")

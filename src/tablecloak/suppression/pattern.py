@@ -16,6 +16,7 @@ from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.against_insiders import AgainstInsiders
 from tablecloak.suppression.claims import pattern_claims, proved_pattern_bound
 from tablecloak.suppression.proof import ProtectionCertificate, Verification
+from tablecloak.suppression.protected_sums import ProtectedSums
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.search.master import BoundCertificate
@@ -52,6 +53,8 @@ class SuppressionPattern(Result):
         Seconds until the first pattern was proved.
     insiders : AgainstInsiders, optional
         Protection against insiders, as far as it was asked for, and its cost.
+    sums : ProtectedSums, optional
+        The cost of protecting sums of hidden cells, if this was asked for.
     """
 
     problem: ProtectionProblem
@@ -66,6 +69,7 @@ class SuppressionPattern(Result):
     time_limit: float = np.inf
     first_seconds: float = 0.0
     insiders: AgainstInsiders | None = None
+    sums: ProtectedSums | None = None
 
     @property
     def loss(self) -> float:
@@ -168,7 +172,7 @@ class SuppressionPattern(Result):
             f"bound {bound}, {gap}, {self.n_suppressed} cells suppressed "
             f"({int(self.secondary.sum())} secondary), {self._proved_cells()} "
             f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
-            f"{self._lateness()}{self._against_insiders()}"
+            f"{self._lateness()}{self._of_sums()}{self._against_insiders()}"
         )
 
     def _proved_cells(self) -> str:
@@ -180,6 +184,9 @@ class SuppressionPattern(Result):
         cells = f"{self.problem.n_sensitive - rests - sums} sensitive cells"
         cells += f" and {rests} rests of groups" * bool(rests)
         return cells + f" and {sums} sensitive sums of hidden cells" * bool(sums)
+
+    def _of_sums(self) -> str:
+        return "" if self.sums is None else f"; {self.sums.summary(self.loss, self.n_suppressed)}"
 
     def _against_insiders(self) -> str:
         return "" if self.insiders is None else f"; {self.insiders.summary()}"

@@ -16,6 +16,7 @@ from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.method import SearchMethod
+from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
@@ -153,8 +154,7 @@ def _weighed(
         return problem
     weights = problem.weights if rule is None else problem.with_weights(rule).weights
     if previous is not None:
-        given = previous.suppressed if isinstance(previous, SuppressionPattern) else previous
-        before = np.asarray(given, dtype=bool)
+        before = _suppressed_before(previous)
         if before.shape != problem.status.shape:
             raise InputError(
                 f"`previous` has {before.size} entries, but the table has "
@@ -164,3 +164,12 @@ def _weighed(
             raise InputError(f"`discount` must lie between 0 and 1. Got {discount!r}.")
         weights = weights * np.where(before, 1 - discount, 1.0)
     return problem.with_changes(weights=weights)
+
+
+def _suppressed_before(
+    previous: SuppressionPattern | npt.ArrayLike,
+) -> npt.NDArray[np.bool_]:
+    """Return which cells were suppressed, without sums that were protected then."""
+    if isinstance(previous, SuppressionPattern):
+        return previous.suppressed[~are_sums(previous.problem.table.keys)]
+    return np.asarray(previous, dtype=bool)

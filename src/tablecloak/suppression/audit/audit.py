@@ -38,6 +38,7 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
+from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
@@ -136,12 +137,14 @@ class Audit:
         for part in self.parts:
             for number, knowledge, proof in part.insiders:
                 insiders.setdefault(number, (knowledge, []))[1].append(proof)
+        excused = np.flatnonzero(are_sums(self.problem.table.keys)[self.needs.cells])
         return certificate_of(
             self.problem,
             self.suppressed,
             self.requirement,
             [part.pool.whole_proof() for part in self.parts],
             list(insiders.values()),
+            dict.fromkeys(range(len(insiders)), excused),
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.system import System
+from tablecloak.tables.keys import are_sums
 
 __all__ = ["Members"]
 
@@ -33,6 +34,9 @@ class Members:
         Whether some intruder knows that values are whole numbers.
     named : list of Knowledge
         Knowledge of each member. Its position is the number by which other objects refer to it.
+    excused : numpy.ndarray of bool, shape (n_cells,)
+        Sums of hidden cells. The rule already counts what a contributor knows of them, so that
+        nothing is claimed of them against members.
     """
 
     def __init__(self, question: Question, suppressed: npt.NDArray[np.bool_]) -> None:
@@ -50,6 +54,7 @@ class Members:
             if not kind.is_everybody
         }
         self.n_sensitive = len(question.needs.cells)
+        self.excused = are_sums(question.problem.table.keys)
         self.named = [
             replace(knowledge, name=f"{name}: {knowledge.name}") for name, knowledge in found
         ]
@@ -62,6 +67,11 @@ class Members:
         upper = [knowledge.upper for knowledge in self.named]
         self.low = np.concatenate([np.zeros(0), *lower]) - values
         self.high = np.concatenate([np.zeros(0), *upper]) - values
+
+    def judged_in(self, system: System) -> npt.NDArray[np.bool_]:
+        """Return which needs of a system are claimed against members, shape (n_needs,)."""
+        judged: npt.NDArray[np.bool_] = ~self.excused[system.cells[system.needs.cells]]
+        return judged
 
     def within(self, system: System) -> list[tuple[int, Integers, Floats, Floats]]:
         """Return number, positions, and room of each member that knows cells of a system."""

@@ -30,6 +30,9 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
+_NOTHING = Extreme(np.zeros(0), 0.0, np.inf, np.zeros(0))
+"""What is known of a need that is not attacked."""
+
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
 
@@ -176,20 +179,22 @@ def _attack_as(
     system = part.system.narrowed(*knows)
     pool, changed = part.pool.against(system)
     # Cells that the external intruder can attack are reported once, for the external intruder.
-    known = ~part.pool.open
+    judged = task.members.judged_in(part.system)
+    known = ~part.pool.open & judged
+    skipped = {(index, 1): _NOTHING for index in np.flatnonzero(~judged).tolist()}
     failures: dict[tuple[int, int], Extreme] = {}
     if np.any(pool.open & known):
         few.prove(pool, known, task.budget)
     if np.any(pool.open & known):
         attack.know(system)
-        failures = prove(attack, pool, task.budget, after_each=task.report)
+        failures = prove(attack, pool, task.budget, disclosed=skipped, after_each=task.report)
         attack.know(part.system)
     if np.any(changed):
         changed |= pool.upper_witness != part.pool.upper_witness
         changed |= pool.lower_witness != part.pool.lower_witness
         # The next insider can rule out other witnesses; keeping these saves most programs.
         part.pool.learn_from(pool)
-    part.insiders.append((number, knowledge, pool.proof(changed)))
+    part.insiders.append((number, knowledge, pool.proof(changed & judged)))
     part.findings.extend(_findings(knowledge, system, pool, failures, known))
 
 
@@ -221,7 +226,8 @@ def _findings(
 def _not_judged(part: Part, members: Members) -> list[Finding]:
     """Return a finding for each cell and each kind with insiders who had no time to attack it."""
     kinds = [members.named[number].name.partition(": ")[0] for number in part.not_judged]
-    cells = part.system.cells[part.system.needs.cells[~part.pool.open]]
+    needs = part.system.needs.cells[~part.pool.open & members.judged_in(part.system)]
+    cells = part.system.cells[needs]
     return [
         Finding(
             f"{kind}: {kinds.count(kind)} not judged in time",

@@ -63,10 +63,11 @@ class Standing:
         for number, knowledge in enumerate(members.named):
             numbers.setdefault(knowledge.name, []).append(number)
         # A need that is open for one of several members of the same name is open for all of them.
-        open_: dict[int, list[int]] = {}
+        excused = np.flatnonzero(members.excused).tolist()
+        open_ = {number: list(excused) for number in range(len(members.named))}
         for finding in audit.findings:
             for number in numbers.get(finding.intruder, []):
-                open_.setdefault(number, []).append(finding.cell)
+                open_[number].append(finding.cell)
         self.parts = [_StandingPart(part, members, open_) for part in audit.parts]
 
     @property
@@ -78,12 +79,15 @@ class Standing:
         return bool(np.all(hidden)) and in_parts == len(hidden) and not is_open
 
     def left_out(self) -> list[tuple[int, int]]:
-        """Return the pairs of an insider, by its number, and a sensitive cell that are open."""
+        """Return the pairs of an insider, by its number, and a sensitive cell that are open.
+
+        Sums of hidden cells are never claimed against insiders, and are not among them.
+        """
         return [
             (number, int(part.system.cells[part.system.needs.cells[index]]))
             for part in self.parts
             for number, needs in part.left_out.items()
-            for index in np.flatnonzero(needs)
+            for index in np.flatnonzero(needs & self.members.judged_in(part.system))
         ]
 
     def publish(self, cell: int, budget: Budget) -> bool:

@@ -1,0 +1,23 @@
+"""The true problem of a command: a file, or a job from whose data it is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tablecloak.tables.problem import ProtectionProblem
+    from tablecloak.tables.rules.rule import Rule
+
+__all__ = ["read_original"]
+
+
+def read_original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
+    """Return the problem of a file, and the rules of a job that apply to sums of cells."""
+    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.tables.formats import read_problem
+
+    if path.suffix == ".toml":
+        job = read_job(path)
+        return load_problem(job), job.group_rules
+    return read_problem(path, tolerance=tolerance), []

@@ -1,0 +1,106 @@
+"""Jobs protect sums of hidden cells where the data tell who contributed."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.main import app
+
+JOB = """
+[data]
+file = "firms.csv"
+value = "turnover"
+{contributor}
+[dimensions.region]
+[dimensions.trade]
+[[rules]]
+{rule}
+{frozen}
+[suppression]
+hold = "off"
+{more}
+[audit]
+groups = true
+[output]
+report = false
+"""
+AMOUNTS = 'rule = "p-percent"\np = 10'
+COUNTS = 'rule = "minimum-frequency"\nminimum = 3'
+FROZEN = """
+[[rules]]
+rule = "manual"
+status = "frozen"
+cells = [{region = "r0", trade = "t2"}, {region = "r0", trade = "t3"},
+         {region = "r0", trade = "Total"}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Firms of four regions and trades; four cells have one firm, in two rows and two columns."""
+    rows = [
+        (f"r{region}", f"t{trade}", f"f{region}.{trade}.{number}", 25 + 7 * number + region + trade)
+        for region, trade in product(range(4), range(4))
+        if region > 1 or trade > 1
+        for number in range(4)
+    ]
+    rows += [("r0", "t0", "A", 100), ("r0", "t1", "B", 90)]
+    rows += [("r1", "t0", "C", 80), ("r1", "t1", "D", 95)]
+    columns = ["region", "trade", "firm", "turnover"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "firms.csv", index=False)
+    return tmp_path
+
+
+def job(folder: Path, more: str = "", *, frozen: str = "", rule: str = AMOUNTS) -> Path:
+    contributor = 'contributor = "firm"' if rule == AMOUNTS else ""
+    text = JOB.format(contributor=contributor, rule=rule, frozen=frozen, more=more)
+    (folder / "job.toml").write_text(text)
+    return folder / "job.toml"
+
+
+def test_a_job_protects_sums_and_its_audit_passes(folder, tmp_path):
+    command = ["protect", str(job(folder)), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert "4 of these sums could be estimated too well: loss 365 -> 973" in done.output
+    internal, release = tmp_path / "out/internal", tmp_path / "out/release"
+    for file in release.rglob("*.*"):
+        assert b"~sum~" not in file.read_bytes()
+    verify = ["verify", str(internal / "suppression_certificate.npz"), str(internal / "problem.jj")]
+    proved = CliRunner().invoke(app, verify)
+    assert proved.exit_code == 0, proved.output
+    assert "4 sums of cells of the problem file are protected as well" in proved.output
+
+
+def test_a_job_without_groups_fails_its_audit(folder):
+    result = tc.run_job(job(folder, "groups = false"))
+    assert result.pattern.loss == 365
+    assert len(result.pattern_audit.groups) == 4
+
+
+def test_only_a_job_that_asks_for_groups_fails_where_a_sum_must_be_known(folder):
+    result = tc.run_job(job(folder, frozen=FROZEN))
+    assert any("sums of hidden cells are not protected" in note for note in result.pattern.notes)
+    with pytest.raises(tc.ModelError, match="~sum~t0\\+t1"):
+        tc.run_job(job(folder, "groups = true", frozen=FROZEN))
+
+
+def test_groups_need_contributors_and_a_rule_for_sums(folder):
+    with pytest.raises(tc.InputError, match="needs contributors of each cell"):
+        tc.run_job(job(folder, "groups = true", rule=COUNTS))
+
+
+def test_the_command_protects_sums_by_the_rules_of_a_job(folder, tmp_path):
+    words = ["suppress", str(job(folder)), "-o", str(tmp_path / "s.csv"), "--groups"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "loss 365 -> 973" in done.output
+    statuses = pd.read_csv(tmp_path / "s.csv")
+    assert len(statuses) == 25
+    assert (statuses["status"] != "published").sum() == 8

@@ -74,7 +74,7 @@ def random_system(seed: int) -> System:
     parts = [f"p{number}" for number in range(random.integers(1, 4))]
     # In units of their own, so that a million of one is worth one of the other.
     mixed = bool(random.integers(2))
-    unit = {part: float(random.choice([1, 1e6, 1e-3])) if mixed else 1.0 for part in parts}
+    unit = {part: float(random.choice([1, 1e6])) if mixed else 1.0 for part in parts}
     size = {part: float(random.choice([1, 2, 0.5, 0.25])) if mixed else 1.0 for part in parts}
     whole = float(random.choice([1, 1e6])) if mixed else 1.0
     term = Term("total", {part: size[part] * whole / unit[part] for part in parts})

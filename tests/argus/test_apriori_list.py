@@ -11,7 +11,7 @@ import tablecloak as tc
 from private import is_private
 from random_tables import random_problem
 from shops import run, write_shops
-from tablecloak.argus import AprioriList, read_apriori, write_apriori
+from tablecloak.argus import AprioriList, read_apriori, run_batch, write_apriori
 from tablecloak.cli.main import app
 
 ARRAYS = ("status", "lower_protection", "upper_protection", "weights")
@@ -84,6 +84,46 @@ def test_primaries_found_here_are_those_of_a_batch_that_reads_the_list(tmp_path)
     assert ruled.n_sensitive > 0
     assert np.array_equal(read.sensitive, ruled.sensitive)
     for name in ("lower_protection", "upper_protection"):
+        assert np.array_equal(getattr(read, name), getattr(ruled, name))
+
+
+RDA = """\
+<SEPARATOR> ","
+size 1 9
+  <RECODEABLE>
+region 2
+  <RECODEABLE> <HIERARCHICAL> <HIERCODELIST> "region.hrc" <HIERLEADSTRING> "@"
+sales 9
+  <NUMERIC>
+"""
+
+
+def recoded(folder, rules: str, more: str = "") -> tc.ProtectionProblem:
+    """A table whose regions were cut below North and whose sizes were put into groups."""
+    (folder / "m.arb").write_text(
+        '<OPENMICRODATA> "m.asc"\n<OPENMETADATA> "m.rda"\n'
+        f'<SPECIFYTABLE> "size""region"|"sales"||\n<SAFETYRULE> {rules}\n<READMICRODATA>\n'
+        f'<RECODE> 1,"region","cut.grc"\n<RECODE> 1,"size","size.grc"\n{more}'
+    )
+    return run_batch(folder / "m.arb", time_limit=5).problems[0]
+
+
+def test_codes_of_a_recoded_hierarchy_come_back_from_a_list(tmp_path):
+    random = np.random.default_rng(1)
+    sizes, regions = random.choice(list("123459"), 40), random.choice(["N1", "N2", "S1", "S2"], 40)
+    frame = pd.DataFrame({"size": sizes, "region": regions, "sales": random.integers(1, 100, 40)})
+    frame.to_csv(tmp_path / "m.asc", header=False, index=False)
+    (tmp_path / "m.rda").write_text(RDA)
+    (tmp_path / "region.hrc").write_text("N\n@N1\n@N2\nS\n@S1\n@S2\n")
+    (tmp_path / "cut.grc").write_text("<TREERECODE>\nN\n")
+    (tmp_path / "size.grc").write_text("S: 1, 2\nL: 3-5\n")
+    ruled = recoded(tmp_path, "FREQ(6,20)")
+    codes = {code.strip() for code in ruled.table.keys.region}
+    assert "N" in codes and "N1" not in codes and "S1" in codes
+    assert 0 < ruled.n_sensitive < ruled.table.n_cells
+    write_apriori(ruled, tmp_path / "ours.hst", separator=",")
+    read = recoded(tmp_path, "FREQ(1,20)", '<APRIORI> "ours.hst",1,",",0\n')
+    for name in ("sensitive", "lower_protection", "upper_protection", "weights"):
         assert np.array_equal(getattr(read, name), getattr(ruled, name))
 
 

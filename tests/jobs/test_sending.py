@@ -102,3 +102,51 @@ def test_another_template_is_another_job(folder):
     with (folder / "asked.csv").open("a") as file:
         file.write("2026,b,S\n")
     assert read_job(folder / "job.toml").fingerprint() != before
+
+
+VARIABLES = """
+[data]
+file = "pay.csv"
+contributor = "firm"
+decimals = 0
+[dimensions.region]
+[variables.wages]
+value = "wages"
+[variables.bonuses]
+value = "bonuses"
+rules = [{rule = "dominance", n = 2, k = 90}]
+[variables.salaries]
+value = "salaries"
+[[equations]]
+equation = "salaries = wages + bonuses"
+[[rules]]
+rule = "minimum-frequency"
+minimum = 3
+[suppression]
+time_limit = 1000
+[output]
+report = false
+layout = "wide"
+columns = "variable"
+[transmission]
+names = { variable = "INDICATOR" }
+codes = { variable = { wages = "WAG", bonuses = "BON", salaries = "SAL" } }
+"""
+
+
+def test_several_variables_are_indicators_there_and_columns_here(tmp_path):
+    rows = [(f"f{n}", "abcd"[n % 4], 40 + 7 * n, 900 if n == 1 else 5 + n) for n in range(22)]
+    rows = [row for row in rows if row[1] != "c" or row[0] < "f15"]
+    frame = pd.DataFrame(rows, columns=["firm", "region", "wages", "bonuses"])
+    frame.assign(salaries=frame.wages + frame.bonuses).to_csv(tmp_path / "pay.csv", index=False)
+    (tmp_path / "job.toml").write_text(VARIABLES)
+    run_job(tmp_path / "job.toml", tmp_path / "out")
+    sent = pd.read_csv(tmp_path / "out" / "internal" / "transmission.csv", dtype=str)
+    flags = sent.set_index(["INDICATOR", "REGION"]).CONF_STATUS
+    assert flags["BON", "b"] == "O"
+    assert {flags[name, "c"] for name in ("WAG", "SAL")} == {"A"}
+    assert set(flags.index.get_level_values(0)) == {"WAG", "BON", "SAL"}
+    table = pd.read_csv(tmp_path / "out" / "release" / "suppression" / "table.csv", dtype=str)
+    assert list(table.columns) == ["region", "wages", "bonuses", "salaries"]
+    hidden = flags[flags != "F"]
+    assert (table == "c").to_numpy().sum() - (table.region == "c").sum() == len(hidden)

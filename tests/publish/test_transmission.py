@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
 import tablecloak as tc
@@ -216,6 +219,33 @@ def test_rows_of_other_tables_are_filled_by_them_or_left_out_on_request(pattern,
     order = pd.read_csv(both.path, dtype=str).TIME_PERIOD.tolist()
     assert order == pd.read_csv(path, dtype=str).TIME_PERIOD.tolist()
     assert (both.n_rows, both.n_left_out) == (18, 0)
+
+
+TEMPLATE = Path(__file__).parents[1] / "data" / "rtauargus" / "enterprise_template.csv.gz"
+
+
+def test_a_template_of_an_office_is_filled_by_its_three_clusters(tmp_path):
+    asked = pd.read_csv(TEMPLATE, dtype=str)
+    random = np.random.default_rng(1)
+    parts, values = [], {}
+    for (year, indicator), rows in asked.groupby(["TIME_PERIOD", "INDICATOR"]):
+        keys = rows[["LEGAL_FORM", "ACTIVITY", "NUMBER_EMPL"]].rename(columns=str.lower)
+        keys = keys.sample(frac=1, random_state=2).reset_index(drop=True)
+        amounts = random.integers(10, 9000, len(keys)).astype(float)
+        nothing = np.zeros((0, len(keys)))
+        table = tc.Table(keys, amounts, csr_array(nothing), np.zeros(0))
+        problem = table.protect(tc.Manual([0, 5]))
+        fixed = {"TIME_PERIOD": year, "INDICATOR": indicator}
+        parts.append(tc.Transmission(problem, problem.sensitive, constants=fixed))
+        cells = keys.itertuples(index=False, name=None)
+        values |= {(year, indicator, *cell): v for cell, v in zip(cells, amounts, strict=True)}
+    sent = tc.write_transmission(parts, tmp_path / "sent.csv", template=TEMPLATE)
+    written = pd.read_csv(sent.path, dtype=str)
+    assert (sent.n_rows, sent.n_confidential, sent.n_left_out) == (3168, 6, 0)
+    assert written[asked.columns].equals(asked)
+    codes = written[["TIME_PERIOD", "INDICATOR", "LEGAL_FORM", "ACTIVITY", "NUMBER_EMPL"]]
+    found = written.OBS_VALUE.astype(float).tolist()
+    assert dict(zip(codes.itertuples(index=False, name=None), found, strict=True)) == values
 
 
 def test_a_dimension_without_a_column_stands_at_its_total(tmp_path):

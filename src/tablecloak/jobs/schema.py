@@ -351,7 +351,7 @@ class Job(_Part):
         if not others and self.perturbation is None:
             raise ValueError("add a section [suppression], [adjustment] or [perturbation]")
         if self.output.laid_out.is_wide:
-            several = ["variable"] if getattr(self, "variables", None) else []
+            several = ["variable"] if self.variables else []
             self.output.laid_out.check([*several, *self.dimensions])
         if self.transmission is not None and self.suppression is None:
             raise ValueError("[transmission] flags hidden cells; it needs [suppression]")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import naive_attacks
@@ -18,7 +19,7 @@ import tablecloak as tc
 from equation_systems import energy, exposed, random_system
 
 SEEDS = 50
-IN_THE_SUITE = (2, 10)
+IN_THE_SUITE = (2, 3)
 
 
 def attacked(seed: int) -> tuple[int, int, int]:
@@ -54,6 +55,32 @@ def test_births_follow_from_survivors_unless_all_are_protected_as_one_problem():
     assert naive_attacks.exposed(problem, *naive_attacks.intervals_of(problem, apart))
     together = said["pattern"].suppressed
     assert not naive_attacks.exposed(problem, *naive_attacks.intervals_of(problem, together))
+
+
+def test_who_knows_its_own_birth_learns_survivors_from_the_published_sum():
+    records = pd.DataFrame(
+        [("a", "A", 50, 0), ("a", "B", 0, 70), ("b", "C", 60, 0), ("b", "D", 0, 90)],
+        columns=["region", "firm", "births", "survivors"],
+    )
+    records = records.assign(active=records.births + records.survivors)
+    rule = tc.Manual([{"region": "a"}], range=10)
+    problems = {
+        name: tc.tabulate(records[records[name] > 0], ["region"], name, contributor="firm").protect(
+            rule if name == "survivors" else tc.MinimumFrequency(1)
+        )
+        for name in ("births", "survivors", "active")
+    }
+    problem = tc.join(problems, ["active = births + survivors"])
+    keys = problem.table.keys
+    hidden = ((keys.region != "Total") & (keys.variable != "active")).to_numpy()
+    assert tc.audit(problem, hidden).is_safe
+    told = tc.audit(problem, hidden, intruders="contributors")
+    # With their own birth, A knows the survivors of a, and C those of b, hence those of a.
+    insiders = {finding.intruder for finding in told.attacks}
+    assert insiders == {"contributors: A", "contributors: C", "contributors: D"}
+    # Apart, who was born has no part in survivors.
+    alone = tc.audit(problems["survivors"], [False, True, True], intruders="contributors")
+    assert {finding.intruder for finding in alone.attacks} == {"contributors: D"}
 
 
 def test_units_that_differ_by_a_million_lose_neither_a_cell_nor_the_proof():

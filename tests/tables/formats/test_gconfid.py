@@ -171,6 +171,39 @@ def test_a_sensitivity_counts_more_than_a_letter_as_in_g_confid(tmp_path):
     assert hidden.status[2] == "m"
 
 
+def test_groups_that_were_protected_one_by_one_are_one_table_here(problem, tmp_path):
+    """BY variables stand in front, and name aggregates, too."""
+    folder = tmp_path / "by"
+    folder.mkdir()
+    parts = {name: [] for name in TABLES}
+    for number, group in enumerate(("turnover", "wages")):
+        for name in TABLES:
+            frame = pd.read_csv(THEIRS / f"{name}.csv", dtype={"region": str, "branch": str})
+            for column, step in (("CellId", 20), ("ConstraintId", 12)):
+                if column in frame:
+                    frame[column] += number * step
+            frame.insert(0, "Question", group)
+            parts[name].append(frame)
+    for name in TABLES:
+        pd.concat(parts[name]).to_csv(folder / f"{name}.csv", index=False)
+    both = tc.read_problem(folder)
+    assert list(both.table.keys.columns) == ["Question", "region", "branch"]
+    assert (both.table.n_cells, both.n_sensitive) == (40, 16)
+    assert int(both.table.rests.sum()) == 8
+    assert both.table.n_relations == 2 * problem.table.n_relations
+    assert tc.audit(both, folder / "outsuppress.csv").is_safe
+    tc.write_problem(both, tmp_path / "back.gconfid")
+    assert contents(tmp_path / "back.gconfid") == contents(folder)
+
+
+def test_a_pattern_alone_holds_the_cells_as_well(problem, tmp_path):
+    for name in ("outsuppress", "outconstraint"):
+        shutil.copy(THEIRS / f"{name}.csv", tmp_path)
+    back = tc.read_problem(tmp_path)
+    assert back.table.keys.equals(problem.table.keys)
+    assert np.array_equal(back.upper_protection, problem.upper_protection)
+
+
 def test_amounts_never_become_codes(tmp_path):
     folder = tmp_path / "cost"
     shutil.copytree(THEIRS, folder)

@@ -135,6 +135,8 @@ def _checked(
                 f"Variable {name!r} must be a ProtectionProblem. Got {type(problem).__name__}; "
                 f"apply the rules of each variable first, as in `table.protect(...)`."
             )
+        if not problem.table.n_cells:
+            raise InputError(f"Variable {name!r} has no cells. Leave it out.")
         if not isinstance(name, str) or not name or name.startswith(REST):
             raise InputError(f"A variable cannot have the name {name!r}. Give a word as its name.")
         if dimension in problem.table.keys.columns:

@@ -85,7 +85,7 @@ def match(
         if np.any(follows & missing[:, column])
     }
     relations = grid.relations(equation, holds, len(keys))
-    residual = equation.factor * grid.residual(off, equation, tables)[holds]
+    residual = equation.factor * off[holds]
     return Matched(equation, relations, residual, unpublished)
 
 
@@ -116,43 +116,47 @@ class _Grid:
     ) -> _Grid:
         """Return the combinations to which the equation applies, without rests of groups."""
         names = equation.variables
-        used = keys[dimension].isin(names).to_numpy() & ~are_rests(keys)
+        starts = _starts(tables)
+        cells = np.concatenate([starts[n] + np.arange(tables[n].n_cells) for n in names])
+        column = np.repeat(np.arange(len(names)), [tables[name].n_cells for name in names])
+        own = keys.drop(columns=dimension).iloc[cells]
+        used = ~are_rests(own)
         for name, limits in equation.where.items():
-            used &= keys[name].isin(limits).to_numpy()
-        cells = np.flatnonzero(used)
-        codes = keys.drop(columns=dimension).iloc[cells].reset_index(drop=True)
-        first, number = number_rows(codes)
-        column = keys[dimension].iloc[cells].map({n: c for c, n in enumerate(names)})
+            used &= own[name].isin(limits).to_numpy()
+        own, cells, column = own[used], cells[used], column[used]
+        first, number = number_rows(own)
         cell = np.full((len(first), len(names)), -1, dtype=np.int64)
-        cell[number, column.to_numpy(dtype=np.int64)] = cells
-        codes = codes.iloc[first].reset_index(drop=True)
+        cell[number, column] = cells
+        codes = own.iloc[first].reset_index(drop=True)
         outside = np.column_stack(
-            [_is_outside(codes, keys[keys[dimension] == name], tables[name]) for name in names]
+            [_is_outside(codes, keys.iloc[starts[name]], tables[name]) for name in names]
         )
         values = np.concatenate([table.values for table in tables.values()])
         return cls(codes, cell, outside & (cell < 0), np.where(cell < 0, 0.0, values[cell]))
 
     def difference(self, equation: Equation, tables: Mapping[str, Table]) -> tuple[Floats, Floats]:
-        """Return right side minus left side of each combination, and what of it is accepted."""
+        """Return right side minus left side of each combination, and what of it is accepted.
+
+        The difference is 0 where only binary dust is left.
+        """
         coefficients = np.array(list(equation.terms.values()))
         given = sum(abs(c) * tables[name].tolerance for name, c in equation.terms.items())
-        dust = self._dust(coefficients, tables)
-        return self.values @ coefficients, np.maximum(dust, equation.tolerance + given)
+        # Roundings of binary sums explain this much.
+        dust = ADDITIVITY_TOLERANCE * (np.abs(self.values) @ np.abs(coefficients))
+        dust = np.maximum(dust, CANCELLATION * self._added(equation, tables))
+        off = self.values @ coefficients
+        off = np.where(np.abs(off) <= dust, 0.0, off)
+        return off, np.full(len(off), equation.tolerance + given)
 
-    def residual(self, off: Floats, equation: Equation, tables: Mapping[str, Table]) -> Floats:
-        """Return the differences without binary dust."""
-        coefficients = np.array(list(equation.terms.values()))
-        return np.where(np.abs(off) <= self._dust(coefficients, tables), 0.0, off)
-
-    def _dust(self, coefficients: Floats, tables: Mapping[str, Table]) -> Floats:
-        """Return the largest difference that roundings of binary sums explain."""
-        added = np.concatenate([added_up(t.relations, t.values) for t in tables.values()])
-        summed = np.where(self.cell < 0, 0.0, added[self.cell])
-        dust: Floats = np.maximum(
-            ADDITIVITY_TOLERANCE * (np.abs(self.values) @ np.abs(coefficients)),
-            CANCELLATION * (summed @ np.abs(coefficients)),
-        )
-        return dust
+    def _added(self, equation: Equation, tables: Mapping[str, Table]) -> Floats:
+        """Return the sum of all that was added up for the terms of each combination."""
+        starts, found = _starts(tables), np.zeros(len(self.cell))
+        for column, (name, coefficient) in enumerate(equation.terms.items()):
+            added = added_up(tables[name].relations, tables[name].values)
+            cell = self.cell[:, column]
+            own = np.where(cell < 0, -1, cell - starts[name])
+            found += abs(coefficient) * np.append(added, 0.0)[own]
+        return found
 
     def relations(self, equation: Equation, rows: Integers, n_cells: int) -> csr_array:
         """Return one relation for each of the given combinations; empty cells take no part."""
@@ -165,12 +169,21 @@ class _Grid:
         return csr_array(entries, shape=(len(rows), n_cells))
 
 
-def _is_outside(codes: pd.DataFrame, own: pd.DataFrame, table: Table) -> Flags:
-    """Return which combinations have a code of a dimension that a variable does not have."""
+def _starts(tables: Mapping[str, Table]) -> dict[str, int]:
+    """Return the number of the first cell of each variable in the joined table."""
+    ends = np.cumsum([table.n_cells for table in tables.values()])
+    return {n: int(e) - t.n_cells for (n, t), e in zip(tables.items(), ends, strict=True)}
+
+
+def _is_outside(codes: pd.DataFrame, first: pd.Series, table: Table) -> Flags:
+    """Return which combinations have a code of a dimension that a variable does not have.
+
+    There all its cells stand at one code, the total, as the first of them does.
+    """
     found = np.zeros(len(codes), dtype=bool)
     for name in codes.columns:
         if name not in table.keys.columns:
-            found |= ~codes[name].isin(own[name].unique()).to_numpy()
+            found |= (codes[name] != first[name]).to_numpy()
     return found
 
 

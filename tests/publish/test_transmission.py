@@ -282,11 +282,13 @@ def test_the_search_for_leaks_reports_a_transmission_of_the_smallest_values(tmp_
     assert not find_leaks(release, hidden=[])
 
 
-def test_no_release_is_left_beside_a_transmission(pattern, tmp_path):
-    tc.write_transmission(pattern, tmp_path / "sent.csv")
-    with pytest.raises(tc.VerificationError, match=r"sent\.csv lies in the folder of the release"):
+@pytest.mark.parametrize("name", ["sent.csv", "sent.csv.gz"])
+def test_no_release_is_left_beside_a_transmission(pattern, tmp_path, name):
+    tc.write_transmission(pattern, tmp_path / name)
+    (tmp_path / "notes.txt").write_bytes(bytes(range(256)))
+    with pytest.raises(tc.VerificationError, match=f"{name} lies in the folder of the release"):
         write_release(pattern, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["sent.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", name]
 
 
 def test_the_command_sends_what_the_interface_sends(pattern, tmp_path, monkeypatch):

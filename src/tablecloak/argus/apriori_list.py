@@ -138,7 +138,8 @@ def write_apriori(
         Lines at the top.
     costs : bool, optional
         Whether the cost of each cell is written; by default if it is not the value of the cell,
-        which tau-ARGUS takes itself. A cost of 0 has no place in the format.
+        which tau-ARGUS takes itself. A cost of 0 has no place in the format, nor have rests and
+        sums of cells: tau-ARGUS has rules of its own for single contributors.
 
     Raises
     ------
@@ -232,7 +233,8 @@ def _entries(
         [problem.sensitive, hidden, problem.status == CellStatus.FROZEN.value], ["u", "m", "p"], ""
     ).tolist()
     if costs is None:
-        costs = not np.array_equal(problem.weights, np.abs(table.values))
+        shown = ~table.rests
+        costs = not np.array_equal(problem.weights[shown], np.abs(table.values[shown]))
     lower, upper, weights = (
         column.tolist()
         for column in (problem.lower_protection, problem.upper_protection, problem.weights)

@@ -36,10 +36,13 @@ from tablecloak.tables.formats.format import (
     format_of,
 )
 
-__all__ = ["Leak", "find_leaks"]
+__all__ = ["Leak", "find_leaks", "has_flags"]
 
 TELLING_DIGITS = 4
 """Least number of significant digits with which a number counts as the hidden value itself."""
+
+LONGEST_HEADER = 2**16
+"""Bytes of a first line that are read to see what a file is."""
 
 ROUNDINGS = range(4)
 """Digits behind the decimal point to which a value may have been rounded."""
@@ -209,6 +212,14 @@ def _in_bytes(content: bytes, wanted: dict[bytes, float]) -> list[tuple[str, flo
         codes = {struct.pack("<d", number) for number in np.unique(finite).tolist()}
         leaks += [("eight bytes", wanted[code]) for code in codes & wanted.keys()]
     return leaks
+
+
+def has_flags(path: Path) -> bool:
+    """Whether the first line of a file, which may be large, names flags of confidentiality."""
+    with path.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    with (gzip.open if is_packed else Path.open)(path, "rb") as file:
+        return b"CONF_STATUS" in file.readline(LONGEST_HEADER)
 
 
 def _flagged(content: bytes) -> list[tuple[str, float]]:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
-from tablecloak.publish.leaks import find_leaks
+from tablecloak.publish.leaks import find_leaks, has_flags
 from tablecloak.publish.public_page import public_report
 from tablecloak.storage import SECRET_MODE, write_text
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -263,7 +263,8 @@ def _refuse_leaks(
 def _refuse_transmissions(folder: Path, files: Sequence[Path]) -> None:
     """Remove a release if values with flags, for another authority, lie in its folder."""
     beside = [path for path in sorted(folder.iterdir()) if path.is_file() and path not in files]
-    flagged = sorted({leak.file.name for leak in find_leaks(beside, [])})
+    suspects = [path for path in beside if has_flags(path)]
+    flagged = sorted({leak.file.name for leak in find_leaks(suspects, [])})
     if not flagged:
         return
     for path in files:

@@ -248,7 +248,7 @@ def _read(path: Path, needed: tuple[str, ...]) -> pd.DataFrame:
     """Read a table as text, its columns named as in the user guide."""
     with reading(path):
         if path.suffix.lower() == ".sas7bdat":
-            frame = pd.read_sas(path, encoding="utf-8").astype(object)
+            frame = pd.read_sas(path, encoding="infer").astype(object)
             frame = frame.where(frame.notna(), "").astype(str)
         else:
             frame = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -176,3 +176,13 @@ def test_equations_without_variables_are_refused(tmp_path):
     text += MICRODATA[MICRODATA.index("[[eq") :]
     with pytest.raises(tc.InputError, match=r"\[\[equations\]\] need variables"):
         read_job(written(tmp_path, text))
+
+
+def test_sums_over_variables_are_judged_where_all_share_their_rules(tmp_path):
+    own = 'rules = [{rule = "dominance", n = 1, k = 70}]\nprotection = {floor = 5}\n'
+    few = 'rules = [{rule = "minimum-frequency", minimum = 3}]'
+    shared = MICRODATA.replace(own, "").replace(few, "")
+    assert [rule.name for rule in read_job(written(tmp_path, shared)).group_rules] == ["p-percent"]
+    assert not read_job(written(tmp_path)).group_rules
+    with pytest.raises(tc.InputError, match="needs rules that all variables share"):
+        read_job(written(tmp_path, MICRODATA + "[audit]\ngroups = true\n"))

@@ -83,6 +83,29 @@ def test_who_knows_its_own_birth_learns_survivors_from_the_published_sum():
     assert {finding.intruder for finding in alone.attacks} == {"contributors: D"}
 
 
+def test_sums_of_hidden_cells_are_protected_also_where_variables_are_joined():
+    # In region a, one firm pays nearly all wages, and the same one nearly all bonuses.
+    records = pd.DataFrame(
+        [(r, f"{r}{i}", *pay) for r in "abcd" for i, pay in enumerate([(40, 9), (50, 8), (30, 7)])],
+        columns=["region", "firm", "wages", "bonuses"],
+    )
+    records.loc[0, ["wages", "bonuses"]] = 2000, 300
+    records = records.assign(salaries=records.wages + records.bonuses)
+    rules = [tc.PPercent(10)]
+    problems = {
+        name: tc.tabulate(records, ["region"], name, contributor="firm").protect(rule)
+        for name, rule in {
+            "wages": rules[0], "bonuses": rules[0], "salaries": tc.MinimumFrequency(1)
+        }.items()
+    }  # fmt: skip
+    problem = tc.join(problems, ["salaries = wages + bonuses"])
+    careless = tc.suppress(problem, method="sequential")
+    # Sums of hidden cells still tell the part of that firm to within 10 per cent.
+    assert tc.audit(problem, careless, groups=rules).groups
+    pattern = tc.suppress(problem, groups=rules, method="sequential")
+    assert not tc.audit(problem, pattern, groups=rules).groups
+
+
 def test_units_that_differ_by_a_million_lose_neither_a_cell_nor_the_proof():
     # Sales in EUR of gas in GWh: total sales = 2,000,000 * gas + heat, and each part by region.
     system = energy()

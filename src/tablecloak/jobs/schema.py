@@ -293,8 +293,8 @@ class Job(_Part):
 
     @property
     def group_rules(self) -> list[Rule]:
-        """Rules that also apply to sums of suppressed cells; none where variables differ."""
-        if self.variables:
+        """Rules that also apply to sums of suppressed cells; none where variables have others."""
+        if any(spec.rules or spec.protection for spec in self.variables.values()):
             return []
         return [rule for rule in self.rules if rule.applies_to_sums]
 
@@ -394,6 +394,8 @@ class Job(_Part):
                 raise ValueError(f"[{section}] {name}: {why}")
         if self.perturbation is not None:
             raise ValueError("[perturbation] is for one variable; leave out [variables]")
+        if self.audit.groups and not self.group_rules:
+            raise ValueError("[audit] groups: needs rules that all variables share; leave it out")
         for name, spec in self.variables.items():
             odd = [each for each in spec.dimensions if each not in self.dimensions]
             if odd:
@@ -434,7 +436,6 @@ _OF_ONE_VARIABLE = {
     "suppression.cost": "a cost is a column of one variable; use weights",
     "adjustment.cost": "a cost is a column of one variable; use weights",
     "adjustment.measurement_error": "an error is a column of one variable; leave it out",
-    "audit.groups": "rules of different variables do not apply to sums over them; leave it out",
 }
 """Keys that a job with several variables cannot have, and why."""
 

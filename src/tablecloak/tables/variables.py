@@ -39,10 +39,13 @@ class Variables:
         return tuple(self.units)
 
     def of_cells(self, keys: pd.DataFrame) -> Integers:
-        """Return the number of the variable of each cell, shape (n_cells,)."""
+        """Return the number of the variable of each cell, shape (n_cells,).
+
+        Sums over several variables have the number after the last one.
+        """
         position = {name: number for number, name in enumerate(self.units)}
-        found: Integers = keys[self.dimension].map(position).to_numpy().astype(np.int64)
-        return found
+        found = keys[self.dimension].map(position).fillna(len(position))
+        return found.to_numpy().astype(np.int64)
 
     def comparable(self, weights: Floats, keys: pd.DataFrame) -> Floats:
         """Return weights of which those of each measure have the mean 1.
@@ -65,10 +68,11 @@ class Variables:
         """
         if len(set(self.measures.values())) < 2:
             return weights
-        measure = np.array([self.measures[name] for name in self.units])[self.of_cells(keys)]
+        known = np.array([*(self.measures[name] for name in self.units), len(self.units)])
+        measure = known[self.of_cells(keys)]
         counted = weights > 0
-        number = np.bincount(measure[counted], minlength=len(self.units))
-        total = np.bincount(measure, weights, minlength=len(self.units))
+        number = np.bincount(measure[counted], minlength=len(known))
+        total = np.bincount(measure, weights, minlength=len(known))
         factor = np.divide(number, total, out=np.ones(len(number)), where=total > 0)
         scaled: Floats = weights * factor[measure]
         return scaled

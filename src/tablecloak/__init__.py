@@ -70,6 +70,8 @@ _HOME = {
     "PerturbedMagnitudes": "cellkey.magnitudes",
     "perturb_counts": "cellkey.counts",
     "perturb_magnitudes": "cellkey.magnitudes",
+    "Plan": "planning.plan",
+    "plan": "planning.planner",
     "protect": "tables.protect",
     "protected_intervals": "publish.protected_intervals",
     "publish_intervals": "suppression.intervals",
@@ -120,6 +122,8 @@ if TYPE_CHECKING:
     from tablecloak.errors import TablecloakWarning as TablecloakWarning
     from tablecloak.errors import VerificationError as VerificationError
     from tablecloak.jobs.run import run_job as run_job
+    from tablecloak.planning.plan import Plan as Plan
+    from tablecloak.planning.planner import plan as plan
     from tablecloak.publish.audit import audit as audit
     from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
     from tablecloak.publish.transmission import Transmission as Transmission

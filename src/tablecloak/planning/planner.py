@@ -1,0 +1,134 @@
+"""From lines of metadata to the plan: contained tables, clusters and their reasons."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+
+from tablecloak.errors import TablecloakWarning, listed, suggestion
+from tablecloak.planning.clusters import Scope, clusters_of, scopes_of
+from tablecloak.planning.dimensions import planned_dimensions
+from tablecloak.planning.equations import read_equations, spelled
+from tablecloak.planning.lines import read_lines
+from tablecloak.planning.plan import Cluster, Plan
+from tablecloak.tables.equations import Equation
+
+__all__ = ["plan"]
+
+
+def plan(
+    metadata: object = None,
+    *,
+    equations: object = None,
+    levels: Mapping[str, Sequence[str]] | None = None,
+) -> Plan:
+    """Plan a publication: which tables need protection, and which of them together.
+
+    Parameters
+    ----------
+    metadata : DataFrame, str or Path
+        One line for each table to publish, as a frame or a file (CSV, Parquet, Excel): the columns
+        ``table_name``, ``field`` (population, year, region), ``indicator`` (the variable),
+        ``spanning_1``, ``hrc_spanning_1`` and so on (each dimension, and the hierarchy of which it
+        is a level); optional ``hrc_field`` and ``hrc_indicator`` (what links fields, or variables)
+        and ``file`` (of a table that is ready).
+    equations : DataFrame, str, Path, or a sequence or mapping of str or Equation, optional
+        Equations between variables, such as ``to_lettuce = to_batavia + to_arugula``; a file has
+        the columns ``eq_name``, ``eq_indicator``, ``unit``.
+    levels : mapping of str to sequence of str, optional
+        Levels of dimensions or hierarchies, coarsest first, where numbers at the end of their names
+        (as in a10, a21) do not tell.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        Where the description is faulty; names the line.
+
+    Warns
+    -----
+    TablecloakWarning
+        For each of the notes of the plan.
+
+    Notes
+    -----
+    A table is contained in another one of the same field and variable if its dimensions are some of
+    those of the other, on the same or coarser levels. Tables whose dimensions are levels of the
+    same hierarchies are one table. Tables of a field are in one cluster if they have the same
+    variable, or variables that an equation or a link joins: cells then have values in common, or
+    follow from each other, so that tables protected apart could reveal each other. Neither the
+    order of lines nor that of dimensions plays a part.
+    """
+    lines = read_lines(metadata)
+    dimensions = planned_dimensions(lines, levels or {})
+    spelling = {line.variable.casefold(): line.variable for line in lines}
+    asked = [spelled(each, spelling) for each in read_equations(equations)]
+    scopes = scopes_of(lines, dimensions, asked)
+    clusters = [cluster for scope in scopes for cluster in clusters_of(scope)]
+    notes = [*_of_equations(asked, scopes), *_of_links(scopes, clusters), *_of_tables(scopes)]
+    for note in notes:
+        warnings.warn(note, TablecloakWarning, stacklevel=2)
+    return Plan(tuple(clusters), tuple(lines), dimensions, tuple(notes))
+
+
+def _of_equations(equations: Sequence[Equation], scopes: Sequence[Scope]) -> Iterator[str]:
+    """Tell of equations whose variables are not all published."""
+    published = sorted({name for scope in scopes for name in scope.variables})
+    for equation in equations:
+        unknown = [name for name in equation.variables if name not in published]
+        if unknown:
+            yield (
+                f"equation {equation.label}: no table shows {listed(unknown)}."
+                f"{suggestion(unknown[0], published)} Its values could follow from the others"
+            )
+        for scope in scopes:
+            missing = [name for name in scope.unpublished(equation) if name not in unknown]
+            if missing and equation in scope.equations:
+                yield (
+                    f"equation {equation.label}: no table of {scope.name} shows "
+                    f"{listed(missing)}, whose values could follow from the others"
+                )
+
+
+def _of_links(scopes: Sequence[Scope], clusters: Sequence[Cluster]) -> Iterator[str]:
+    """Tell of links that an equation replaces, or that no equation explains."""
+    for scope in scopes:
+        for link, joined in sorted(scope.links.items()):
+            known = [e for e in scope.equations if joined.intersection(e.variables)]
+            if known:
+                yield (
+                    f"{link} links variables of {scope.name} for which there is an equation, "
+                    f"{listed([each.label for each in known])}: the equation counts"
+                )
+    for cluster in clusters:
+        if (
+            cluster.links
+            and len(cluster.variables) > 1
+            and not (cluster.total or cluster.equations)
+        ):
+            yield (
+                f"cluster {cluster.name}: it is not known which of {listed(cluster.variables)} is "
+                f"the sum of the others. Give the equation"
+            )
+
+
+def _of_tables(scopes: Sequence[Scope]) -> Iterator[str]:
+    """Tell of tables that are margins only, and of levels whose order is not known."""
+    for scope in scopes:
+        for line in scope.lines:
+            if not scope.dimensions[line.name]:
+                yield f"table {line.name!r} has no dimension: it is margins only, a single total"
+    unordered = {
+        name: each
+        for scope in scopes
+        for name, each in scope.known.items()
+        if not each.is_ordered and name != scope.field_dimension
+    }
+    for name, each in sorted(unordered.items()):
+        yield (
+            f"dimension {name}: it is not known which of the levels {listed(each.levels)} is "
+            f"coarser. Give them in `levels`, coarsest first"
+        )

@@ -278,8 +278,11 @@ def small_jobs(folder: Path, *jobs: dict[str, str]) -> Path:
     other.to_csv(folder / "unrelated.csv", index=False)
     (folder / "jobs").mkdir()
     for number, job in enumerate(jobs):
-        more = "\n".join(f'{key} = "{entry}"' for key, entry in job.items() if key in ROLES)
+        more = "\n".join(
+            f'{key} = "{entry}"' for key, entry in job.items() if key in ROLES and entry
+        )
         text = SMALL.format(file=folder / job["file"], more=more, dimension=job["dimension"])
+        text += job.get("variables", "")
         (folder / "jobs" / f"job{number}.toml").write_text(text)
     return folder / "jobs"
 
@@ -288,6 +291,8 @@ ROLES = ("value", "weight")
 TURNOVER = {"file": "data.csv", "value": "turnover", "dimension": "region"}
 STAFF = {"file": "data.csv", "value": "staff", "dimension": "region"}
 COUNT = {"file": "data.csv", "dimension": "region"}
+MANY = {**COUNT, "variables": "[variables.t]\nvalue='turnover'\n[variables.s]\nvalue='staff'\n"}
+NORTH = {**COUNT, "variables": "[variables.n]\nvalue='staff'\nonly={region='N'}\n"}
 
 
 @pytest.mark.parametrize(
@@ -305,6 +310,8 @@ COUNT = {"file": "data.csv", "dimension": "region"}
         (COUNT, {"value": "one"}),
         (COUNT, {"file": "copy.csv"}),
         (COUNT, {"file": "fewer.csv"}),
+        (STAFF, MANY | {"value": ""}),
+        (NORTH, {}),
     ],
 )  # fmt: skip
 def test_the_same_contributions_are_found_under_any_name(tmp_path, first, change):
@@ -323,6 +330,8 @@ def test_the_same_contributions_are_found_under_any_name(tmp_path, first, change
         # As many ones in both, in other records; as many records, of other data.
         ({**COUNT, "value": "exports"}, {**COUNT, "value": "imports"}),
         (COUNT, {**COUNT, "file": "unrelated.csv"}),
+        (MANY, {**COUNT, "variables": "[variables.e]\nvalue='exports'\n"}),
+        (NORTH, {**NORTH, "variables": NORTH["variables"].replace("'N'", "'S'")}),
     ],
 )
 def test_other_contributions_are_not_taken_for_the_same(tmp_path, first, second):

@@ -147,9 +147,11 @@ def _refuse_linked(jobs: dict[Path, Job]) -> None:
     compared, not names of files and columns: a copy, a link, another format or order, an equal or
     proportional column, or the same data with a constant weight are the same measure.
     """
-    measures = [_Measure(path.name, job) for path, job in jobs.items()]
+    measures = [_Measure(path.name, each) for path, job in jobs.items() for each in job.alone]
     for at, measure in enumerate(measures):
-        linked = [other.name for other in measures[at + 1 :] if measure.is_like(other)]
+        # Variables of one job are protected together already.
+        others = [other for other in measures[at + 1 :] if other.name != measure.name]
+        linked = dict.fromkeys(other.name for other in others if measure.is_like(other))
         if linked:
             raise InputError(
                 f"{listed([measure.name, *linked])} tabulate the same values: their tables are "
@@ -167,10 +169,10 @@ class _Measure:
         self.source = str(data.file.resolve()) if data.file else f"{data.connection} {data.table}"
         given = [column for column in (data.value, data.weight) if column]
         try:
-            frame = self._read(given)
+            frame = self._read([*given, *data.only])
         except InputError:
             # Running the job reports what is wrong.
-            self.columns: tuple[object, ...] | None = (self.source, *given)
+            self.columns: tuple[object, ...] | None = (self.source, *given, repr(data.only))
             self.sorted = self.ordered = b""
             self.distinct = 0
             return
@@ -178,6 +180,9 @@ class _Measure:
         found = np.ones(len(frame))
         for column in given:
             found = found * pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
+        for column, codes in data.only.items():
+            known = [codes] if isinstance(codes, str) else codes
+            found = found * frame[column].astype(str).isin(known).to_numpy()
         self.ordered = _digest(found)
         # Zeros add nothing. Proportional contributions give proportional tables.
         found = np.sort(found[np.isfinite(found) & (found != 0)])
@@ -195,7 +200,7 @@ class _Measure:
             assert data.table is not None
             table = open_database(data.connection, data.table)
         known = list(table.columns)
-        wanted = known if columns is None else columns or known[:1]
+        wanted = known if columns is None else list(dict.fromkeys(columns)) or known[:1]
         with engine_errors(self.source):
             if not set(wanted) <= set(known):
                 lacking = [name for name in wanted if name not in known]

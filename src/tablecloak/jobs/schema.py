@@ -299,6 +299,11 @@ class Job(_Part):
         return [rule for rule in self.rules if rule.applies_to_sums]
 
     @property
+    def alone(self) -> list[Job]:
+        """The job of each variable alone, or this one if it has no variables."""
+        return [self.of_variable(name) for name in self.variables] or [self]
+
+    @property
     def every_rule(self) -> list[Rule]:
         """Rules of the job, and those of its variables."""
         return [*self.rules, *(rule for spec in self.variables.values() for rule in spec.rules)]

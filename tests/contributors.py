@@ -27,6 +27,8 @@ def with_contributors(
     contributor: str,
     holding: str | None = None,
     weight: str | None = None,
+    waiver: str | None = None,
+    waiver_p: str | None = None,
     tables: Sequence[Sequence[str]] | None = None,
     n_largest: int = 3,
 ) -> tc.Table:
@@ -41,6 +43,10 @@ def with_contributors(
     weights = frame[weight].astype(float) if weight else 1.0
     records = records.assign(signed=frame[value].astype(float), weight=weights)
     records["total"] = records["signed"] * records["weight"]
+    own = frame[waiver_p] if waiver_p else pd.Series(np.nan, frame.index)
+    waives = frame[waiver].astype(str).str.lower().isin(["yes", "1", "true"]) if waiver else False
+    records["unwaived"], records["own_p"] = (~(waives | own.notna())).astype(float), own.fillna(0)
+    has_waivers = bool(waiver or waiver_p)
     sums = records.groupby(columns, as_index=False)["total"].sum()
     levels = {"contributions": contributor} | ({"holdings": holding} if holding else {})
     leaves = _Leaves(
@@ -49,7 +55,7 @@ def with_contributors(
         sums[columns],
         sums["total"].to_numpy(),
         {
-            attribute: _grouped(records.assign(who=frame[column]), columns, n_largest)
+            attribute: _grouped(records.assign(who=frame[column]), columns, n_largest, has_waivers)
             for attribute, column in levels.items()
         },
     )
@@ -58,22 +64,28 @@ def with_contributors(
     return built[0] if len(built) == 1 else tc.link(*built)
 
 
-def _grouped(records: pd.DataFrame, columns: list[str], n_largest: int) -> Grouped:
+def _grouped(
+    records: pd.DataFrame, columns: list[str], n_largest: int, has_waivers: bool
+) -> Grouped:
     """Sums of each contributor in each leaf; of those in several leaves one by one."""
     units = records.groupby([*columns, "who"], as_index=False).agg(
-        signed=("signed", "sum"), total=("total", "sum"), weight=("weight", "max")
-    )
+        signed=("signed", "sum"), total=("total", "sum"), weight=("weight", "max"),
+        unwaived=("unwaived", "max"), own_p=("own_p", "max"),
+    )  # fmt: skip
+    units["full"] = (units["unwaived"] + units["own_p"] <= 0).astype(int)
+    marks = ["unwaived", "own_p"] if has_waivers else []
     units = units.assign(size=units["signed"].abs(), contributor=units.pop("who"), request=0)
     several = units.groupby("contributor")["size"].transform("size") > 1
     spanning = units[several].sort_values(["contributor", *columns])
-    units = units[~several]
+    units = units[~several].assign(exposed=lambda each: each["size"] * each["unwaived"])
     leaves = units.groupby(columns, as_index=False).agg(
-        count=("size", "size"), weighted_count=("weight", "sum"), total=("total", "sum")
-    )
+        count=("size", "size"), weighted_count=("weight", "sum"), total=("total", "sum"),
+        largest_unwaived=("exposed", "max"), largest_own_p=("own_p", "max"), full=("full", "sum"),
+    )  # fmt: skip
     order = units.assign(smaller=-units["size"]).sort_values([*columns, "smaller", "contributor"])
     return Grouped(
         leaves.assign(request_1=0.0, request_2=0.0),
-        order.groupby(columns).head(n_largest)[[*columns, "size", "weight", "contributor"]],
-        spanning[[*columns, "contributor", "signed", "weight", "request"]],
+        order.groupby(columns).head(n_largest)[[*columns, "size", "weight", "contributor", *marks]],
+        spanning[[*columns, "contributor", "signed", "weight", "request", *marks]],
         n_largest,
     )

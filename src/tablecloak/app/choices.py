@@ -29,6 +29,8 @@ ROLES = {
     "weight": "weight",
     "shadow": "column:shadow",
     "request": "column:request",
+    "waiver": "column:waiver",
+    "waiver_p": "column:waiver_p",
 }
 """Roles that columns can have in a job, and the name of the form's input for each."""
 

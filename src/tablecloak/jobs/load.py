@@ -236,6 +236,8 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         weight=data.weight,
         shadow=data.shadow,
         request=data.request,
+        waiver=data.waiver,
+        waiver_p=data.waiver_p,
         tables=[spec.dimensions for spec in job.tables] if job.tables else None,
         decimals=data.decimals,
         unit=data.unit,

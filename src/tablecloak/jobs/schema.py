@@ -52,6 +52,8 @@ class Data(_Part):
     weight: str | None = None
     shadow: str | None = None
     request: str | None = None
+    waiver: str | None = None
+    waiver_p: str | None = None
     frequency: str | None = None
     largest: list[str] = []
     decimals: int | None = Field(None, ge=0, le=15)
@@ -80,7 +82,7 @@ class Data(_Part):
 
 
 _OF_TABLES = ("frequency", "largest")
-_OF_MICRODATA = ("contributor", "holding", "weight", "shadow", "request")
+_OF_MICRODATA = ("contributor", "holding", "weight", "shadow", "request", "waiver", "waiver_p")
 
 
 class DimensionSpec(_Part):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.errors import InputError
+from tablecloak.tables.waivers import Waivers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +56,8 @@ class Contributions:
         if contributions may be negative or are those of another variable.
     names : numpy.ndarray of str, or None
         Identifier of each numbered contributor; None if they have none. Secret.
+    waivers : Waivers, optional
+        Who needs no protection, or another margin than that of the rule; None if nobody waived.
     """
 
     count: Integers
@@ -66,6 +69,7 @@ class Contributions:
     largest_request: Floats
     shortfall: Floats
     names: npt.NDArray[np.object_] | None = None
+    waivers: Waivers | None = None
 
     @classmethod
     def from_largest(
@@ -130,11 +134,13 @@ class Contributions:
             largest=np.pad(self.largest, more),
             largest_weight=np.pad(self.largest_weight, more),
             largest_contributor=np.pad(self.largest_contributor, more, constant_values=-1),
+            waivers=self.waivers.padded(k) if self.waivers else None,
         )
 
     def take(self, cells: npt.NDArray[np.integer[Any]]) -> Contributions:
         """Return the contributions of the given cells, in that order."""
-        return replace(self, **{name: getattr(self, name)[cells] for name in _BY_CELL})
+        taken = {name: getattr(self, name)[cells] for name in _BY_CELL}
+        return replace(self, **taken, waivers=self.waivers.take(cells) if self.waivers else None)
 
     @staticmethod
     def concatenate(parts: list[Contributions]) -> Contributions:
@@ -148,7 +154,10 @@ class Contributions:
             stacked["largest_contributor"] = np.concatenate(numbers)
         elif names is None and len(parts) > 1:
             stacked["largest_contributor"] = np.concatenate(_renumbered(parts)[0])
-        return Contributions(**stacked, names=names)
+        waivers = None
+        if any(part.waivers for part in parts):
+            waivers = Waivers.concatenate([part.known_waivers for part in parts])
+        return Contributions(**stacked, names=names, waivers=waivers)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each cell: counts, total, and the largest contributors. Secret."""
@@ -171,7 +180,7 @@ class Contributions:
             ]
             frame[f"largest_{rank + 1}"] = self.largest[:, rank]
             frame[f"weight_{rank + 1}"] = self.largest_weight[:, rank]
-        return frame
+        return frame if self.waivers is None else frame.assign(**self.waivers.columns())
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Contributions:
@@ -215,6 +224,7 @@ class Contributions:
             largest_request=frame[["request_1", "request_2"]].to_numpy(dtype=np.float64),
             shortfall=frame["shortfall"].to_numpy(dtype=np.float64),
             names=names[empty:].astype(object),
+            waivers=_read_waivers(frame, k),
         )
 
     def name_of(self, number: int) -> str:
@@ -222,9 +232,30 @@ class Contributions:
         return str(number) if self.names is None else str(self.names[number])
 
     @property
+    def known_waivers(self) -> Waivers:
+        """The waivers; where none are known, that nobody waived."""
+        return self.waivers or Waivers.nobody(self.largest, self.largest_weight)
+
+    @property
+    def all_waived(self) -> npt.NDArray[np.bool_]:
+        """Which cells have contributors, all of them with a full waiver, shape (n_cells,)."""
+        if self.waivers is None:
+            return np.zeros(len(self.count), dtype=np.bool_)
+        waived: npt.NDArray[np.bool_] = (self.count > 0) & (self.waivers.full >= self.count)
+        return waived
+
+    @property
     def is_weighted(self) -> bool:
         """Whether any contributor has a sampling weight other than 1."""
         return bool(np.any(self.weighted_count != self.count))
+
+    def units(self) -> tuple[Floats, Floats]:
+        """Return how many contributors are before each of the largest, and for how many it counts.
+
+        A record of weight w counts as w contributors, and as one if its weight is below 1.
+        """
+        weight = np.where(self.largest_weight > 0, np.maximum(self.largest_weight, 1.0), 0.0)
+        return np.cumsum(weight, axis=1) - weight, weight
 
     def sum_of_largest(self, n: int) -> Floats:
         """Sum of the n largest contributions, filled up with weights.
@@ -244,8 +275,7 @@ class Contributions:
                 f"The rule needs the {n} largest contributions of each cell, but the table holds "
                 f"only {k}. Tabulate again with `n_largest={n}` or give more columns in `largest`."
             )
-        weight = np.where(self.largest_weight > 0, np.maximum(self.largest_weight, 1.0), 0.0)
-        before = np.cumsum(weight, axis=1) - weight
+        before, weight = self.units()
         used = np.clip(n - before, 0.0, weight)
         total: Floats = np.sum(used * self.largest, axis=1)
         return total
@@ -355,6 +385,20 @@ def _check_column(frame: pd.DataFrame, column: str) -> None:
             f"Contributions: row {odd[0] + 1}: column {column!r} is "
             f"{frame[column].iloc[odd[0]]!r}, but must be {expected}."
         )
+
+
+def _read_waivers(frame: pd.DataFrame, k: int) -> Waivers | None:
+    """Read the columns that `Waivers.columns` writes; None if there are none."""
+    names = Waivers.column_names(k)
+    if not any(name in frame.columns for name in names):
+        return None
+    for column in names:
+        if column not in frame.columns:
+            raise InputError(
+                f"Contributions: column {column!r} is missing. Tabulate the microdata again."
+            )
+        _check_column(frame, column)
+    return Waivers.from_columns(frame[names].to_numpy(dtype=np.float64), k)
 
 
 def _shown(number: float) -> str:

@@ -27,6 +27,7 @@ from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.protect import levels_by
 from tablecloak.tables.rests import with_further_cells
 from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.waivers import Waivers
 
 __all__ = ["Groups", "Sums", "find_sums", "joined_contributions", "with_sums"]
 
@@ -297,11 +298,16 @@ def joined_contributions(
     listed = _listed(found, group, cell)
     more = _smallest_listed(found)[cell]
     names = listed.groupby(["group", "who"], as_index=False).agg(
-        size=("size", "sum"), weight=("weight", "max"), here=("more", "sum")
+        size=("size", "sum"),
+        weight=("weight", "max"),
+        here=("more", "sum"),
+        unwaived=("unwaived", "max"),
+        own_p=("own_p", "max"),
     )
     possible = np.bincount(group, more, minlength=n_groups)[names["group"]] - names["here"]
-    size = names["size"] + np.where(names["who"] >= 0, possible, 0.0)
-    joined = names.assign(size=size).sort_values(
+    elsewhere = np.where(names["who"] >= 0, possible, 0.0)
+    size = names["size"] + elsewhere
+    joined = names.assign(size=size, elsewhere=elsewhere).sort_values(
         ["group", "size"], ascending=[True, False], kind="stable"
     )
     rank = joined.groupby("group").cumcount().to_numpy()
@@ -321,6 +327,47 @@ def joined_contributions(
         largest_contributor=np.full((n_groups, k), -1, dtype=np.int64),
         largest_request=requests,
         shortfall=np.full(n_groups, np.inf),
+        waivers=_joined_waivers(found, (group, cell), joined.assign(rank=rank), count),
+    )
+
+
+def _joined_waivers(
+    found: Contributions,
+    members: tuple[Integers, Integers],
+    joined: pd.DataFrame,
+    count: Integers,
+) -> Waivers | None:
+    """Return who needs protection in groups of cells: each as much as in any of the cells.
+
+    Parameters
+    ----------
+    joined : pandas.DataFrame
+        The largest contributors of all groups, with their rank in each.
+    count : numpy.ndarray of int, shape (n_groups,)
+
+    Notes
+    -----
+    A contributor that may contribute more where it is not listed needs what anybody needs there.
+    """
+    if found.waivers is None:
+        return None
+    (group, cell), given = members, found.waivers
+    n_groups, shape = len(count), (len(count), found.largest.shape[1])
+    needs, own, full = np.zeros(n_groups), np.zeros(n_groups), np.ones(n_groups, dtype=np.bool_)
+    np.maximum.at(needs, group, given.largest_unwaived[cell] > 0)
+    np.maximum.at(own, group, given.largest_own_p[cell])
+    np.logical_and.at(full, group, found.all_waived[cell] | (found.count[cell] == 0))
+    unwaived, own_p = np.zeros(shape), np.zeros(shape)
+    at = joined["group"].to_numpy(), joined["rank"].to_numpy()
+    elsewhere = joined["elsewhere"].to_numpy() > 0
+    unwaived[at] = np.where(elsewhere, needs[at[0]], joined["unwaived"])
+    own_p[at] = np.where(elsewhere, own[at[0]], joined["own_p"])
+    return Waivers(
+        unwaived=unwaived > 0,
+        own_p=own_p,
+        largest_unwaived=_summed(group, given.largest_unwaived[cell], n_groups),
+        largest_own_p=own,
+        full=np.where(full, count, 0),
     )
 
 
@@ -329,6 +376,7 @@ def _listed(found: Contributions, group: Integers, cell: Integers) -> pd.DataFra
     k = found.largest.shape[1]
     who = found.largest_contributor[cell].reshape(-1)
     unknown = -1 - np.arange(len(who))
+    waivers = found.known_waivers
     frame = pd.DataFrame(
         {
             "group": np.repeat(group, k),
@@ -336,6 +384,8 @@ def _listed(found: Contributions, group: Integers, cell: Integers) -> pd.DataFra
             "size": found.largest[cell].reshape(-1),
             "weight": found.largest_weight[cell].reshape(-1),
             "more": np.repeat(_smallest_listed(found)[cell], k),
+            "unwaived": waivers.unwaived[cell].reshape(-1).astype(np.float64),
+            "own_p": waivers.own_p[cell].reshape(-1),
         }
     )
     return frame[frame["weight"] > 0]

@@ -218,8 +218,11 @@ def test_margins_are_those_that_are_added_up_in_fractions(seed):
     ("links", "more"),
     [
         (None, {"n_largest": 2}),
-        (None, {"holding": "group", "weight": "w", "n_largest": 40}),
-        ([["region", "branch"], ["branch", "size"]], {"holding": "group", "n_largest": 5}),
+        (None, {"holding": "group", "weight": "w", "n_largest": 40, "waiver": "waives"}),
+        (
+            [["region", "branch"], ["branch", "size"]],
+            {"holding": "group", "n_largest": 5, "waiver": "waives", "waiver_p": "own"},
+        ),
     ],
 )
 def test_contributors_are_those_that_are_grouped_without_a_database(links, more):
@@ -228,6 +231,8 @@ def test_contributors_are_those_that_are_grouped_without_a_database(links, more)
     frame["v"] = random.integers(-9, 40, len(frame)) if links else random.integers(1, 40, 60)
     frame["group"] = frame["firm"].str[:2]
     frame["w"] = frame["group"].str[1].astype(int) % 3 / 4 + 0.5
+    frame["waives"] = random.random(len(frame)) < 0.6
+    frame["own"] = random.choice([np.nan, np.nan, 5, 20], len(frame))
     dimensions = {"region": REGIONS, "branch": None} | ({"size": None} if links else {})
     options = {"contributor": "firm", "tables": links, **more}
     one = tc.tabulate(frame, dimensions, "v", **options)
@@ -236,8 +241,15 @@ def test_contributors_are_those_that_are_grouped_without_a_database(links, more)
     assert np.array_equal(one.values, two.values)
     assert (one.relations != two.relations).nnz == 0
     for attribute in ("contributions", "holdings"):
-        assert (getattr(one, attribute) is None) == (getattr(two, attribute) is None)
-        if getattr(one, attribute) is not None:
-            for each in fields(getattr(one, attribute)):
-                found = (getattr(getattr(table, attribute), each.name) for table in (one, two))
-                np.testing.assert_array_equal(*found, err_msg=each.name)
+        both = [getattr(table, attribute) for table in (one, two)]
+        assert_same_fields(*both)
+        if "waiver" in more:
+            assert_same_fields(*(each.waivers for each in both))
+
+
+def assert_same_fields(one: object, two: object) -> None:
+    assert (one is None) == (two is None)
+    for each in fields(one) if one else ():  # type: ignore[arg-type]
+        if each.name != "waivers":
+            found = (getattr(side, each.name) for side in (one, two))
+            np.testing.assert_array_equal(*found, err_msg=each.name)

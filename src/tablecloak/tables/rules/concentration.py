@@ -104,14 +104,62 @@ class EstimationRule(ConcentrationRule):
 
     def exceeds(self, given: Contributions, units: int) -> Flags:
         """Return where the largest contribution is estimated too well by the others of `units`."""
-        p, q, _ = self._numbers()
-        known = given.sum_of_largest(units)
-        excess = p * given.largest[:, 0] + q * (known - given.total)
+        _, q, _ = self._numbers()
+        p, size, known = self._targets(given, units)
+        excess = np.where(p > 0, p * size + q * (known - given.total[:, None]), -np.inf)
         noise = NOISE * q * np.abs(given.total)
-        return (given.largest[:, 0] > 0) & (excess > noise)
+        found: Flags = (given.largest[:, 0] > 0) & (np.max(excess, axis=1) > noise)
+        return found
 
     def safe_total(self, contributions: Contributions) -> Floats:
-        """Return (p/q) x1 + (x1 + ... + x_{n+1})."""
-        p, q, coalition = self._numbers()
-        total: Floats = p / q * contributions.largest[:, 0]
-        return total + contributions.sum_of_largest(coalition + 1)
+        """Return (p/q) x1 + (x1 + ... + x_{n+1}); with waivers see `_targets`.
+
+        Where nobody needs protection it is the total itself.
+        """
+        _, q, _ = self._numbers()
+        p, size, known = self._targets(contributions, self.n_largest)
+        safe = np.max(np.where(p > 0, p / q * size + known, -np.inf), axis=1)
+        return np.where(np.isfinite(safe), safe, contributions.total)
+
+    def _targets(self, given: Contributions, units: int) -> tuple[Floats, Floats, Floats]:
+        """Return whom `units` - 1 others attack: margins, contributions, and what all of them know.
+
+        Each has shape (n_cells, n_targets); a margin of 0 says that there is nobody to protect.
+
+        Notes
+        -----
+        Without waivers the largest contributor is the target for whom x_i + (what its n largest
+        attackers contribute) and p x_i are both largest. With them each contributor i without a
+        full waiver is one, with its own p_i. Let F(m) be the sum of the m largest. If i is among
+        the n + 1 largest, it and its attackers contribute F(n + 1), else x_i + F(n).
+
+        Contributors who are not listed contribute no more than the smallest that is listed, and
+        those without a waiver no more than the largest of their kind. Where no contribution is
+        negative or weighted, nobody beyond the n + 1 largest can be estimated within 100 per cent,
+        since the (n + 1)-th contributes at least as much and is no attacker: they are left out.
+        """
+        p, q, _ = self._numbers()
+        together = given.sum_of_largest(units)
+        if given.waivers is None:
+            return np.full((len(together), 1), p), given.largest[:, :1], together[:, None]
+        others = given.sum_of_largest(units - 1)
+        before, _ = given.units()
+        known = np.where(before < units, together[:, None], given.largest + others[:, None])
+        margin = np.where(given.largest > 0, given.waivers.margins(p, q), 0.0)
+        further = self._unlisted(given)
+        size = np.column_stack([given.largest, further[1]])
+        rest = np.minimum(together[:, None], further[1] + others[:, None])
+        return np.column_stack([margin, further[0]]), size, np.column_stack([known, rest])
+
+    def _unlisted(self, given: Contributions) -> tuple[Floats, Floats]:
+        """Return margins and contributions that bound those of contributors who are not listed."""
+        p, q, _ = self._numbers()
+        waivers = given.known_waivers
+        some = given.count > given.largest.shape[1]
+        # Contributions of one sign leave more to the rest than the margin of anybody.
+        if p <= q and not given.is_weighted:
+            some &= ~np.isfinite(given.shortfall)
+        smallest = given.largest[:, -1]
+        size = np.column_stack([np.minimum(waivers.largest_unwaived, smallest), smallest])
+        margin = np.column_stack([np.full(len(some), p), np.minimum(waivers.largest_own_p, q)])
+        return np.where(some[:, None] & (size > 0), margin, 0.0), size

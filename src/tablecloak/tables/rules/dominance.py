@@ -23,7 +23,8 @@ class Dominance(ConcentrationRule):
     """(n, k) dominance: unsafe if the n largest hold more than k per cent of the total.
 
     Unsafe if 100 (x1 + ... + xn) > k X, so that a total of 0 or less is unsafe wherever anybody
-    gives more than 0. Safe total U = (100 / k) (x1 + ... + xn).
+    gives more than 0. Safe total U = (100 / k) (x1 + ... + xn). With full waivers of all the n
+    largest it is safe, see Notes.
 
     Parameters
     ----------
@@ -33,6 +34,14 @@ class Dominance(ConcentrationRule):
         Per cent, above 0 and below 100.
     level : {"contributor", "holding"}, default="contributor"
         Whose contributions are compared.
+
+    Notes
+    -----
+    The rule protects the n largest from each other and from everybody else. If all of them gave
+    full waivers, it is met: without negative contributions n - 1 of them can estimate no other
+    contributor i better than within X - x_i - (x1 + ... + x_{n-1}) >= xn >= x_i, 100 per cent.
+    Where contributions may be negative, are ranked by another variable or are weighted, all
+    contributors of the cell must have waived. Partial waivers play no part.
     """
 
     n: Annotated[
@@ -56,15 +65,30 @@ class Dominance(ConcentrationRule):
         """Return which cells are dominated by their largest contributors."""
         excess = 100 * given.sum_of_largest(units) - self.k * given.total
         noise = NOISE * self.k * np.abs(given.total)
-        found: Flags = (given.largest[:, 0] > 0) & (excess > noise)
+        found: Flags = (given.largest[:, 0] > 0) & (excess > noise) & ~_is_waived(given, units)
         return found
 
     def safe_total(self, contributions: Contributions) -> Floats:
         """Return (100 / k) (x1 + ... + xn)."""
-        return 100 / self.k * contributions.sum_of_largest(self.n)
+        safe = 100 / self.k * contributions.sum_of_largest(self.n)
+        total: Floats = np.where(_is_waived(contributions, self.n), contributions.total, safe)
+        return total
 
     @classmethod
     def from_argus(cls, numbers: Sequence[float], level: Level) -> Self:
         """Read NK(n, k)."""
         n, k = numbers
         return cls(int(n), k, level)
+
+
+def _is_waived(given: Contributions, n: int) -> Flags:
+    """Return the cells whose n largest contributors all gave full waivers."""
+    if given.waivers is None:
+        return np.zeros(len(given.count), dtype=np.bool_)
+    before, weight = given.units()
+    needs = given.waivers.unwaived | (given.waivers.own_p > 0)
+    waived = ~np.any(needs & (weight > 0) & (before < n), axis=1) & (given.count > 0)
+    if given.is_weighted:
+        return given.all_waived
+    found: Flags = waived & (np.isfinite(given.shortfall) | given.all_waived)
+    return found

@@ -22,7 +22,8 @@ class MinimumFrequency(Rule):
     """Minimum frequency: unsafe if a cell has contributors, but fewer than the minimum.
 
     With sampling weights, if the sum of weights is below the minimum. In a table of counts that
-    came without contributors, each person is one.
+    came without contributors, each person is one. A cell whose contributors all gave full waivers
+    is safe.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ class MinimumFrequency(Rule):
         if table.is_count and table.contributions is None and self.level == "contributor":
             return (table.values > 0) & (table.values < self.minimum)
         given = contributions_of(table, self.level, self.name, weighted_holdings=True)
-        return (given.count > 0) & (given.weighted_count < self.minimum)
+        few = (given.count > 0) & (given.weighted_count < self.minimum)
+        return few & ~given.all_waived
 
     @classmethod
     def from_argus(cls, numbers: Sequence[float], level: Level) -> Self:

@@ -21,7 +21,9 @@ class PPercent(EstimationRule):
     """p% rule: unsafe if the rest of the cell is less than p per cent of the largest.
 
     The prior-posterior rule with q = 100: the second largest contributor knows only that
-    contributions are not negative, and at most twice what they are.
+    contributions are not negative, and at most twice what they are. With waivers it protects each
+    contributor i without a full one: unsafe if, for any of them, X - x_i - (its largest attacker)
+    is less than p per cent of x_i, where a partial waiver names its own p.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ class PriorPosterior(EstimationRule):
 
     Unsafe if (p/100) x1 + (q/100) ((x1 + ... + x_{n+1}) - X) > 0: the n contributors after
     the largest can then estimate it to within p per cent. Safe total
-    U = (p/q) x1 + (x1 + ... + x_{n+1}).
+    U = (p/q) x1 + (x1 + ... + x_{n+1}). With waivers each contributor without a full one is a
+    target, a partial waiver names its own p, at most q, and U is the largest over all targets.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ class Request(Rule):
     """Protection on request: some contributors ask for it and are large, or the cell is small.
 
     Unsafe if the largest requesting contribution exceeds `percentage` per cent of X, or if
-    some contributor requests and there are fewer than `minimum` contributors.
+    some contributor requests and there are fewer than `minimum` contributors. A waiver does not
+    take a request back.
 
     Parameters
     ----------

@@ -20,6 +20,8 @@ __all__ = ["ZeroUnsafe"]
 class ZeroUnsafe(Rule):
     """Zero unsafe: a cell has contributors and the value 0, so that each of them is known to be 0.
 
+    A cell whose contributors all gave full waivers is safe.
+
     Parameters
     ----------
     range : float
@@ -39,7 +41,7 @@ class ZeroUnsafe(Rule):
     def unsafe(self, table: Table) -> Flags:
         """Return which cells are 0 although somebody contributed."""
         given = contributions_of(table, "contributor", self.name)
-        unsafe: Flags = (table.values == 0) & (given.count > 0)
+        unsafe: Flags = (table.values == 0) & (given.count > 0) & ~given.all_waived
         return unsafe
 
     def levels(self, table: Table) -> tuple[Floats, Floats]:

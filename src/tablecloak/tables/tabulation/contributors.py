@@ -25,6 +25,7 @@ from tablecloak.tables.tabulation.roll_up import (
     positions_of,
     roll_up,
 )
+from tablecloak.tables.waivers import Waivers
 
 __all__ = ["contributions_of"]
 
@@ -42,22 +43,23 @@ class _Figures:
 
     Parameters
     ----------
-    sums : numpy.ndarray of float, shape (n_cells, 3)
-        Count, weighted count, and total of their contributions.
-    requests : numpy.ndarray of float, shape (n_cells, 2)
-        Largest contribution of those that asked for protection, by request code 1 and 2.
+    sums : numpy.ndarray of float, shape (n_cells, 3 or 4)
+        Count, weighted count, total of their contributions, and number of full waivers.
+    maxima : numpy.ndarray of float, shape (n_cells, 2 or 4)
+        Largest contribution of those that asked for protection, by request code 1 and 2; largest
+        contribution without a waiver, and largest margin that somebody named.
     largest : Largest
     """
 
     sums: Floats
-    requests: Floats
+    maxima: Floats
     largest: Largest
 
     def joined(self, other: _Figures, n_largest: int) -> _Figures:
         """Return the figures of both together."""
         return _Figures(
             self.sums + other.sums,
-            np.maximum(self.requests, other.requests),
+            np.maximum(self.maxima, other.maxima),
             self.largest.joined(other.largest.largest(n_largest)).largest(n_largest),
         )
 
@@ -78,8 +80,9 @@ def contributions_of(
     figures = _single(grouped, single, trees, cells, ancestors)
     for part in _whole_contributors(spanning):
         frame = grouped.spanning.iloc[part]
-        figures = figures.joined(_spanning(frame, spanning[part], trees, cells, ancestors), k)
-    largest, weight, contributor = figures.largest.as_matrix(cells, k)
+        several = _spanning(frame, spanning[part], trees, cells, ancestors, grouped.marks)
+        figures = figures.joined(several, k)
+    largest, weight, contributor, marks = figures.largest.as_matrix(cells, k)
     return Contributions(
         count=np.rint(figures.sums[:, 0]).astype(np.int64),
         weighted_count=figures.sums[:, 1],
@@ -87,9 +90,20 @@ def contributions_of(
         largest=largest,
         largest_weight=weight,
         largest_contributor=contributor,
-        largest_request=figures.requests,
+        largest_request=figures.maxima[:, :2],
         shortfall=shortfall,
         names=np.asarray(names, dtype=object),
+        waivers=_waivers(figures, marks) if grouped.marks else None,
+    )
+
+
+def _waivers(figures: _Figures, marks: Floats) -> Waivers:
+    return Waivers(
+        unwaived=marks[:, :, 0] > 0,
+        own_p=marks[:, :, 1],
+        largest_unwaived=figures.maxima[:, 2],
+        largest_own_p=figures.maxima[:, 3],
+        full=np.rint(figures.sums[:, 3]).astype(np.int64),
     )
 
 
@@ -101,25 +115,29 @@ def _single(
     ancestors: Sequence[tuple[Integers, Integers]],
 ) -> _Figures:
     """Roll up contributors in one leaf: in each margin they are whole by themselves."""
-    sums, requests = np.zeros((len(cells), 3)), np.zeros((len(cells), 2))
+    summed, greatest = ["count", "weighted_count", "total"], ["request_1", "request_2"]
+    if grouped.marks:
+        summed, greatest = [*summed, "full"], [*greatest, "largest_unwaived", "largest_own_p"]
+    sums, maxima = np.zeros((len(cells), len(summed))), np.zeros((len(cells), len(greatest)))
     if len(grouped.leaves):
         margins, added, highest = roll_up(
             positions_of(grouped.leaves, trees),
-            grouped.leaves[["count", "weighted_count", "total"]].to_numpy(np.float64),
-            grouped.leaves[["request_1", "request_2"]].to_numpy(np.float64),
+            grouped.leaves[summed].to_numpy(np.float64),
+            grouped.leaves[greatest].to_numpy(np.float64),
             ancestors,
         )
         at = locate(margins, cells)
-        sums[at], requests[at] = added, highest
+        sums[at], maxima[at] = added, highest
     largest = Largest(
         positions_of(grouped.top, trees),
         grouped.top["size"].to_numpy(np.float64),
         grouped.top["weight"].to_numpy(np.float64),
         numbers,
+        grouped.top[grouped.marks].to_numpy(np.float64),
     )
     for axis, above in enumerate(ancestors):
         largest = largest.expanded(axis, above).largest(grouped.n_largest)
-    return _Figures(sums, requests, largest)
+    return _Figures(sums, maxima, largest)
 
 
 def _whole_contributors(numbers: Integers) -> Iterator[slice]:
@@ -139,25 +157,30 @@ def _spanning(
     trees: Mapping[str, Hierarchy],
     cells: Integers,
     ancestors: Sequence[tuple[Integers, Integers]],
+    marks: list[str],
 ) -> _Figures:
     """Roll up contributors in several leaves: each once in a margin, with all it contributes."""
     rows = np.column_stack([positions_of(frame, trees), numbers])
-    given = frame[["signed", "weight", "request"]].to_numpy(np.float64)
+    given = frame[["signed", "weight", "request", *marks]].to_numpy(np.float64)
     for axis, above in enumerate(ancestors):
         source, rows = expand(rows, axis, above)
         given = given[source]
     keys, group = group_rows(rows)
     signed = np.bincount(group, given[:, 0], minlength=len(keys))
     weight = _the_weight(group, given[:, 1], len(keys))
-    asked = np.zeros(len(keys))
-    np.maximum.at(asked, group, given[:, 2])
+    asked = np.zeros((len(keys), 1 + len(marks)))
+    np.maximum.at(asked, group, given[:, 2:])
     at, size = locate(keys[:, :-1], cells), np.abs(signed)
-    columns = (np.ones(len(at)), weight, signed * weight)
+    columns = [np.ones(len(at)), weight, signed * weight]
+    highest = [np.where(asked[:, 0] == code, size, 0.0) for code in (1, 2)]
+    if marks:
+        columns.append(np.all(asked[:, 1:] <= 0, axis=1).astype(np.float64))
+        highest += [np.where(asked[:, 1] > 0, size, 0.0), asked[:, 2]]
     sums: Floats = np.column_stack([np.bincount(at, c, minlength=len(cells)) for c in columns])
-    requests = np.zeros((len(cells), 2))
-    for column, code in enumerate((1, 2)):
-        np.maximum.at(requests[:, column], at, np.where(asked == code, size, 0.0))
-    return _Figures(sums, requests, Largest(keys[:, :-1], size, weight, keys[:, -1]))
+    maxima = np.zeros((len(cells), len(highest)))
+    np.maximum.at(maxima, at, np.column_stack(highest))
+    largest = Largest(keys[:, :-1], size, weight, keys[:, -1], asked[:, 1:])
+    return _Figures(sums, maxima, largest)
 
 
 def _the_weight(group: Integers, weight: Floats, n_groups: int) -> Floats:

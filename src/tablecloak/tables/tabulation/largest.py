@@ -17,16 +17,26 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Largest:
-    """Largest contributions as rows: position of the cell, size, weight, contributor."""
+    """Largest contributions as rows: position of the cell, size, weight, contributor, marks.
+
+    The marks, shape (n_rows, n_marks), are what else is known of each contributor.
+    """
 
     positions: Integers
     size: Floats
     weight: Floats
     contributor: Integers
+    marks: Floats
 
     def take(self, rows: Integers, positions: Integers) -> Largest:
         """Return some rows, at other positions."""
-        return Largest(positions, self.size[rows], self.weight[rows], self.contributor[rows])
+        return Largest(
+            positions,
+            self.size[rows],
+            self.weight[rows],
+            self.contributor[rows],
+            self.marks[rows],
+        )
 
     def expanded(self, axis: int, above: tuple[Integers, Integers]) -> Largest:
         """Repeat each row for each code above its leaf on one axis."""
@@ -48,10 +58,14 @@ class Largest:
             np.concatenate([self.size, other.size]),
             np.concatenate([self.weight, other.weight]),
             np.concatenate([self.contributor, other.contributor]),
+            np.concatenate([self.marks, other.marks]),
         )
 
-    def as_matrix(self, cells: Integers, k: int) -> tuple[Floats, Floats, Integers]:
-        """Return sizes, weights and contributors, one row for each cell; -1 where there is none."""
+    def as_matrix(self, cells: Integers, k: int) -> tuple[Floats, Floats, Integers, Floats]:
+        """Return sizes, weights, contributors and marks, one row for each cell.
+
+        Where there is no contributor, its number is -1 and all else is 0.
+        """
         at = locate(self.positions, cells)
         order = np.lexsort((self.contributor, -self.size, at))
         row, rank = at[order], rank_within(at[order])
@@ -60,4 +74,6 @@ class Largest:
         size[row, rank] = self.size[order]
         weight[row, rank] = self.weight[order]
         contributor[row, rank] = self.contributor[order]
-        return size, weight, contributor
+        marks = np.zeros((len(cells), k, self.marks.shape[1]))
+        marks[row, rank] = self.marks[order]
+        return size, weight, contributor, marks

@@ -35,10 +35,15 @@ def leaf_sums(
 class Grouped:
     """Leaves and spanning contributors after grouping by one identifier."""
 
-    leaves: pd.DataFrame  # codes, count, weighted_count, total, request_1, request_2
-    top: pd.DataFrame  # codes, size, weight, contributor
-    spanning: pd.DataFrame  # codes, contributor, signed, weight, request
+    leaves: pd.DataFrame  # codes, count, weighted_count, total, request_1, request_2, waivers
+    top: pd.DataFrame  # codes, size, weight, contributor, marks
+    spanning: pd.DataFrame  # codes, contributor, signed, weight, request, marks
     n_largest: int
+
+    @property
+    def marks(self) -> list[str]:
+        """Columns with what each contributor needs; none if nobody can waive."""
+        return _marks(self.top)
 
 
 def grouped(
@@ -67,6 +72,7 @@ def _units_of(
         weight=records.weight.max(),
         lightest=records.weight.min(),
         request=records.request.max(),
+        **{mark: records[mark].max() for mark in _marks(records)},
     )
     units = units.cache()
     if overview.is_weighted:
@@ -75,7 +81,7 @@ def _units_of(
     leaves = units.group_by(level).agg(leaves=units.count())
     several = leaves.filter(leaves.leaves > 1)[[level]]
     spanning = units.semi_join(several, level).order_by([level, *keys])
-    columns = [*keys, "signed", "weight", "request"]
+    columns = [*keys, "signed", "weight", "request", *_marks(units)]
     frame = spanning.select(*columns, contributor=spanning[level]).to_pandas()
     if len(frame):
         units = units.anti_join(several.cache(), level)
@@ -89,6 +95,7 @@ def _single_records(records: Any, keys: list[str]) -> Any:
         "row",
         "weight",
         "request",
+        *_marks(records),
         signed=records.shadow,
         total=records.shadow * records.weight,
     )
@@ -104,9 +111,26 @@ def _largest_units(units: Any, keys: list[str], identifier: str, n_largest: int)
     top = units.mutate(rank=rank)
     top = top.filter(top["rank"] < n_largest).order_by([*keys, "rank"])
     frame: pd.DataFrame = top.select(
-        *keys, "size", "weight", contributor=top[identifier]
+        *keys, "size", "weight", *_marks(top), contributor=top[identifier]
     ).to_pandas()
     return frame
+
+
+def _marks(table: Any) -> list[str]:
+    return [mark for mark in ("unwaived", "own_p") if mark in table.columns]
+
+
+def _waiver_statistics(units: Any) -> dict[str, Any]:
+    """Largest contribution without a waiver, largest margin of somebody's own, full waivers."""
+    import ibis
+
+    if not _marks(units):
+        return {}
+    return {
+        "largest_unwaived": ibis.ifelse(units.unwaived > 0, units["size"], 0.0).max(),
+        "largest_own_p": units.own_p.max(),
+        "full": ((units.unwaived <= 0) & (units.own_p <= 0)).cast("int64").sum(),
+    }
 
 
 def _check_weights(units: Any, identifier: str) -> None:
@@ -131,6 +155,7 @@ def _leaf_statistics(units: Any, keys: list[str], overview: Overview) -> pd.Data
         total=overview.exact_sum(units.total, "total"),
         count=units.count(),
         **requests,
+        **_waiver_statistics(units),
     )
     result: pd.DataFrame = frame.order_by(keys).to_pandas()
     return result

@@ -10,7 +10,7 @@ import pandas as pd
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.exact_sums import Overview
-from tablecloak.tables.tabulation.roles import Roles
+from tablecloak.tables.tabulation.roles import NO, YES, Roles
 
 __all__ = ["check_records"]
 
@@ -30,6 +30,13 @@ def _bad(records: Any, roles: Roles) -> dict[str, tuple[Any, str]]:
         conditions["record_key"] = _bad_key(records.record_key, roles.has_whole_keys)
     if roles.request:
         conditions["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
+    if roles.waiver:
+        wanted = "yes or no (also true or false, 1 or 0; empty means no)"
+        conditions["waiver"] = ~records.waiver.isin([*YES, *NO]), wanted
+    if roles.waiver_p:
+        wanted = "a percentage from 0 to 100, or empty where there is no partial waiver"
+        outside = (records.waiver_p < 0) | (records.waiver_p > 100)
+        conditions["waiver_p"] = (outside & ~records.waiver_p.isnan()).fill_null(False), wanted
     return conditions
 
 

@@ -12,7 +12,7 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
-from tablecloak.tables.tabulation.roles import Roles
+from tablecloak.tables.tabulation.roles import YES, Roles
 
 __all__ = ["open_source", "resolve", "select_records"]
 
@@ -102,6 +102,8 @@ def select_records(
             role: table[column] if isinstance(column, str) else column
             for role, column in same.items()
         }
+        if roles.has_waivers:
+            columns |= _waiver_marks(table, roles)
         return table.mutate(**columns)
 
     numbered = _numbered(source, given)
@@ -137,9 +139,28 @@ def _given_columns(
             given[role] = source[column].cast("string")
     if roles.request:
         given["request"] = _as_float(source, roles.request).fill_null(0.0)
+    if roles.waiver:
+        text = source[roles.waiver].cast("string").fill_null("")
+        given["waiver"] = text.strip().lower()
+    if roles.waiver_p:
+        given["waiver_p"] = _as_float(source, roles.waiver_p)
     if roles.record_key:
         given["record_key"] = _as_float(source, roles.record_key)
     return given
+
+
+def _waiver_marks(table: Any, roles: Roles) -> dict[str, Any]:
+    """Return what each record needs: 1 if the margin of the rule, and the margin that it named."""
+    import ibis
+
+    waives, own = ibis.literal(False), ibis.literal(0.0)
+    if roles.waiver:
+        waives = table.waiver.isin(YES)
+    if roles.waiver_p:
+        # A margin of its own holds also where a record is marked as waived.
+        given = ~(table.waiver_p.isnull() | table.waiver_p.isnan()).fill_null(True)
+        waives, own = waives | given, ibis.ifelse(given, table.waiver_p, 0.0)
+    return {"unwaived": ibis.ifelse(waives, 0.0, 1.0), "own_p": own}
 
 
 def _constant_columns(roles: Roles) -> dict[str, Any]:

@@ -56,6 +56,8 @@ def tabulate(
     weight: str | None = None,
     shadow: str | None = None,
     request: str | None = None,
+    waiver: str | None = None,
+    waiver_p: str | None = None,
     tables: Sequence[Sequence[str]] | None = None,
     n_largest: int = 3,
     decimals: int | None = None,
@@ -86,6 +88,14 @@ def tabulate(
         Column by which contributors are ranked in the rules; by default `value`.
     request : str, optional
         Column with request codes 0, 1 or 2 of respondents that asked for protection.
+    waiver : str, optional
+        Column that says who gave a full waiver: yes or no, true or false, 1 or 0; empty means no.
+        Such a contributor needs no protection but goes on to attack others. A contributor or a
+        holding waives in a cell if all its records there do; see `Waivers`.
+    waiver_p : str, optional
+        Column with the margin of a partial waiver, in per cent from 0 to 100, that takes the place
+        of the p of the p% and prior-posterior rules; 0 is a full waiver, empty none. Where both
+        columns are given, the margin holds.
     tables : sequence of sequence of str, optional
         Linked tables, each given by the names of its dimensions. By default one table over
         all dimensions.
@@ -138,7 +148,16 @@ def tabulate(
     """
     _check_options(n_largest, decimals)
     specified = as_dimensions(dimensions)
-    roles = Roles(value, contributor, holding, weight, shadow or value, request)
+    roles = Roles(
+        value,
+        contributor,
+        holding,
+        weight,
+        shadow or value,
+        request,
+        waiver=waiver,
+        waiver_p=waiver_p,
+    )
     with engine_errors(data):
         leaves = _aggregated(data, specified, roles, engine, n_largest, decimals)
     _warn_negative(leaves.overview)

@@ -66,6 +66,7 @@ _HOME = {
     "join": "tables.joined",
     "link": "tables.link",
     "covering_intervals": "cta.covering",
+    "Published": "tables.earlier",
     "PerturbedCounts": "cellkey.counts",
     "PerturbedMagnitudes": "cellkey.magnitudes",
     "perturb_counts": "cellkey.counts",
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from tablecloak.suppression.suppress import suppress as suppress
     from tablecloak.tables.confidentiality import Confidentiality as Confidentiality
     from tablecloak.tables.dimensions import Dimension as Dimension
+    from tablecloak.tables.earlier import Published as Published
     from tablecloak.tables.equations import Equation as Equation
     from tablecloak.tables.formats import read_jj as read_jj
     from tablecloak.tables.formats import read_problem as read_problem

@@ -160,6 +160,14 @@ class Adjustment(Result):
         """Return what is claimed of the adjusted table, each claim with its proof. Secret."""
         return claims_of(self)
 
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the external bounds: an adjusted value is near the truth, and bounds nothing."""
+        problem, values = self.problem, self.problem.table.values
+        return (
+            np.where(problem.frozen, values, problem.lower_bound),
+            np.where(problem.frozen, values, problem.upper_bound),
+        )
+
     def proved_bound(self) -> float:
         """Return the bound on the loss that the claim of it proves; no solver is called.
 

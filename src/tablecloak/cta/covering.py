@@ -23,6 +23,7 @@ import pandas as pd
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.precision import near_bound
 from tablecloak.errors import VerificationError, listed
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 
 __all__ = ["CoveringIntervals", "covering_intervals"]
@@ -75,6 +76,15 @@ class CoveringIntervals:
                 f"{listed(problem.table.labels(bad[:5]))}.",
                 cells=bad,
             )
+
+    @property
+    def problem(self) -> ProtectionProblem:
+        """The problem of the adjusted table."""
+        return self.adjustment.problem
+
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the ends of what the release tells of each cell."""
+        return self.lower, self.upper
 
     def widen(self, cells: Flags) -> CoveringIntervals:
         """Return intervals of which some are one step wider and contain the old ones."""

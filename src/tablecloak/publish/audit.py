@@ -28,8 +28,9 @@ from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.intervals import IntervalPattern
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.suppress import Earlier
+from tablecloak.tables.earlier import Published
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
-from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
@@ -63,6 +64,7 @@ def audit(
     require: Requirement | str = Requirement.TWO_SIDED,
     intruders: Intruder | str | Sequence[Intruder | str] = "external",
     groups: Sequence[Rule] = (),
+    published: Earlier = (),
     detail: Literal["verdict", "intervals"] = "verdict",
     seed: int = 0,
     time_limit: float = np.inf,
@@ -91,6 +93,9 @@ def audit(
         Rules that the sum of the suppressed cells of a relation must satisfy as well, such as
         ``[PPercent(10)]``. This looks at sums that everybody can compute; of a pattern by
         `tablecloak.suppress` with `groups`, its own problem has the sums that can be estimated.
+    published : Published, release, or sequence or mapping of releases, default=()
+        Earlier releases that intruders have as well, as for `tablecloak.suppress`. The verdict is
+        on all releases together, and on the sensitive cells of the earlier ones too.
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to compute the exact interval of every sensitive cell of a pattern.
     seed : int, default=0
@@ -126,6 +131,11 @@ def audit(
             return audit_values(problem, values)
         assert hidden is not None
         suppressed = hidden
+    earlier = Published.parse(published)
+    if earlier is not None:
+        ends = _ends(problem, suppressed) if intervals is None else intervals
+        suppressed, intervals = earlier.hidden_beside(suppressed), earlier.ends_beside(*ends)
+        problem = earlier.beside(problem)
     return audit_pattern(
         problem,
         suppressed,
@@ -168,11 +178,20 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     return lower, upper
 
 
+def _ends(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:
+    """Return what a pattern tells of each cell: its value, or its external bounds."""
+    values = problem.table.values
+    return (
+        np.where(hidden, problem.lower_bound, values),
+        np.where(hidden, problem.upper_bound, values),
+    )
+
+
 def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, Floats | None]:
     if isinstance(release, SuppressionPattern):
-        # The problem of a pattern may have sums of hidden cells that the given one does not have.
-        sums = int(are_sums(release.problem.table.keys).sum() - are_sums(problem.table.keys).sum())
-        return release.suppressed[: len(release.suppressed) - max(sums, 0)], None
+        # The problem of a pattern may have sums of hidden cells, and cells of earlier releases,
+        # that the given one does not have.
+        return release.suppressed[: problem.table.n_cells], None
     if isinstance(release, Adjustment):
         return None, release.values
     if isinstance(release, pd.DataFrame | str | Path):

@@ -145,6 +145,10 @@ class IntervalPattern(Result):
             proof.rows, proof.multipliers,
         )  # fmt: skip
 
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the ends of what the release tells of each cell."""
+        return self.lower, self.upper
+
     @property
     def hidden(self) -> Flags:
         """Which cells are published as an interval."""

@@ -14,13 +14,14 @@ from tablecloak.certificates.claim import Claim
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.against_insiders import AgainstInsiders
+from tablecloak.suppression.before import Before
 from tablecloak.suppression.claims import pattern_claims, proved_pattern_bound
 from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.protected_sums import ProtectedSums
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.search.master import BoundCertificate
-from tablecloak.tables.keys import are_sums
+from tablecloak.tables.keys import are_earlier, are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import released_rows
 
@@ -55,6 +56,9 @@ class SuppressionPattern(Result):
         Protection against insiders, as far as it was asked for, and its cost.
     sums : ProtectedSums, optional
         The cost of protecting sums of hidden cells, if this was asked for.
+    before : Before, optional
+        Earlier releases together with which the pattern protects. Their cells are further cells of
+        the problem, the last ones but sums.
     """
 
     problem: ProtectionProblem
@@ -70,6 +74,7 @@ class SuppressionPattern(Result):
     first_seconds: float = 0.0
     insiders: AgainstInsiders | None = None
     sums: ProtectedSums | None = None
+    before: Before | None = None
 
     @property
     def loss(self) -> float:
@@ -116,6 +121,14 @@ class SuppressionPattern(Result):
     def robustness(self) -> Robustness:
         """The hidden values that an intruder can compute after learning some. Secret."""
         return Robustness.of(self.problem, self.suppressed)
+
+    def told(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the ends of what the release tells of each cell: values, or external bounds."""
+        problem, values = self.problem, self.problem.table.values
+        return (
+            np.where(self.suppressed, problem.lower_bound, values),
+            np.where(self.suppressed, problem.upper_bound, values),
+        )
 
     def verify(self) -> Verification:
         """Check both certificates again; no solver is called.
@@ -170,23 +183,28 @@ class SuppressionPattern(Result):
         return (
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
             f"bound {bound}, {gap}, {self.n_suppressed} cells suppressed "
-            f"({int(self.secondary.sum())} secondary), {self._proved_cells()} "
+            f"({int((self.secondary & ~self.problem.table.rests).sum())} secondary), "
+            f"{self._proved_cells()} "
             f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
             f"{self._lateness()}{self._of_sums()}{self._against_insiders()}"
+            f"{self._beside_others()}"
         )
 
     def _proved_cells(self) -> str:
-        table = self.problem.table
-        sums, rests = (
-            int(are_sums(table.keys).sum()),
-            int((table.rests & ~are_sums(table.keys)).sum()),
-        )
-        cells = f"{self.problem.n_sensitive - rests - sums} sensitive cells"
+        keys, sensitive = self.problem.table.keys, self.problem.sensitive
+        sums = int(are_sums(keys).sum())
+        earlier = int((are_earlier(keys) & sensitive).sum())
+        rests = int((self.problem.table.rests & sensitive).sum()) - sums - earlier
+        cells = f"{self.problem.n_sensitive - rests - sums - earlier} sensitive cells"
+        cells += f" and {earlier} of earlier releases" * bool(earlier)
         cells += f" and {rests} rests of groups" * bool(rests)
         return cells + f" and {sums} sensitive sums of hidden cells" * bool(sums)
 
     def _of_sums(self) -> str:
         return "" if self.sums is None else f"; {self.sums.summary(self.loss, self.n_suppressed)}"
+
+    def _beside_others(self) -> str:
+        return "" if self.before is None else f"; {self.before.summary()}"
 
     def _against_insiders(self) -> str:
         return "" if self.insiders is None else f"; {self.insiders.summary()}"

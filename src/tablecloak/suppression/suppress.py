@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +12,29 @@ from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.before import beside_published
 from tablecloak.suppression.groups_search import Search, search_with_groups
 from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.tables.keys import are_sums
+from tablecloak.tables.earlier import EarlierRelease, Published, Tells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["suppress"]
+
+Earlier = (
+    Published
+    | EarlierRelease
+    | Tells
+    | Sequence[EarlierRelease | Tells]
+    | Mapping[str, EarlierRelease | Tells]
+)
+"""Ways to give earlier releases."""
 
 
 @on_chosen_solver
@@ -35,6 +47,7 @@ def suppress(
     protect_against: Intruder | str | Sequence[Intruder | str] = (),
     hold: Hold | str = "strict",
     groups: Groups | Rule | Sequence[Rule] = (),
+    published: Earlier = (),
     previous: SuppressionPattern | npt.ArrayLike | None = None,
     discount: float = 0.5,
     time_limit: float = 60.0,
@@ -81,9 +94,15 @@ def suppress(
         ``[PPercent(10)]``: a sum that a rule finds unsafe is protected like a cell, with levels by
         the rule. `Groups` says which sums are judged. The problem of the pattern that is returned
         has these sums as further cells, its last ones.
+    published : Published, release, or sequence or mapping of releases, default=()
+        Earlier releases that an intruder has as well: patterns, intervals, rounded or adjusted
+        tables, or what `tc.read_published` returns. The pattern then protects together with them,
+        what they hide included; cells that they disclose alone are named by
+        `SuppressionPattern.before`, and no more is asked of them than is left. The problem of the
+        pattern has their cells as further cells.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its
-        cells have a lower weight.
+        cells have a lower weight. It is a wish, and no knowledge of an intruder: see `published`.
     discount : float, default=0.5
         Share by which the weights of cells suppressed last period are lowered.
     time_limit : float, default=60
@@ -135,12 +154,17 @@ def suppress(
     """
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     problem = _weighed(problem, weights, previous, discount)
-    asked = Groups.parse(groups)
+    asked, earlier = Groups.parse(groups), Published.parse(published)
     search = Search(SearchMethod.parse(method), require, protect_against, hold, time_limit)
     with budget.interruptible():
+        before = None
+        if earlier is not None:
+            problem, before = beside_published(problem, earlier, require, budget)
         if asked is None:
-            return search(problem, budget)
-        return search_with_groups(search, problem, asked, budget)
+            pattern = search(problem, budget)
+        else:
+            pattern = search_with_groups(search, problem, asked, budget)
+    return pattern if before is None else replace(pattern, before=before, seconds=budget.elapsed)
 
 
 def _weighed(

@@ -14,8 +14,10 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 
 __all__ = [
+    "EARLIER",
     "REST",
     "SUM",
+    "are_earlier",
     "are_rests",
     "are_sums",
     "cell_of",
@@ -38,9 +40,21 @@ SUM = "~sum~"
 """Beginning of a code that stands for the sum of the cells with the codes that follow it."""
 
 
+EARLIER = "~earlier~"
+"""Beginning of a code that stands for a cell of an earlier release, named after it."""
+
+
 def are_rests(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Return which cells are rests or sums of cells, never published, shape (n_cells,)."""
-    return _are_marked(keys, (REST, SUM))
+    """Return which cells are no part of the release, shape (n_cells,).
+
+    They are rests of groups, sums of cells, and cells of earlier releases.
+    """
+    return _are_marked(keys, (REST, SUM, EARLIER))
+
+
+def are_earlier(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which cells are those of earlier releases, shape (n_cells,)."""
+    return _are_marked(keys, (EARLIER,))
 
 
 def are_sums(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:

@@ -136,6 +136,10 @@ class RoundedTable(Result):
         """Return the bound on the loss that its claim proves; no solver is called."""
         return proved_bound(self)
 
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the ends of what the release tells of each cell."""
+        return self.intervals()
+
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true value that the rounded value alone leaves possible.
 

@@ -116,6 +116,10 @@ class SmallCountTable(Result):
         ):
             require_none(self.problem, bad, what)
 
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the ends of what the release tells of each cell."""
+        return self.intervals()
+
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true count that a published one alone leaves possible.
 

@@ -1,0 +1,350 @@
+"""Earlier releases as knowledge: what was published before stands beside what is published now.
+
+An intruder has all releases. Their cells are therefore further cells of the problem, which are
+never published with the new release: those published before are frozen, those hidden before stay
+hidden, with the levels they had. A cell that still has its value is the same cell, so that a
+relation makes the two equal; one whose value was revised is another, since nobody knows by how much
+it was revised. Equations join releases over time, as in ``now = q1 + q2 + q3 + q4``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import block_diag, csr_array, vstack
+
+from tablecloak.errors import InputError
+from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.equations import Equation
+from tablecloak.tables.keys import EARLIER, are_rests
+from tablecloak.tables.link import completed_keys, linked_hierarchies
+from tablecloak.tables.matched import match
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.table import Table
+
+__all__ = ["NOW", "EarlierRelease", "Published", "Tells"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+NOW = "now"
+"""Name of the release that is made now, in equations."""
+
+SAME = 1e-9
+"""Relative difference up to which a value counts as unrevised."""
+
+
+@runtime_checkable
+class Tells(Protocol):
+    """A release, as far as others need to know what it tells."""
+
+    problem: ProtectionProblem
+
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the ends of what the release tells of each cell, shape (n_cells,) each."""
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierRelease:
+    """What an earlier release tells of each of its cells. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Its true table at that time, with the levels of its sensitive cells.
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+        Ends of what was published of each cell: equal where its value was.
+    """
+
+    problem: ProtectionProblem
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, release: EarlierRelease | Tells) -> EarlierRelease:
+        """Return what a release of this package tells.
+
+        Raises
+        ------
+        InputError
+            If it is no release.
+        """
+        if isinstance(release, EarlierRelease):
+            return release
+        if not isinstance(release, Tells):
+            raise InputError(
+                f"`published` must hold earlier releases, such as patterns of `suppress`. Got "
+                f"{type(release).__name__}; read files with `tc.read_published`."
+            )
+        values, (lower, upper) = release.problem.table.values, release.told()
+        return cls(release.problem, np.minimum(lower, values), np.maximum(upper, values))
+
+    @property
+    def is_shown(self) -> Flags:
+        """Which values were published, shape (n_cells,)."""
+        shown: Flags = self.lower == self.upper
+        return shown
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """All earlier releases that an intruder has, and how they belong together with the new one.
+
+    Parameters
+    ----------
+    releases : mapping of str to release, or sequence of releases
+        By name; those of a sequence are called "release 1", "release 2", and so on.
+    equations : sequence of Equation or str, default=()
+        Equations between releases, wherever their cells have the same codes, in which ``now`` is
+        the new one: ``now = q1 + q2 + q3 + q4``. A release that stands in no equation is compared
+        with the new one cell by cell: equal values are taken to be the same, others to be revised.
+
+    Raises
+    ------
+    InputError
+        If there is no release, or one has a name that is taken.
+    """
+
+    releases: Mapping[str, EarlierRelease | Tells] | Sequence[EarlierRelease | Tells]
+    equations: Sequence[Equation | str] = field(default=())
+
+    def __post_init__(self) -> None:
+        given = self.releases
+        if not isinstance(given, Mapping):
+            given = {f"release {number + 1}": each for number, each in enumerate(given)}
+        known = {str(name): EarlierRelease.of(each) for name, each in given.items()}
+        if NOW in known or not all(known):
+            raise InputError(
+                f"An earlier release cannot be called {NOW!r}, which is the new one, and needs a "
+                f"name. Rename it."
+            )
+        object.__setattr__(self, "releases", known)
+        object.__setattr__(self, "equations", tuple(map(Equation.of, self.equations)))
+
+    @classmethod
+    def parse(cls, given: object) -> Published | None:
+        """Return earlier releases that were given as such, alone, or in a sequence or mapping."""
+        if isinstance(given, Published):
+            return given if given.releases else None
+        if isinstance(given, EarlierRelease | Tells):
+            return cls([given])
+        if isinstance(given, Mapping | list | tuple):
+            return cls(given) if given else None
+        raise InputError(
+            f"`published` must be a release, several, or `tc.Published`. Got "
+            f"{type(given).__name__}; read files with `tc.read_published`."
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the earlier releases."""
+        return tuple(self._known)
+
+    @property
+    def _known(self) -> dict[str, EarlierRelease]:
+        assert isinstance(self.releases, dict)
+        return self.releases
+
+    def beside(self, problem: ProtectionProblem) -> ProtectionProblem:
+        """Return a problem with the cells of the earlier releases as further cells, the last ones.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            Of the new table.
+
+        Returns
+        -------
+        ProtectionProblem
+            Cells of earlier releases weigh nothing. Those published then are frozen; those hidden
+            then must stay hidden, and what was sensitive has the levels it had, as far as what was
+            told of the cell itself leaves them.
+
+        Raises
+        ------
+        InputError
+            If the tables do not fit together, or an equation does not hold.
+        """
+        earlier = list(self._known.values())
+        table = _joined_table(problem.table, self._known, self._equations)
+        arrays = {
+            name: np.concatenate(
+                [getattr(problem, name), *(_arrays(each)[name] for each in earlier)]
+            )
+            for name in _ARRAYS
+        }
+        return ProtectionProblem(table=table, **arrays)
+
+    def hidden_beside(self, hidden: Flags) -> Flags:
+        """Return which cells are hidden: those of the new release, then of the earlier ones."""
+        return np.concatenate([hidden, *(~each.is_shown for each in self._known.values())])
+
+    def ends_beside(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of what is published of each cell, of the new release first."""
+        known = self._known.values()
+        return (
+            np.concatenate([lower, *(each.lower for each in known)]),
+            np.concatenate([upper, *(each.upper for each in known)]),
+        )
+
+    @property
+    def _equations(self) -> tuple[Equation, ...]:
+        return tuple(map(Equation.of, self.equations))
+
+
+_ARRAYS = (
+    "status",
+    "lower_protection",
+    "upper_protection",
+    "sliding_protection",
+    "lower_bound",
+    "upper_bound",
+    "weights",
+    "capacity_down",
+    "capacity_up",
+    "reasons",
+)
+
+
+def _arrays(release: EarlierRelease) -> dict[str, npt.NDArray[np.generic]]:
+    """Return statuses, levels and bounds of the cells of an earlier release."""
+    problem, shown = release.problem, release.is_shown
+    values, n = problem.table.values, problem.table.n_cells
+    asked = problem.sensitive & ~shown
+    low = np.where(shown, problem.lower_bound, np.maximum(problem.lower_bound, release.lower))
+    high = np.where(shown, problem.upper_bound, np.minimum(problem.upper_bound, release.upper))
+    status = np.select(
+        [shown, asked],
+        [CellStatus.FROZEN.value, CellStatus.SENSITIVE.value],
+        CellStatus.FORCED.value,
+    )
+    return {
+        "status": status,
+        "lower_protection": np.minimum(problem.lower_protection, values - low) * asked,
+        "upper_protection": np.minimum(problem.upper_protection, high - values) * asked,
+        "sliding_protection": np.minimum(problem.sliding_protection, high - low) * asked,
+        "lower_bound": low,
+        "upper_bound": high,
+        "weights": np.zeros(n),
+        "capacity_down": np.full(n, np.inf),
+        "capacity_up": np.full(n, np.inf),
+        "reasons": problem.reasons,
+    }
+
+
+def _joined_table(
+    table: Table, releases: Mapping[str, EarlierRelease], equations: Sequence[Equation]
+) -> Table:
+    """Return the new table with the cells and relations of the earlier ones, and those between."""
+    tables = {NOW: table, **{name: each.problem.table for name, each in releases.items()}}
+    every = list(tables.values())
+    hierarchies = linked_hierarchies(every)
+    names = list(dict.fromkeys(name for each in every for name in each.keys.columns))
+    keys = {name: completed_keys(each, names, hierarchies) for name, each in tables.items()}
+    starts = np.cumsum([0, *(each.n_cells for each in every)])
+    bare = set(releases).difference(*(equation.variables for equation in equations))
+    between = [
+        _equalities(keys[NOW], keys[name], table, tables[name], int(start), int(starts[-1]))
+        for name, start in zip(tables, starts, strict=False)
+        if name in bare
+    ]
+    between += _equated(tables, keys, equations)
+    rows = [block_diag([each.relations for each in every], format="csr")]
+    sides = [each.right_hand_side for each in every]
+    sides += [side for _, side in between]
+    return replace(
+        table,
+        keys=_marked(table, keys),
+        values=np.concatenate([each.values for each in every]),
+        relations=csr_array(vstack([*rows, *(found for found, _ in between)], format="csr")),
+        right_hand_side=np.concatenate(sides),
+        hierarchies={name: hierarchies[name] for name in table.hierarchies},
+        integer=bool(all(each.integer for each in every)),
+        decimals=_fitting(table.decimals, every),
+        contributions=_stacked([each.contributions for each in every], every),
+        holdings=_stacked([each.holdings for each in every], every),
+    )
+
+
+def _equalities(
+    now: pd.DataFrame, then: pd.DataFrame, table: Table, other: Table, start: int, n_cells: int
+) -> tuple[csr_array, Floats]:
+    """Return one relation for each cell that has the value it had then."""
+    place = pd.MultiIndex.from_frame(now).get_indexer(pd.MultiIndex.from_frame(then))
+    a, b = table.values[place], other.values
+    near = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + max(
+        table.tolerance, other.tolerance
+    )
+    cells = np.flatnonzero((place >= 0) & near & ~are_rests(then))
+    n = len(cells)
+    entries = np.concatenate([np.ones(n), -np.ones(n)])
+    columns = np.concatenate([place[cells], start + cells])
+    rows = csr_array((entries, (np.tile(np.arange(n), 2), columns)), shape=(n, n_cells))
+    return rows, a[cells] - b[cells]
+
+
+def _equated(
+    tables: Mapping[str, Table], keys: Mapping[str, pd.DataFrame], equations: Sequence[Equation]
+) -> list[tuple[csr_array, Floats]]:
+    """Return the relations of the equations between releases."""
+    if not equations:
+        return []
+    column = "release"
+    stacked = pd.concat(
+        [each.assign(**{column: name}) for name, each in keys.items()], ignore_index=True
+    )
+    found = [match(equation, tables, stacked, column) for equation in equations]
+    return [(each.relations, each.residual) for each in found]
+
+
+def _marked(table: Table, keys: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the keys of all cells; those of earlier releases are marked in one dimension.
+
+    Codes of dimensions that the new table lacks stand in the mark as well.
+    """
+    own = list(table.keys.columns)
+    variable = None if table.variables is None else table.variables.dimension
+    column = next(name for name in own if name != variable)
+    parts = [table.keys]
+    for release, each in keys.items():
+        if release == NOW:
+            continue
+        others = [name for name in each.columns if name not in own]
+        told = reduce(
+            lambda text, name: text + ", " + name + "=" + each[name].astype(str),
+            others,
+            f"{EARLIER}{release}: " + each[column].astype(str),
+        )
+        parts.append(each[own].assign(**{column: told}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _fitting(decimals: int | None, tables: Sequence[Table]) -> int | None:
+    """Return the declared digits of the new table if earlier values have no more."""
+    if decimals is None:
+        return None
+    unit = 10.0**-decimals
+    rest = [np.abs(each.values / unit - np.rint(each.values / unit)) for each in tables]
+    return decimals if all(np.all(each <= 1e-6) for each in rest) else None
+
+
+def _stacked(
+    parts: Sequence[Contributions | None], tables: Sequence[Table]
+) -> Contributions | None:
+    """Stack contributions; releases without any have cells of unknown contributors."""
+    if parts[0] is None:
+        return None
+    most = max(part.largest.shape[1] for part in parts if part is not None)
+    return Contributions.concatenate(
+        [
+            (Contributions.unknown(each.values) if part is None else part).padded(most)
+            for part, each in zip(parts, tables, strict=True)
+        ]
+    )

@@ -78,6 +78,7 @@ _HOME = {
     "publish_intervals": "suppression.intervals",
     "read_jj": "tables.formats",
     "read_problem": "tables.formats",
+    "read_published": "publish.earlier",
     "reconcile": "reconciliation.reconcile",
     "run_job": "jobs.run",
     "small_count_rounding": "cta.rounding.small_counts",
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
     from tablecloak.planning.plan import Plan as Plan
     from tablecloak.planning.planner import plan as plan
     from tablecloak.publish.audit import audit as audit
+    from tablecloak.publish.earlier import read_published as read_published
     from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
     from tablecloak.publish.transmission import Transmission as Transmission
     from tablecloak.publish.transmission import write_transmission as write_transmission

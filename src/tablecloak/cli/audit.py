@@ -13,6 +13,7 @@ from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Require, Seed, Solver, Threads, Tolerance
 from tablecloak.cli.originals import read_original
+from tablecloak.cli.published import Between, Earlier, read_earlier
 from tablecloak.cli.results import require_writable_result
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def audit(
     show: Show = 10,
     intruder: Intruder = None,
     groups: Groups = False,
+    published: Earlier = None,
+    between: Between = None,
     certificate: Certificate = None,
     plot: Plot = None,
     time_limit: TimeLimit = None,
@@ -87,6 +90,8 @@ def audit(
 
     ORIGINAL may be a job file: its data are tabulated again, with all contributors. The release
     may be the code-value output of tau-ARGUS with statuses 1 to 14.
+
+    With --published the verdict is on all releases together.
 
     Exit code 0: all sensitive cells are protected; 1: some are not; 2: wrong input.
 
@@ -109,6 +114,7 @@ def audit(
             require=require,
             intruders=intruder or [],
             groups=rules if groups else (),
+            published=read_earlier(problem, published, between),
             detail="intervals" if intervals else "verdict",
             time_limit=inf if time_limit is None else time_limit,
             seed=seed,

@@ -25,6 +25,7 @@ from tablecloak.cli.options import (
     Weights,
 )
 from tablecloak.cli.originals import read_original
+from tablecloak.cli.published import Between, Earlier, read_earlier
 from tablecloak.cli.results import require_writable_result, write_result
 from tablecloak.errors import InputError
 
@@ -33,7 +34,8 @@ __all__ = ["register"]
 Previous = Annotated[
     Path | None,
     typer.Option(
-        help="File with codes and status: last period's pattern, whose cells become cheaper."
+        help="File with codes and status: last period's pattern, whose cells become cheaper. A "
+        "wish for stability; releases of the same values are given by --published."
     ),
 ]
 Groups = Annotated[
@@ -58,6 +60,8 @@ def suppress(
     protect_against: Insiders = None,
     hold: Hold = "strict",
     groups: Groups = False,
+    published: Earlier = None,
+    between: Between = None,
     previous: Previous = None,
     discount: Discount = 0.5,
     time_limit: TimeLimit = 60.0,
@@ -75,7 +79,12 @@ def suppress(
 
     With --groups, FILE is a job (.toml): its rules must hold for sums of hidden cells as well.
 
+    With --published the pattern protects together with earlier releases. Sensitive cells that these
+    disclose by themselves are named, with the sum from which that follows; the output is secret.
+
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
+
+    Example: tablecloak suppress year.csv -o year_pattern.csv --published q1.csv=q1_problem.csv
     """
     from tablecloak.publish.previous import read_previous
     from tablecloak.suppression.suppress import suppress as run
@@ -96,6 +105,7 @@ def suppress(
             protect_against=protect_against or (),
             hold=hold,
             groups=rules if groups else (),
+            published=read_earlier(problem, published, between),
             previous=None if previous is None else read_previous(problem, previous),
             discount=discount,
             time_limit=time_limit,
@@ -104,9 +114,11 @@ def suppress(
             solver=solver,
             progress=reporter,
         )
-        # Sums of hidden cells, the last cells of the problem of the pattern, are left out.
+        # Sums of hidden cells and cells of earlier releases, the last ones, are left out.
         frame = problem.table.keys.assign(status=pattern.statuses()[: problem.table.n_cells])
         write_result(pattern, frame, output, certificate, secret=True)
     typer.echo(pattern.summary())
     for statement in pattern.insiders.statements() if pattern.insiders else ():
         typer.echo(statement)
+    for cell in pattern.before.disclosed if pattern.before else ():
+        typer.echo(f"disclosed before: {cell}")

@@ -19,6 +19,7 @@ from tablecloak.cta.spread import Spread
 from tablecloak.cta.statistics.statistic import Statistic
 from tablecloak.errors import InputError, ModelError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
+from tablecloak.tables.earlier import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -49,6 +50,7 @@ def adjust(
     repair: bool = False,
     recovery: float | None = None,
     seed: int | None = None,
+    published: object = (),
     time_limit: float = 60.0,
     progress: Progress | None = None,
     solver: str | None = None,
@@ -98,6 +100,10 @@ def adjust(
     seed : int, optional
         Seed of these distances. Keep it inside: with it the truth can be computed. By default it
         is taken from the machine, and nobody knows it.
+    published : Published, release, or sequence or mapping of releases, default=()
+        Earlier releases that everybody has, as for `tablecloak.suppress`. What they published stays
+        as it is, so that no reader finds two values for one cell. The problem of the result has
+        their cells as further cells. What they tell of sensitive cells `tablecloak.audit` computes.
     time_limit : float, default=60
         Seconds after which the best adjustment found is verified and returned. Once there is an
         adjustment, the limit is exceeded by at most 5 % or 1 s, whichever is larger. If the first
@@ -140,6 +146,8 @@ def adjust(
     """
     del solver
     budget = Budget.begun(time_limit, threads=threads, progress=progress)
+    earlier = Published.parse(published)
+    problem = problem if earlier is None else earlier.kept_beside(problem)
     asked = Asked.of(
         problem,
         weights=weights,

@@ -15,9 +15,11 @@ from tablecloak.cellkey.perturbation import Records
 from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.schema import AdjustmentSpec, Data, Job
+from tablecloak.publish.earlier import read_published
 from tablecloak.publish.previous import read_previous
 from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.formats import read_frame
+from tablecloak.tables.earlier import EarlierRelease, Published
+from tablecloak.tables.formats import read_frame, read_problem
 from tablecloak.tables.joined import join
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
@@ -47,6 +49,8 @@ class Loaded:
         With the capacities of cells.
     cost : numpy.ndarray of float, shape (n_cells,), or None
         Of changing each cell, if it is a column of the data.
+    published : Published or None
+        Earlier releases.
     """
 
     problem: ProtectionProblem
@@ -54,6 +58,7 @@ class Loaded:
     previous: npt.NDArray[np.bool_] | None
     to_adjust: ProtectionProblem
     cost: Floats | None
+    published: Published | None = None
 
 
 def load_data(job: Job, engine: str = "duckdb") -> Loaded:
@@ -77,7 +82,21 @@ def load_data(job: Job, engine: str = "duckdb") -> Loaded:
         to_adjust = _with_capacities(job, problem, job.adjustment)
         if job.adjustment.cost is not None:
             cost = _sums(job, problem, job.adjustment.cost)
-    return Loaded(problem, to_suppress, previous, to_adjust, cost)
+    return Loaded(problem, to_suppress, previous, to_adjust, cost, _published(job, problem))
+
+
+def _published(job: Job, problem: ProtectionProblem) -> Published | None:
+    """Read the earlier releases of a job."""
+    found: dict[str, EarlierRelease] = {}
+    for spec in job.published:
+        name = spec.name or spec.file.stem
+        if name in found:
+            raise InputError(
+                f"[[published]]: there are two releases {name!r}. Give each a `name` of its own."
+            )
+        truth = None if spec.problem is None else read_problem(spec.problem)
+        found[name] = read_published(spec.file, truth or problem, revised=truth is None)
+    return Published(found, tuple(job.between)) if found else None
 
 
 def read_job(path: str | Path) -> Job:
@@ -193,6 +212,9 @@ def _make_paths_absolute(job: Job, folder: Path) -> None:
         job.transmission.template = folder / job.transmission.template
     if job.perturbation is not None:
         job.perturbation = job.perturbation.below(folder)
+    for each in job.published:
+        each.file = folder / each.file
+        each.problem = folder / each.problem if each.problem is not None else None
     for variable in job.variables.values():
         if variable.file is not None:
             variable.file = folder / variable.file

@@ -114,13 +114,20 @@ def _done(job: Job, loaded: Loaded, progress: Progress | None) -> JobResult:
     return JobResult(
         problem=loaded.problem,
         pattern=pattern,
-        pattern_audit=_audited(job, loaded.problem, pattern, Audit),
+        pattern_audit=_audited(job, _problem_of(loaded, pattern), pattern, Audit),
         adjustment=adjusted,
         adjustment_audit=_audited(job, loaded.problem, adjusted, AdjustedAudit),
         files=[],
         histories=histories,
         failures=failures,
     )
+
+
+def _problem_of(loaded: Loaded, pattern: SuppressionPattern | None) -> ProtectionProblem:
+    """Return the problem by which a pattern is judged: with the earlier releases, if any."""
+    if pattern is None or pattern.before is None:
+        return loaded.problem
+    return pattern.problem
 
 
 def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPattern | None:
@@ -135,6 +142,7 @@ def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPatt
         weights=None if options.cost else options.weights,
         protect_against=_insiders(job, loaded.problem),
         hold=options.hold,
+        published=loaded.published or (),
         previous=loaded.previous,
         discount=options.discount,
         time_limit=options.time_limit,

@@ -262,6 +262,14 @@ class Output(_Part):
         return self
 
 
+class PublishedSpec(_Part):
+    """``[[published]]``: an earlier release that everybody has."""
+
+    file: Path
+    problem: Path | None = None
+    name: str | None = None
+
+
 class Job(_Part):
     """All that one job file says; see docs/job-file.md."""
 
@@ -277,6 +285,8 @@ class Job(_Part):
     equations: list[EquationSpec] = []
     rules: list[RuleName] = Field([], min_length=1)
     protection: Protection = Protection()
+    published: list[PublishedSpec] = []
+    between: list[str] = []
     suppression: Suppression | None = None
     adjustment: AdjustmentSpec | None = None
     perturbation: Annotated[Perturbation, SiblingIn(PERTURBATIONS, "kind")] | None = None
@@ -343,6 +353,7 @@ class Job(_Part):
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         if self.suppression is not None and self.suppression.previous is not None:
             files.append(self.suppression.previous)
+        files += [path for each in self.published for path in (each.file, each.problem) if path]
         if self.transmission is not None and self.transmission.template is not None:
             files.append(self.transmission.template)
         if self.perturbation is not None:
@@ -360,6 +371,10 @@ class Job(_Part):
         if self.output.laid_out.is_wide:
             several = ["variable"] if self.variables else []
             self.output.laid_out.check([*several, *self.dimensions])
+        if self.between and not self.published:
+            raise ValueError("between joins releases; it needs [[published]]")
+        if self.published and self.suppression is None:
+            raise ValueError("[[published]] is for suppression; it needs [suppression]")
         if self.transmission is not None and self.suppression is None:
             raise ValueError("[transmission] flags hidden cells; it needs [suppression]")
         if self.perturbation is not None:
@@ -454,6 +469,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "variables": VariableSpec,
     "equations": EquationSpec,
     "protection": Protection,
+    "published": PublishedSpec,
     "suppression": Suppression,
     "adjustment": AdjustmentSpec,
     "transmission": TransmissionSpec,

@@ -40,6 +40,9 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         files.release("suppression", _written(job, result.pattern))
         files.secret("suppression_statuses.csv", result.pattern.to_frame())
         files.secret("suppression_audit.csv", result.pattern_audit.to_frame())
+        if result.pattern.before is not None:
+            files.secret("suppression_published_before.csv", result.pattern.before.to_frame())
+            files.written("suppression_problem.jj", partial(write_problem, result.pattern.problem))
         if result.pattern.insiders is not None and result.pattern.insiders.open:
             files.secret("suppression_insiders.csv", result.pattern.insiders.to_frame())
         if result.pattern_audit.is_safe:
@@ -52,7 +55,7 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         files.secret("adjustment_changes.csv", result.adjustment.to_frame())
         files.secret("adjustment_audit.csv", result.adjustment_audit.to_frame())
         files.written("adjustment_certificate.npz", partial(write_certificate, result.adjustment))
-    files.secret("problem.csv", result.problem.to_frame())
+    files.written("problem.csv", partial(write_problem, result.problem))
     files.written("problem.jj", partial(write_problem, result.problem))
     files.state(fingerprint, result.is_safe, result.summary())
     if job.output.report:

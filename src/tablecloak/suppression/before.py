@@ -178,15 +178,44 @@ def _disclosed(
             label=problem.table.label(cell),
             lower=float(max(values[cell] - audit.below[row], problem.lower_bound[cell])),
             upper=float(min(values[cell] + audit.above[row], problem.upper_bound[cell])),
-            how=_how(problem, proofs[cell]) if cell in proofs else "",
+            how=_how(problem, _relations_of(problem, cell, proofs.get(cell))),
         )
         for row, cell in enumerate(cells.tolist())
     )
 
 
-def _how(problem: ProtectionProblem, proof: DisclosureProof) -> str:
+def _relations_of(
+    problem: ProtectionProblem, cell: int, proof: DisclosureProof | None
+) -> list[int]:
+    """Return the relations from which a cell is computed.
+
+    Cells that are left over alone in a relation are computed one after the other; a cell that does
+    not follow so is bounded by the relations with multipliers in its proof.
+    """
+    relations = problem.table.relations
+    row_of = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    unknown, by = ~problem.frozen, np.full(problem.table.n_cells, -1)
+    while True:
+        open_ = unknown[relations.indices]
+        alone = np.bincount(row_of[open_], minlength=relations.shape[0]) == 1
+        at = np.flatnonzero(open_ & alone[row_of])
+        if not len(at):
+            break
+        by[relations.indices[at]] = row_of[at]
+        unknown[relations.indices[at]] = False
+    used: list[int] = []
+    stack = [cell]
+    while stack:
+        row = int(by[stack.pop()])
+        if row >= 0 and row not in used:
+            used.append(row)
+            stack += relations[[row], :].indices.tolist()
+    return used if used or proof is None else [int(row) for row in proof.relations]
+
+
+def _how(problem: ProtectionProblem, used: list[int]) -> str:
     """Write out the relations from which a cell is computed."""
-    table, used = problem.table, proof.relations.tolist()
+    table = problem.table
     # That a value is still what it was then need not be written out.
     earlier = are_earlier(table.keys)
     told = [
@@ -194,6 +223,8 @@ def _how(problem: ProtectionProblem, proof: DisclosureProof) -> str:
         for row in used
         if len(found := table.relations[[row], :].indices) > 2 or len(set(earlier[found])) < 2
     ]
+    if used and not told:
+        return "its value in an earlier release"
     shown = [table.describe_relation(row) for row in told[:SHOWN_RELATIONS]]
     more = f" and {len(told) - SHOWN_RELATIONS} more relations" * (len(told) > SHOWN_RELATIONS)
     return "; ".join(shown) + more

@@ -23,7 +23,7 @@ from tablecloak.errors import InputError
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.keys import EARLIER, are_rests
-from tablecloak.tables.link import completed_keys, linked_hierarchies
+from tablecloak.tables.link import linked_hierarchies
 from tablecloak.tables.matched import match
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
@@ -182,6 +182,18 @@ class Published:
         }
         return ProtectionProblem(table=table, **arrays)
 
+    def kept_beside(self, problem: ProtectionProblem) -> ProtectionProblem:
+        """Return the problem of an adjustment that contradicts no earlier release.
+
+        Values published before stay as they are, and with them the same cells of the new table;
+        values hidden before may be whatever the earlier relations allow.
+        """
+        joint = self.beside(problem)
+        n = problem.table.n_cells
+        hidden = np.where(joint.frozen, CellStatus.FROZEN.value, CellStatus.SAFE.value)
+        status = np.where(np.arange(len(joint.status)) < n, joint.status, hidden)
+        return joint.with_changes(status=status)
+
     def hidden_beside(self, hidden: Flags) -> Flags:
         """Return which cells are hidden: those of the new release, then of the earlier ones."""
         return np.concatenate([hidden, *(~each.is_shown for each in self._known.values())])
@@ -247,7 +259,8 @@ def _joined_table(
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
     names = list(dict.fromkeys(name for each in every for name in each.keys.columns))
-    keys = {name: completed_keys(each, names, hierarchies) for name, each in tables.items()}
+    totals = _totals(every, names)
+    keys = {name: _completed(each, names, totals) for name, each in tables.items()}
     starts = np.cumsum([0, *(each.n_cells for each in every)])
     bare = set(releases).difference(*(equation.variables for equation in equations))
     between = [
@@ -271,6 +284,45 @@ def _joined_table(
         contributions=_stacked([each.contributions for each in every], every),
         holdings=_stacked([each.holdings for each in every], every),
     )
+
+
+def _totals(tables: Sequence[Table], names: Sequence[str]) -> dict[str, str]:
+    """Return the total of each dimension that some table lacks.
+
+    Where no table has a hierarchy, as those read from files of problems, it is the code that is the
+    total of relations and never a part.
+    """
+    found = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
+    for name in names:
+        holders = [table for table in tables if name in table.keys.columns]
+        if name in found or len(holders) == len(tables):
+            continue
+        tops = set.union(*(_tops(table, name) for table in holders))
+        if len(tops) != 1:
+            raise InputError(
+                f"Dimension {name!r} is missing in one of the releases, and its total is not "
+                f"known. Give the hierarchy of each dimension."
+            )
+        found[name] = tops.pop()
+    return found
+
+
+def _tops(table: Table, name: str) -> set[str]:
+    """Return the codes that are totals along a dimension, and never parts."""
+    entries = table.relations.tocoo()
+    row, cell = entries.coords
+    codes = table.keys[name].to_numpy(dtype=object)
+    total = np.full(table.n_relations, None, dtype=object)
+    total[row[entries.data < 0]] = codes[cell[entries.data < 0]]
+    part = entries.data > 0
+    differs = codes[cell[part]] != total[row[part]]
+    return set(total[row[part]][differs]) - set(codes[cell[part]][differs])
+
+
+def _completed(table: Table, names: Sequence[str], totals: Mapping[str, str]) -> pd.DataFrame:
+    """Return the keys over all dimensions: those that the table lacks stand at their total."""
+    missing = {name: totals[name] for name in names if name not in table.keys.columns}
+    return table.keys.assign(**missing)[list(names)]
 
 
 def _equalities(

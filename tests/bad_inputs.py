@@ -513,6 +513,12 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*INTERVALS, "--blur", word) for word in ("-1", "nan", "inf")]
     more += [(*ADJUST, "--preserve", word) for word in ("median", "mean:none", "", ":", "mean:")]
     more += [(*ADJUST, "--distance", "L3")]
+    more += [
+        (*SUPPRESS, "--published", word) for word in ("none.csv", "pattern.csv=none.jj", "p.jj")
+    ]
+    more += [(*SUPPRESS, "--between", "now = a"), (*AUDIT, "--published", "firms.csv")]
+    twice = ("--published", "pattern.csv", "--published", "pattern.csv")
+    more += [(*SUPPRESS, *twice), (*AUDIT, "--published", "pattern.csv", "--between", "now = x")]
     more += [(*ADJUST, "--recovery", word) for word in ("0", "1", "nan", "10 %")]
     more += [(*ADJUST, "--recovery", "0.1", "--repair")]
     more += [(*ADJUST, "--sensitive-limit", word) for word in ("0", "-1", "nan", "inf", "0.5")]

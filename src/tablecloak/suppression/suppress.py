@@ -18,8 +18,8 @@ from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.method import SearchMethod
-from tablecloak.tables.keys import are_sums
 from tablecloak.tables.earlier import EarlierRelease, Published, Tells
+from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups

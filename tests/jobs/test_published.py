@@ -1,0 +1,90 @@
+"""Jobs and commands that know what was published before."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.main import app
+
+JOB = """\
+[data]
+file = "{file}"
+value = "turnover"
+contributor = "firm"
+decimals = 0
+[dimensions.region]
+[dimensions.{other}]
+{published}[[rules]]
+rule = "minimum-frequency"
+minimum = 3
+[suppression]
+hold = "off"
+time_limit = 20
+[output]
+report = false
+"""
+PUBLISHED = """\
+[[published]]
+file = "first/release/suppression/table.csv"
+problem = "first/internal/problem.csv"
+name = "first"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two jobs on the same firms, one after the other."""
+    folder = tmp_path_factory.mktemp("jobs")
+    firms = tc.examples.firms(60, seed=2)
+    firms.to_csv(folder / "firms.csv", index=False)
+    for name, other, published in (("first", "industry", ""), ("second", "size", PUBLISHED)):
+        text = JOB.format(file="firms.csv", other=other, published=published)
+        (folder / f"{name}.toml").write_text(text)
+        done = tc.run_job(folder / f"{name}.toml", folder / name)
+        assert done.is_safe
+    return folder
+
+
+def test_a_job_protects_together_with_the_release_of_another(folder):
+    release = pd.read_csv(folder / "second" / "release" / "suppression" / "table.csv")
+    assert set(release["size"]) <= {"Total", "small", "medium", "large"}
+    done = CliRunner().invoke(app, ["verify", *proof(folder / "second" / "internal")])
+    assert done.exit_code == 0, done.output
+    told = pd.read_csv(folder / "second" / "internal" / "suppression_published_before.csv")
+    assert list(told.columns) == ["cell", "lower", "upper", "how"]
+
+
+def proof(internal):
+    return [str(internal / f"suppression_{name}") for name in ("certificate.npz", "problem.jj")]
+
+
+def test_nothing_that_leaves_names_cells_of_earlier_releases(folder):
+    for path in (folder / "second" / "release").rglob("*"):
+        if path.is_file():
+            assert b"earlier" not in path.read_bytes(), path
+
+
+def test_commands_know_earlier_releases_too(folder, tmp_path):
+    first, now = folder / "first", folder / "second" / "internal" / "problem.csv"
+    table = first / "release" / "suppression" / "table.csv"
+    known = ["--published", f"{table}={first / 'internal' / 'problem.csv'}"]
+    out = tmp_path / "pattern.csv"
+    done = CliRunner().invoke(app, ["suppress", str(now), "-o", str(out), *known])
+    assert done.exit_code == 0, done.output
+    assert "together with table" in done.output
+    assert len(pd.read_csv(out)) == len(pd.read_csv(now))
+    done = CliRunner().invoke(app, ["audit", str(now), str(out), *known])
+    assert done.exit_code == 0, done.output
+
+
+def test_two_releases_of_one_name_and_equations_without_releases_are_refused(folder, tmp_path):
+    text = (folder / "second.toml").read_text()
+    (folder / "twice.toml").write_text(text.replace(PUBLISHED, 2 * PUBLISHED))
+    with pytest.raises(tc.InputError, match="two releases 'first'"):
+        tc.run_job(folder / "twice.toml")
+    (folder / "bare.toml").write_text('between = ["now = q1"]\n' + text.replace(PUBLISHED, ""))
+    with pytest.raises(tc.InputError, match="between joins releases"):
+        tc.run_job(folder / "bare.toml")

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 from tablecloak.suppression.audit.units import Units
 
 
-def test_sums_of_one_variable_stay_as_they_are():
-    matrix = csr_array(np.array([[-1.0, 1, 1, 0], [0, 0, -3, 3]]))
+def test_sums_of_one_variable_stay_as_they_are_also_of_cells_that_move_together():
+    matrix = csr_array(np.array([[-1.0, 1, 2, 0], [0, 0, -3, 3]]))
     units = Units.of(matrix)
     assert set(units.column) == {1}
     assert set(units.row) == {1}

@@ -21,6 +21,14 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
+LARGEST_RATIO = 1e3
+"""Ratio of two coefficients of a row up to which no units are needed.
+
+Cells that can only move together give coefficients of 2 or 3 in tables of one variable, whose
+programs stay as they are. The tolerances of solvers leave room for a thousand.
+"""
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
     """A unit for each column and a factor for each row, all powers of two, so that none rounds.
@@ -40,7 +48,7 @@ class Units:
     def of(cls, matrix: csr_array) -> Units:
         """Return units in which the coefficients of each row are about equal.
 
-        All are 1 where they are equal already, as in sums of one variable.
+        All are 1 where no coefficient is small beside another one, as in sums of one variable.
         """
         n_rows, n_columns = matrix.shape
         length = np.diff(matrix.indptr)
@@ -48,9 +56,9 @@ class Units:
         size = np.abs(matrix.data)
         largest = np.zeros(n_rows)
         np.maximum.at(largest, row, size)
-        is_plain = np.bincount(row, size != largest[row], minlength=n_rows) == 0
-        if np.all(is_plain):
+        if np.all(size * LARGEST_RATIO >= largest[row]):
             return cls(np.ones(n_columns), np.ones(n_rows))
+        is_plain = np.bincount(row, size != largest[row], minlength=n_rows) == 0
         column = 2.0 ** np.rint(_logarithms(matrix, row, is_plain))
         grown = np.zeros(n_rows)
         np.maximum.at(grown, row, size * column[matrix.indices])

@@ -76,7 +76,9 @@ def risk(guessed: Guesses) -> dict[str, float]:
     return figures
 
 
-def utility(release: Any, values: Floats | None = None) -> dict[str, float]:
+def utility(
+    release: Any, values: Floats | None = None, *, n_cells: int | None = None
+) -> dict[str, float]:
     """Return what is left for the analyst.
 
     Parameters
@@ -84,6 +86,8 @@ def utility(release: Any, values: Floats | None = None) -> dict[str, float]:
     release : SuppressionPattern, Adjustment or RoundedTable
     values : numpy.ndarray of float, shape (n_cells,), optional
         What the analyst sees, if computed before.
+    n_cells : int, optional
+        Number of cells that count, the first ones; by default all.
 
     Returns
     -------
@@ -99,7 +103,14 @@ def utility(release: Any, values: Floats | None = None) -> dict[str, float]:
     problem = release.problem
     shown = seen(release) if values is None else values
     exact, lost = kind_of(release).published(release, shown)
-    view = Seen(problem.table.values, shown, problem.sensitive, exact, lost)
+    counted = slice(n_cells)
+    view = Seen(
+        problem.table.values[counted],
+        shown[counted],
+        problem.sensitive[counted],
+        exact[counted],
+        lost[counted],
+    )
     figures: dict[str, float] = {}
     for measure in UTILITIES:
         figures |= measure().figures(view)

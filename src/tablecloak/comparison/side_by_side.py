@@ -185,7 +185,8 @@ def _measured(
     except TablecloakError as error:
         return None, {}, str(error)
     kind = kind_of(release)
-    if not np.array_equal(release.problem.table.values, problem.table.values):
+    n = problem.table.n_cells
+    if not np.array_equal(release.problem.table.values[:n], problem.table.values):
         raise InputError(
             f"{name!r} is a release of another table: its true values differ. Compare releases "
             "of one problem."
@@ -193,12 +194,17 @@ def _measured(
     lower, upper = kind.ends(release)
     values = (lower + upper) / 2
     guessed = guesses(release, knows=knows, time_limit=time_limit, values=values)
+    # Sums of hidden cells and cells of earlier releases, the last ones of a release, do not count.
+    found = guessed.guesses[np.flatnonzero(release.problem.sensitive) < n]
+    if len(found) != problem.n_sensitive:
+        # Cells that earlier releases disclose are guessed as well.
+        found = values[:n][problem.sensitive]
     row: dict[str, object] = {
         "kind": kind.name,
         "level_factor": factor,
-        "safe": kind.is_safe(problem, release, lower, upper),
-        **risk(Guesses(problem, guessed.guesses)),
-        **utility(release, values),
+        "safe": kind.is_safe(problem, release, lower[:n], upper[:n]),
+        **risk(Guesses(problem, found)),
+        **utility(release, values, n_cells=n),
         **_determined(problem, kind, release, (lower, upper), time_limit),
         **kind.own_figures(release),
         "loss": release.loss,
@@ -219,7 +225,8 @@ def _determined(
     if not problem.table.is_count:
         return {}
     found = kind.possible(release, *ends, time_limit)
-    return {} if found is None else inferred(problem, *found)
+    n = problem.table.n_cells
+    return {} if found is None else inferred(problem, *(each[:n] for each in found))
 
 
 def _map(table: pd.DataFrame) -> RiskUtilityMap:

@@ -56,9 +56,13 @@ class JobFiles:
         self.internal.chmod(0o700)
 
     def written(self, name: str, write: Callable[[Path], object]) -> None:
-        """Write a file of the internal folder; `write` sees to it that only its owner reads it."""
+        """Write a file of the internal folder, and perhaps others beside it.
+
+        `write` sees to it that only their owner reads them.
+        """
+        before = set(self.internal.iterdir())
         write(self.internal / name)
-        self.written_files.append(self.internal / name)
+        self.written_files.extend(sorted(set(self.internal.iterdir()) - before))
 
     def secret(self, name: str, content: pd.DataFrame) -> None:
         """Write a frame into the internal folder."""

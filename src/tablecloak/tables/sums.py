@@ -36,8 +36,9 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MOST_SUMS = 2000
-"""Most sums of some hidden cells of one relation that are judged. With more hidden cells, sums of
-fewer cells are judged: of up to 10 hidden cells all sums, of up to 62 all pairs."""
+"""Most choices of some hidden cells of one side of a relation that are judged. With more hidden
+cells, choices of fewer cells are judged: five of up to 12, four of up to 15, three of up to 22 and two
+of up to 63."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,7 @@ intervals, certificates and the report.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from tablecloak.history import History
 from tablecloak.jobs.load import Loaded, load_data, read_job
 from tablecloak.jobs.perturbed import PerturbedResult, perturbed, write_perturbed
 from tablecloak.jobs.result import JobResult
-from tablecloak.jobs.schema import AdjustmentSpec, Job, Suppression
+from tablecloak.jobs.schema import AdjustmentSpec, Job
 from tablecloak.jobs.write import write_results
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
@@ -134,8 +132,7 @@ def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPatt
     options = job.suppression
     if options is None:
         return None
-    search = partial(
-        suppress,
+    pattern = suppress(
         loaded.to_suppress,
         method=options.method,
         require=options.require,
@@ -149,28 +146,12 @@ def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPatt
         seed=job.seed,
         threads=job.threads,
         progress=progress,
+        groups=_groups(job, loaded.problem) or (),
     )
-    pattern = _with_groups(search, _groups(job, loaded.problem), options)
     told, rules = pattern.insiders, job.group_rules
     if told is None or not rules or loaded.problem.table.contributions is None:
         return pattern
     return replace(pattern, insiders=replace(told, groups=told.counted(rules)))
-
-
-def _with_groups(
-    search: Callable[..., SuppressionPattern], groups: Groups | None, options: Suppression
-) -> SuppressionPattern:
-    """Protect sums of hidden cells; only a job that asks for it fails where that is impossible."""
-    if groups is None:
-        return search()
-    try:
-        return search(groups=groups)
-    except ModelError as error:
-        if "groups" in options.model_fields_set:
-            raise
-        found = search()
-        note = f"sums of hidden cells are not protected: {error}"
-        return replace(found, notes=(*found.notes, note))
 
 
 def _groups(job: Job, problem: ProtectionProblem) -> Groups | None:
@@ -187,12 +168,10 @@ def _groups(job: Job, problem: ProtectionProblem) -> Groups | None:
     if job.group_rules and (table.contributions or table.holdings):
         given = job.protection
         return Groups(job.group_rules, floor=given.floor, lower_factor=given.lower_factor)
-    if "groups" in options.model_fields_set:
-        raise InputError(
-            "[suppression] groups = true needs contributors of each cell, and a rule that applies "
-            "to sums, such as p-percent. Leave it out, or tabulate from records."
-        )
-    return None
+    raise InputError(
+        "[suppression] groups = true needs contributors of each cell, and a rule that applies "
+        "to sums, such as p-percent. Leave it out, or tabulate from records."
+    )
 
 
 def _insiders(job: Job, problem: ProtectionProblem) -> list[str]:

@@ -193,9 +193,7 @@ class Suppression(_Part):
         "contributors and holdings, where the data tell them.",
     )
     groups: bool = Field(
-        True,
-        description="Whether sums of hidden cells must obey the rules as well, where the data tell "
-        "who contributed.",
+        False, description="Whether sums of hidden cells must obey the rules as well."
     )
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)

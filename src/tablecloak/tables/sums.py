@@ -36,9 +36,9 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MOST_SUMS = 2000
-"""Most choices of some hidden cells of one side of a relation that are judged. With more hidden
-cells, choices of fewer cells are judged: five of up to 12, four of up to 15, three of up to 22 and two
-of up to 63."""
+"""Most choices of some hidden cells of one side of a relation that are judged. Beyond that, choices
+of fewer cells are: with `most=5` five of up to 12, four of up to 15, three of up to 22 and two of
+up to 63."""
 
 
 @dataclass(frozen=True)

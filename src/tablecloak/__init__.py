@@ -84,6 +84,7 @@ _HOME = {
     "small_count_rounding": "cta.rounding.small_counts",
     "suppress": "suppression.suppress",
     "tabulate": "tables.tabulation.tabulate",
+    "waivers_saved": "suppression.waivers_saved",
     "write_jj": "tables.formats",
     "write_problem": "tables.formats",
     "write_transmission": "publish.transmission",
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern
     from tablecloak.suppression.requirement import Requirement as Requirement
     from tablecloak.suppression.suppress import suppress as suppress
+    from tablecloak.suppression.waivers_saved import waivers_saved as waivers_saved
     from tablecloak.tables.confidentiality import Confidentiality as Confidentiality
     from tablecloak.tables.dimensions import Dimension as Dimension
     from tablecloak.tables.earlier import Published as Published

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from tablecloak.certificates.claim import Certificate
 from tablecloak.certificates.file import write_certificate
 from tablecloak.cta.adjustment import Adjustment
@@ -16,6 +18,7 @@ from tablecloak.render.page import Page
 from tablecloak.render.report import Finding, internal_report
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.waivers_saved import saved_by_waivers
 from tablecloak.tables.formats import write_problem
 
 __all__ = ["write_results"]
@@ -55,11 +58,14 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         files.secret("adjustment_changes.csv", result.adjustment.to_frame())
         files.secret("adjustment_audit.csv", result.adjustment_audit.to_frame())
         files.written("adjustment_certificate.npz", partial(write_certificate, result.adjustment))
+    waivers = _waivers(job, result)
+    if waivers is not None:
+        files.secret("waivers.csv", waivers)
     files.written("problem.csv", partial(write_problem, result.problem))
     files.written("problem.jj", partial(write_problem, result.problem))
     files.state(fingerprint, result.is_safe, result.summary())
     if job.output.report:
-        files.written("report.html", _report(job, result).write)
+        files.written("report.html", _report(job, result, waivers).write)
 
 
 def _proof(pattern: SuppressionPattern, audit: Audit) -> Certificate:
@@ -86,7 +92,17 @@ def _written(job: Job, found: SuppressionPattern | Adjustment) -> ReleaseWriter:
     )  # fmt: skip
 
 
-def _report(job: Job, result: JobResult) -> Page:
+def _waivers(job: Job, result: JobResult) -> pd.DataFrame | None:
+    """Return what each waiver saves; None where nobody could waive. Secret.
+
+    In a job of several variables each has rules of its own, and no table tells all of them.
+    """
+    if job.variables or not (job.data.waiver or job.data.waiver_p):
+        return None
+    return saved_by_waivers(result.problem, job.rules, result.pattern)
+
+
+def _report(job: Job, result: JobResult, waivers: pd.DataFrame | None) -> Page:
     """Return the internal report. Secret: it shows true values and sensitive cells."""
     findings = [
         Finding(release, found, result.histories.get(name))
@@ -100,6 +116,7 @@ def _report(job: Job, result: JobResult) -> Page:
         job.title or result.problem.table.name,
         result.problem,
         findings,
+        waivers=waivers,
         settings={"seed": job.seed}
         | {f"no {name}": why for name, why in result.failures.items()}
         | {f"withheld {name}": why for name, why in result.withheld.items()},

@@ -45,6 +45,9 @@ MOST_INTERVALS = 60
 MOST_OPEN = 60
 """Most pairs of an insider and an unprotected cell that a report lists."""
 
+MOST_WAIVERS = 60
+"""Most contributors whose waivers a report lists, those that save most first."""
+
 MOST_COMPONENTS = 12
 """Most components of hidden cells that a report lists, the most easily disclosed first."""
 
@@ -78,6 +81,7 @@ def internal_report(
     problem: ProtectionProblem,
     findings: Sequence[Finding],
     *,
+    waivers: pd.DataFrame | None = None,
     settings: Mapping[str, object] | None = None,
     source: str = "",
     compared: bool = True,
@@ -89,6 +93,8 @@ def internal_report(
     title : str
     problem : ProtectionProblem
     findings : sequence of Finding
+    waivers : pandas.DataFrame, optional
+        What each waiver saves; see `waivers_saved`.
     settings : mapping of str to object, optional
         What else was chosen, such as the seed.
     source : str, default=""
@@ -106,6 +112,8 @@ def internal_report(
         _describe(page, problem, finding)
     if compared and len(findings) > 1 and problem.table.n_cells <= COMPARED_CELLS:
         _compare(page, problem, findings)
+    if waivers is not None:
+        _describe_waivers(page, waivers)
     page.heading("How it was done")
     page.table(_made_with(settings or {}), index=False)
     if source:
@@ -184,6 +192,22 @@ def _describe_insiders(page: Page, told: AgainstInsiders) -> None:
         page.text(statement)
     if told.open:
         page.table(told.to_frame().head(MOST_OPEN), index=False)
+
+
+def _describe_waivers(page: Page, waivers: pd.DataFrame) -> None:
+    """Show what would be sensitive, and so hidden, without each waiver."""
+    page.heading("Waivers")
+    page.text(
+        "Cells that would be sensitive if a waiver were taken back, and those of them that are "
+        "published: without it every pattern hides them. Who waived still attacks; nobody is "
+        "protected from insiders in a cell that is safe because of waivers."
+    )
+    together = waivers["waiver"] == "any"
+    saving = waivers[(waivers["cells"] > 0) & ~together]
+    page.table(pd.concat([saving.head(MOST_WAIVERS), waivers[together]]), index=False)
+    idle = int((~together).sum()) - len(saving)
+    if idle:
+        page.text(f"{idle} waivers of large contributors save no cell.")
 
 
 def _interval_caption(audit: Audit) -> str:

@@ -33,6 +33,7 @@ class ConcentrationRule(Rule):
 
     looks_at_amounts: ClassVar[bool] = True
     applies_to_sums: ClassVar[bool] = True
+    heeds_waivers: ClassVar[bool] = True
     confidentiality: ClassVar[Confidentiality] = Confidentiality.ONE_OR_TWO_DOMINATE
 
     def contributions(self, table: Table) -> Contributions:

@@ -43,6 +43,7 @@ class MinimumFrequency(Rule):
     name: ClassVar[str] = "minimum-frequency"
     precedence: ClassVar[int] = 4
     is_suggested: ClassVar[bool] = True
+    heeds_waivers: ClassVar[bool] = True
     argus: ClassVar[str] = "FREQ"
     confidentiality: ClassVar[Confidentiality] = Confidentiality.SMALL_COUNT
 

@@ -47,6 +47,8 @@ class Rule:
     """Whether it applies to amounts only, not to a table of counts."""
     applies_to_sums: ClassVar[bool] = False
     """Whether it also judges sums of suppressed cells, each published cell as one contributor."""
+    heeds_waivers: ClassVar[bool] = False
+    """Whether waivers of contributors can make a cell safe."""
     has_floor: ClassVar[bool] = True
     """Whether the smallest protection level applies to its lower levels."""
     is_suggested: ClassVar[bool] = False

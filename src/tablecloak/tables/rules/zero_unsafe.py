@@ -35,6 +35,7 @@ class ZeroUnsafe(Rule):
     name: ClassVar[str] = "zero-unsafe"
     precedence: ClassVar[int] = 5
     looks_at_amounts: ClassVar[bool] = True
+    heeds_waivers: ClassVar[bool] = True
     has_floor: ClassVar[bool] = False
     argus: ClassVar[str] = "ZERO"
 

@@ -30,7 +30,9 @@ class Contributors(Intruder):
     no contribution and no external bound is negative; otherwise it knows of that cell what
     everybody knows. The table holds the largest contributions of each cell, and only these count.
     Where rules rank another variable than the published one, only the first kind of knowledge
-    counts.
+    counts. Contributors who waived protection attack like all others. A cell that is safe because
+    of waivers is not sensitive, and so protected from nobody; one that stays sensitive is protected
+    from all of them, as a whole, so that it does not matter who of its contributors waived.
 
     Parameters
     ----------

@@ -24,6 +24,7 @@ from tablecloak.certificates.claim import arrays_of
 from tablecloak.certificates.verifier import RefusedError, compare, read, verify
 from tablecloak.suppression.proof import TRUTH
 from tablecloak.tables.keys import are_sums
+from tablecloak.tables.sums import find_sums
 
 P = 10
 RULE = tc.PPercent(P)
@@ -197,6 +198,18 @@ def test_two_singletons_in_one_row_do_not_stay_alone(careful):
     assert tc.audit(problem, careful, groups=[RULE]).is_safe
     assert leaking_sums(sums, problem, careful.suppressed[: problem.table.n_cells]) == []
     assert "4 sensitive sums of hidden cells" in careful.summary()
+
+
+def test_a_problem_that_has_its_sums_gets_none_of_them_twice(careful):
+    again = tc.suppress(careful.problem, groups=RULE, time_limit=1000)
+    assert (again.loss, len(again.suppressed)) == (careful.loss, len(careful.suppressed))
+
+
+def test_sums_stay_what_they_are_if_no_others_are_found():
+    problem = protected(two_singletons())
+    found = find_sums(problem, problem.sensitive, tc.Groups([RULE]))
+    none = find_sums(problem, np.zeros(problem.table.n_cells, dtype=bool), tc.Groups([RULE]))
+    assert (len(found), len(none), len(found.joined(none)), len(none.joined(found))) == (4, 0, 4, 4)
 
 
 def test_the_verifier_takes_sums_for_definitions_alone(careful, tmp_path):

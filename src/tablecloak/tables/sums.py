@@ -143,7 +143,9 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     safe. For the same reason a published cell makes no sum less safe.
     """
     sets = _judged(problem, hidden & ~problem.table.rests, groups.most)
-    kept = np.flatnonzero(sets @ problem.sensitive.astype(np.float64) > 0)
+    known = set(_names(_defined(problem)))
+    is_new = np.array([name not in known for name in _names(sets)] if known else True)
+    kept = np.flatnonzero((sets @ problem.sensitive.astype(np.float64) > 0) & is_new)
     sets = csr_array(sets[kept, :])
     table = _as_table(problem, sets)
     ordered = sorted(groups.rules, key=lambda rule: rule.precedence)
@@ -181,6 +183,8 @@ def with_sums(problem: ProtectionProblem, sums: Sums) -> ProtectionProblem:
 def _names(cells: csr_array) -> list[bytes]:
     """Return for each row something that only rows with the same cells have."""
     ordered = cells.sorted_indices()
+    if not cells.shape[0]:
+        return []
     return [part.tobytes() for part in np.split(ordered.indices, ordered.indptr[1:-1])]
 
 
@@ -227,6 +231,14 @@ def _of_rests(problem: ProtectionProblem) -> Integers:
     rests = np.flatnonzero(problem.table.rests)
     block = csr_array(problem.table.relations[:, rests]).tocoo()
     return np.unique(block.coords[0]).astype(np.int64)
+
+
+def _defined(problem: ProtectionProblem) -> csr_array:
+    """Return the sets of cells whose sums the problem has already, one row each."""
+    parts = csr_array(problem.table.relations[_of_rests(problem), :])
+    parts.data = np.where(parts.data > 0, parts.data, 0.0)
+    parts.eliminate_zeros()
+    return parts
 
 
 def _sizes(relations: csr_array) -> Integers:

@@ -63,6 +63,7 @@ _HOME = {
     "controlled_rounding": "cta.rounding.controlled",
     "audit": "publish.audit",
     "each": "cta.preserve",
+    "fewest_to_unfreeze": "suppression.frozen",
     "join": "tables.joined",
     "link": "tables.link",
     "covering_intervals": "cta.covering",
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from tablecloak.reconciliation.reconciled import ReconciledTable as ReconciledTable
     from tablecloak.suppression.audit.audit import Audit as Audit
     from tablecloak.suppression.audit.finding import Verdict as Verdict
+    from tablecloak.suppression.frozen import fewest_to_unfreeze as fewest_to_unfreeze
     from tablecloak.suppression.intervals import IntervalPattern as IntervalPattern
     from tablecloak.suppression.intervals import publish_intervals as publish_intervals
     from tablecloak.suppression.pattern import SuppressionPattern as SuppressionPattern

@@ -56,8 +56,9 @@ def test_all_options_of_a_suppression_reach_it(cells, asked, tmp_path):
     assert asked.pop("progress") is not None
     assert asked == {
         "method": "exact", "require": "width", "weights": "unit", "protect_against": ["zeros"],
-        "hold": "possible", "groups": (), "published": (), "previous": None, "discount": 0.25,
-        "time_limit": 7.0, "seed": 3, "threads": 2, "solver": "highs",
+        "hold": "possible", "groups": (), "published": (), "unfreeze": False,
+        "previous": None, "discount": 0.25, "time_limit": 7.0, "seed": 3, "threads": 2,
+        "solver": "highs",
     }  # fmt: skip
     assert not out.exists()
 

@@ -41,6 +41,13 @@ Previous = Annotated[
 Groups = Annotated[
     bool, typer.Option(help="Protect sums of hidden cells by the rules of a job as well.")
 ]
+Unfreeze = Annotated[
+    bool,
+    typer.Option(
+        "--unfreeze",
+        help="Suppress the fewest frozen cells where sensitive ones cannot be protected else.",
+    ),
+]
 Discount = Annotated[
     float, typer.Option(min=0, max=1, help="Share by which cells of --previous become cheaper.")
 ]
@@ -60,6 +67,7 @@ def suppress(
     protect_against: Insiders = None,
     hold: Hold = "strict",
     groups: Groups = False,
+    unfreeze: Unfreeze = False,
     published: Earlier = None,
     between: Between = None,
     previous: Previous = None,
@@ -105,6 +113,7 @@ def suppress(
             protect_against=protect_against or (),
             hold=hold,
             groups=rules if groups else (),
+            unfreeze=unfreeze,
             published=read_earlier(problem, published, between),
             previous=None if previous is None else read_previous(problem, previous),
             discount=discount,

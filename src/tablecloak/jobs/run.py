@@ -122,8 +122,8 @@ def _done(job: Job, loaded: Loaded, progress: Progress | None) -> JobResult:
 
 
 def _problem_of(loaded: Loaded, pattern: SuppressionPattern | None) -> ProtectionProblem:
-    """Return the problem by which a pattern is judged: with the earlier releases, if any."""
-    if pattern is None or pattern.before is None:
+    """Return the problem by which a pattern is judged: with earlier releases, unfrozen cells."""
+    if pattern is None or (pattern.before is None and pattern.unfrozen is None):
         return loaded.problem
     return pattern.problem
 
@@ -139,6 +139,7 @@ def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPatt
         weights=None if options.cost else options.weights,
         protect_against=_insiders(job, loaded.problem),
         hold=options.hold,
+        unfreeze=options.unfreeze,
         published=loaded.published or (),
         previous=loaded.previous,
         discount=options.discount,

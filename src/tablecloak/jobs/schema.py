@@ -195,6 +195,10 @@ class Suppression(_Part):
     groups: bool = Field(
         False, description="Whether sums of hidden cells must obey the rules as well."
     )
+    unfreeze: bool = Field(
+        False,
+        description="Suppress the fewest frozen cells where nothing else protects.",
+    )
     previous: Path | None = None
     discount: float = Field(0.5, ge=0, le=1)
     time_limit: float = Field(60.0, gt=0)

@@ -16,6 +16,7 @@ from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.against_insiders import AgainstInsiders
 from tablecloak.suppression.before import Before
 from tablecloak.suppression.claims import pattern_claims, proved_pattern_bound
+from tablecloak.suppression.frozen_cells import Unfrozen
 from tablecloak.suppression.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.protected_sums import ProtectedSums
 from tablecloak.suppression.requirement import Requirement
@@ -59,6 +60,8 @@ class SuppressionPattern(Result):
     before : Before, optional
         Earlier releases together with which the pattern protects. Their cells are further cells of
         the problem, the last ones but sums.
+    unfrozen : Unfrozen, optional
+        Frozen cells that were suppressed all the same, because nothing else protects.
     """
 
     problem: ProtectionProblem
@@ -75,6 +78,7 @@ class SuppressionPattern(Result):
     insiders: AgainstInsiders | None = None
     sums: ProtectedSums | None = None
     before: Before | None = None
+    unfrozen: Unfrozen | None = None
 
     @property
     def loss(self) -> float:
@@ -204,7 +208,8 @@ class SuppressionPattern(Result):
         return "" if self.sums is None else f"; {self.sums.summary(self.loss, self.n_suppressed)}"
 
     def _beside_others(self) -> str:
-        return "" if self.before is None else f"; {self.before.summary()}"
+        told = "" if self.before is None else f"; {self.before.summary()}"
+        return told if self.unfrozen is None else f"{told}; {self.unfrozen.summary()}"
 
     def _against_insiders(self) -> str:
         return "" if self.insiders is None else f"; {self.insiders.summary()}"

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, ModelError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.before import beside_published
+from tablecloak.suppression.frozen import frozen_in_vain
 from tablecloak.suppression.groups_search import Search, search_with_groups
 from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -36,6 +37,16 @@ Earlier = (
 )
 """Ways to give earlier releases."""
 
+UNFREEZING_SHARE = 0.3
+"""Share of the time for finding the fewest frozen cells to unfreeze. Chosen by trial; not
+measured."""
+
+NAMED_CELLS = 5000
+"""Most cells of a table of which an error names the fewest frozen cells to unfreeze."""
+
+NAMING_SECONDS = 10.0
+"""Most seconds for finding them."""
+
 
 @on_chosen_solver
 def suppress(
@@ -48,6 +59,7 @@ def suppress(
     hold: Hold | str = "strict",
     groups: Groups | Rule | Sequence[Rule] = (),
     published: Earlier = (),
+    unfreeze: bool = False,
     previous: SuppressionPattern | npt.ArrayLike | None = None,
     discount: float = 0.5,
     time_limit: float = 60.0,
@@ -100,6 +112,10 @@ def suppress(
         what they hide included; cells that they disclose alone are named by
         `SuppressionPattern.before`, and no more is asked of them than is left. The problem of the
         pattern has their cells as further cells.
+    unfreeze : bool, default=False
+        Whether frozen cells may be suppressed where sensitive cells cannot be protected otherwise:
+        the fewest, and of several choices of as few the one of least weight. The pattern names
+        them. See `tablecloak.fewest_to_unfreeze`.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
         Last period's pattern over the same cells, to be kept where that costs little: its
         cells have a lower weight. It is a wish, and no knowledge of an intruder: see `published`.
@@ -135,7 +151,8 @@ def suppress(
         For an unknown method, requirement, weight rule, insider or way to hold against insiders.
     ModelError
         If a cell cannot be protected at all, or not against an insider against whom the pattern
-        must hold; names the cells.
+        must hold; names the cells. If that is due to frozen cells, and the table is small, it also
+        names the fewest to unfreeze.
     SolverError
         If no proved pattern was found, or none that holds against the insiders as required.
 
@@ -160,11 +177,41 @@ def suppress(
         before = None
         if earlier is not None:
             problem, before = beside_published(problem, earlier, require, budget)
-        if asked is None:
-            pattern = search(problem, budget)
-        else:
-            pattern = search_with_groups(search, problem, asked, budget)
-    return pattern if before is None else replace(pattern, before=before, seconds=budget.elapsed)
+        opened = None
+        if unfreeze:
+            part = budget.share(UNFREEZING_SHARE)
+            opened = frozen_in_vain(problem, Requirement.parse(require), part)
+            problem = opened.unfrozen()
+        try:
+            if asked is None:
+                pattern = search(problem, budget)
+            else:
+                pattern = search_with_groups(search, problem, asked, budget)
+        except ModelError as error:
+            raise _with_frozen(error, problem, Requirement.parse(require), budget) from None
+    if opened is not None and len(opened.cells):
+        pattern = replace(pattern, notes=(*pattern.notes, opened.summary()), unfrozen=opened)
+    return replace(pattern, before=before, seconds=budget.elapsed)
+
+
+def _with_frozen(
+    error: ModelError, problem: ProtectionProblem, requirement: Requirement, budget: Budget
+) -> ModelError:
+    """Return the error with the frozen cells that are to blame, where they are found quickly."""
+    if not problem.frozen.any() or problem.table.n_cells > NAMED_CELLS:
+        return error
+    try:
+        # The search that failed has stopped its own budget.
+        seconds = max(min(budget.left, NAMING_SECONDS), 1.0)
+        found = frozen_in_vain(problem, requirement, Budget.of(seconds, threads=budget.threads))
+    except TablecloakError:
+        return error
+    if not len(found.cells):
+        return error
+    return ModelError(
+        f"{error} Frozen cells prevent it: {found.summary()}. Set unfreeze=True to suppress these.",
+        cells=error.cells,
+    )
 
 
 def _weighed(

@@ -57,9 +57,9 @@ def frozen_problem(seed: int) -> tc.ProtectionProblem:
     return problem.with_changes(status=status)
 
 
-def compared(seeds: range) -> tuple[int, int]:
-    """How many tables needed unfreezing, and how many nothing helps."""
-    needed = hopeless = 0
+def compared(seeds: range) -> tuple[int, int, int]:
+    """How many tables needed unfreezing, with how many proofs, and how many nothing helps."""
+    needed = proved = hopeless = 0
     for seed in seeds:
         problem = frozen_problem(seed)
         try:
@@ -68,25 +68,28 @@ def compared(seeds: range) -> tuple[int, int]:
             assert fewest(problem) is None, seed
             hopeless += 1
             continue
-        assert found.is_optimal, seed
-        assert len(found.cells) == found.fewest == fewest(problem), seed
+        assert found.fewest <= len(found.cells) == fewest(problem), seed
         assert problem.frozen[found.cells].all()
         if not found.fewest:
             continue
         needed += 1
+        # That a cell without levels must not follow exactly is no row of a bound.
+        has_levels = problem.lower_protection + problem.upper_protection
+        assert found.is_optimal or np.any(has_levels[problem.sensitive] == 0), seed
+        proved += found.is_optimal
         with pytest.raises(tc.ModelError, match="Frozen cells prevent it: .* to unfreeze"):
             tc.suppress(problem, time_limit=1000)
         pattern = tc.suppress(problem, unfreeze=True, time_limit=1000)
         pattern.verify()
         assert protects(problem, ~pattern.suppressed), seed
         assert set(np.flatnonzero(pattern.suppressed & problem.frozen)) <= set(found.cells)
-        assert "no fewer suffice" in pattern.summary()
-    return needed, hopeless
+        assert "to unfreeze (" in pattern.summary()
+    return needed, proved, hopeless
 
 
 def test_as_few_cells_are_unfrozen_as_enumeration_finds():
-    needed, _ = compared(range(10))
-    assert needed > 1
+    needed, proved, _ = compared(range(10))
+    assert needed >= proved > 1
 
 
 def test_nothing_is_unfrozen_where_a_pattern_exists_without():
@@ -114,8 +117,9 @@ def test_of_as_few_cells_those_of_least_weight_are_taken():
 
 
 def main() -> None:
-    needed, hopeless = compared(range(150))
-    print(f"150 tables: {needed} need cells to be unfrozen, as few as enumeration finds; "
+    needed, proved, hopeless = compared(range(150))
+    print(f"150 tables: {needed} need cells to be unfrozen, as few as enumeration finds, "
+          f"{proved} of them proved; "
           f"{hopeless} cannot be protected whatever is unfrozen")  # fmt: skip
 
 

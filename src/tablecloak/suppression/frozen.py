@@ -67,7 +67,7 @@ def fewest_to_unfreeze(
     >>> problem = tc.examples.cox_rounded()
     >>> frozen = problem.with_changes(status=np.where(problem.sensitive, "u", "z"))
     >>> tc.fewest_to_unfreeze(frozen).fewest
-    5
+    4
     """
     budget = Budget.begun(time_limit, threads=threads)
     with budget.interruptible():

@@ -140,7 +140,7 @@ def _cluster(scope: Scope, variables: list[str]) -> Cluster:
     tables = tables_over(lines, scope.dimensions, scope.known, dimension)
     title = total if touching else (links[0] if links else variables[0])
     return Cluster(
-        name=f"{scope.name}.{title or _root(touching)}",
+        name=f"{scope.name}.{title or _root(touching)}".removeprefix("."),
         fields=tuple(sorted({line.field for line in lines}, key=natural)),
         variables=tuple(variables),
         tables=tuple(tables),

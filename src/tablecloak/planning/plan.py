@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -110,8 +110,8 @@ class Plan:
         The dimension of each level that a line names.
     notes : tuple of str
         What the reader should know; also given as warnings.
-    totals : mapping of str to str
-        Code of the total of dimensions where it is not "Total".
+    totals : mapping of str to str or sequence of str
+        Codes of the total of dimensions where it is not "Total".
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Plan:
     lines: tuple[PublishedTable, ...]
     dimensions: Mapping[Spanning, PlannedDimension]
     notes: tuple[str, ...] = ()
-    totals: Mapping[str, str] = field(default_factory=dict)
+    totals: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[ProtectedTable, ...]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from tablecloak.errors import TablecloakWarning, listed, suggestion
+from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
 from tablecloak.planning.clusters import Scope, clusters_of, scopes_of
 from tablecloak.planning.dimensions import planned_dimensions
 from tablecloak.planning.equations import read_equations, spelled
-from tablecloak.planning.lines import read_lines
+from tablecloak.planning.formulas import read_formulas
+from tablecloak.planning.lines import PublishedTable, Spanning, in_one_spelling, read_lines
 from tablecloak.planning.plan import Cluster, Plan
+from tablecloak.planning.template import Totals, read_template
 from tablecloak.tables.equations import Equation
 
 __all__ = ["plan"]
@@ -20,7 +23,12 @@ def plan(
     metadata: object = None,
     *,
     equations: object = None,
+    template: object = None,
+    formulas: object = None,
     levels: Mapping[str, Sequence[str]] | None = None,
+    totals: Totals | None = None,
+    field: str | Sequence[str] = (),
+    variable: str = "",
 ) -> Plan:
     """Plan a publication: which tables need protection, and which of them together.
 
@@ -35,9 +43,19 @@ def plan(
     equations : DataFrame, str, Path, or a sequence or mapping of str or Equation, optional
         Equations between variables, such as ``to_lettuce = to_batavia + to_arugula``; a file has
         the columns ``eq_name``, ``eq_indicator``, ``unit``.
+    template : DataFrame, str or Path, optional
+        What another authority asks for, a row for each cell: tables follow from which dimensions
+        are broken down together.
+    formulas : str, or a sequence or mapping of str, optional
+        Tables as users of R write them, such as ``~ nation + age * continent``.
     levels : mapping of str to sequence of str, optional
         Levels of dimensions or hierarchies, coarsest first, where numbers at the end of their names
         (as in a10, a21) do not tell.
+    totals : mapping of str to str or sequence of str, optional
+        Codes of the total of dimensions, where it is not ``_T`` or ``Total``.
+    field, variable : str, optional
+        Columns of the template that tell field and variable: by default ``TIME_PERIOD`` and
+        ``INDICATOR``. Several columns may tell the field.
 
     Returns
     -------
@@ -62,7 +80,8 @@ def plan(
     follow from each other, so that tables protected apart could reveal each other. Neither the
     order of lines nor that of dimensions plays a part.
     """
-    lines = read_lines(metadata)
+    lines = _lines(metadata, template, formulas, totals or {}, field, variable)
+    lines = _with_hierarchies(lines, levels or {})
     dimensions = planned_dimensions(lines, levels or {})
     spelling = {line.variable.casefold(): line.variable for line in lines}
     asked = [spelled(each, spelling) for each in read_equations(equations)]
@@ -71,7 +90,45 @@ def plan(
     notes = [*_of_equations(asked, scopes), *_of_links(scopes, clusters), *_of_tables(scopes)]
     for note in notes:
         warnings.warn(note, TablecloakWarning, stacklevel=2)
-    return Plan(tuple(clusters), tuple(lines), dimensions, tuple(notes))
+    return Plan(tuple(clusters), tuple(lines), dimensions, tuple(notes), dict(totals or {}))
+
+
+def _lines(
+    metadata: object,
+    template: object,
+    formulas: object,
+    totals: Totals,
+    field: str | Sequence[str],
+    variable: str,
+) -> list[PublishedTable]:
+    """Return the tables of all descriptions, each name once."""
+    if metadata is None and template is None and formulas is None:
+        raise InputError("Give `metadata`, a `template` or `formulas`: nothing says which tables.")
+    lines = [] if metadata is None else read_lines(metadata)
+    lines += [] if template is None else read_template(template, totals, field, variable)
+    lines += [] if formulas is None else read_formulas(formulas)
+    names = [line.name for line in lines]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"Table {twice!r} is described twice. Give each table a name of its own.")
+    return in_one_spelling(lines)
+
+
+def _with_hierarchies(
+    lines: Sequence[PublishedTable], levels: Mapping[str, Sequence[str]]
+) -> list[PublishedTable]:
+    """Give levels the hierarchy to which `levels` counts them, where a line names none."""
+    tree = {level: name for name, given in levels.items() for level in given}
+    return [
+        replace(
+            line,
+            spannings=tuple(
+                each if each.hierarchy else Spanning(each.level, tree.get(each.level, ""))
+                for each in line.spannings
+            ),
+        )
+        for line in lines
+    ]
 
 
 def _of_equations(equations: Sequence[Equation], scopes: Sequence[Scope]) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,17 @@ import pandas as pd
 from pydantic import ValidationError
 
 from tablecloak.cellkey.perturbation import Records
-from tablecloak.errors import InputError, TablecloakError, suggestion
+from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.faults import in_words
-from tablecloak.jobs.schema import AdjustmentSpec, Data, Job
+from tablecloak.jobs.schema import AdjustmentSpec, Data, DimensionSpec, Job, TableSpec
 from tablecloak.publish.earlier import read_published
 from tablecloak.publish.previous import read_previous
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.earlier import EarlierRelease, Published
-from tablecloak.tables.formats import read_frame, read_problem
+from tablecloak.tables.formats import read_frame, read_problem, record_endings
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.joined import join
+from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
@@ -218,6 +221,9 @@ def _make_paths_absolute(job: Job, folder: Path) -> None:
     for variable in job.variables.values():
         if variable.file is not None:
             variable.file = folder / variable.file
+    for table in job.every_table:
+        if table.file is not None:
+            table.file = folder / table.file
     for spec in job.dimensions.values():
         if isinstance(spec.hierarchy, Path):
             spec.hierarchy = folder / spec.hierarchy
@@ -225,10 +231,21 @@ def _make_paths_absolute(job: Job, folder: Path) -> None:
 
 def _dimensions(job: Job) -> dict[str, Dimension]:
     return {
-        name: Dimension(spec.column or (spec.levels or [name])[-1], spec.hierarchy,
+        name: Dimension(spec.column or (spec.levels or [name])[-1], _hierarchy(spec),
                         tuple(spec.levels), spec.total)
         for name, spec in job.dimensions.items()
     }  # fmt: skip
+
+
+def _hierarchy(spec: DimensionSpec) -> Hierarchy | Path | dict[str, Any] | None:
+    """Read a table of correspondence, one column for each level; leave other hierarchies."""
+    given = spec.hierarchy
+    if not isinstance(given, Path) or not given.name.lower().endswith(record_endings()):
+        return given
+    if given.suffix == ".txt":
+        return given
+    names = tuple(map(str, read_frame(given).columns))
+    return Hierarchy.from_levels(read_frame(given, names), names, spec.total)
 
 
 def _table(
@@ -238,7 +255,7 @@ def _table(
     try:
         return _tabulated(job, dimensions, value, engine)
     except InputError as error:
-        file = job.data.file
+        file = None if job.tables and job.data.kind == "table" else job.data.file
         if file is None or str(error).startswith(str(file)):
             raise
         raise InputError(f"{file}: {error}", cells=error.cells) from None
@@ -246,6 +263,8 @@ def _table(
 
 def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str) -> Table:
     data = job.data
+    if data.kind == "table" and job.tables:
+        return _linked(job, job.tables, dimensions, value or "value")
     if data.kind == "table":
         return _ready(data, dimensions, value or "value", empty_cells=job.lists_empty_cells)
     n_largest = max([3, *(rule.n_largest for rule in job.rules)])
@@ -267,6 +286,31 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         empty_cells=job.lists_empty_cells,
         engine=engine,
     )
+
+
+def _linked(
+    job: Job, tables: Sequence[TableSpec], dimensions: dict[str, Dimension], value: str
+) -> Table:
+    """Read several tables that are ready, each from its own file, and link them."""
+    parts = []
+    for spec in tables:
+        for name in (name for name in spec.dimensions if name not in dimensions):
+            raise InputError(f"A table names {name!r}.{suggestion(name, dimensions)}")
+        own = {
+            name: replace(dimensions[name], column=spec.columns.get(name, dimensions[name].column))
+            for name in spec.dimensions
+        }
+        data = job.data.model_copy(update={"file": spec.file})
+        try:
+            parts.append(_ready(data, own, value, empty_cells=job.lists_empty_cells))
+        except InputError as error:
+            shown = "" if str(error).startswith(str(spec.file)) else f"{spec.file}: "
+            raise InputError(f"{shown}{error}", cells=error.cells) from None
+    try:
+        return in_published_order(link(*parts))
+    except InputError as error:
+        names = listed([str(spec.file) for spec in tables])
+        raise InputError(f"Linking {names}: {error}", cells=error.cells) from None
 
 
 def _ready(data: Data, dimensions: dict[str, Dimension], value: str, *, empty_cells: bool) -> Table:

@@ -102,9 +102,20 @@ class DimensionSpec(_Part):
 
 
 class TableSpec(_Part):
-    """``[[tables]]``: the dimensions of one of several linked tables."""
+    """``[[tables]]``: one of several linked tables: its dimensions; a ready one also has a file."""
 
     dimensions: list[str] = Field(min_length=1)
+    file: Path | None = None
+    columns: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _columns_of_a_file(self) -> TableSpec:
+        if self.columns and self.file is None:
+            raise ValueError("columns are those of the table's own file; leave them out")
+        odd = [name for name in self.columns if name not in self.dimensions]
+        if odd:
+            raise ValueError(f"columns: {odd[0]!r} is none of its dimensions.")
+        return self
 
 
 class Protection(_Part):
@@ -318,6 +329,12 @@ class Job(_Part):
         return [self.of_variable(name) for name in self.variables] or [self]
 
     @property
+    def every_table(self) -> list[TableSpec]:
+        """Linked tables of the job, and those of its variables."""
+        own = [table for spec in self.variables.values() for table in spec.tables or []]
+        return [*(self.tables or []), *own]
+
+    @property
     def every_rule(self) -> list[Rule]:
         """Rules of the job, and those of its variables."""
         return [*self.rules, *(rule for spec in self.variables.values() for rule in spec.rules)]
@@ -352,6 +369,7 @@ class Job(_Part):
         digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
         files = [self.data.file] if self.data.file else []
         files += [spec.file for spec in self.variables.values() if spec.file]
+        files += [table.file for table in self.every_table if table.file]
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         if self.suppression is not None and self.suppression.previous is not None:
             files.append(self.suppression.previous)
@@ -387,21 +405,29 @@ class Job(_Part):
             raise missing("rules", {})
         if self.variables or self.equations:
             self._for_variables()
-        if self.data.kind == "table":
-            if self.tables:
-                raise ValueError("a table that is ready has no [[tables]]; leave them out")
-            if any(dimension.levels for dimension in self.dimensions.values()):
-                raise ValueError("levels are read from microdata; a ready table has none")
+        ready = self.data.kind == "table"
+        if ready and any(table.file is None for table in self.every_table):
+            raise ValueError(
+                "a table that is ready has no [[tables]] but those with a file of their own; leave "
+                "them out, or give each its file"
+            )
+        if not ready and any(table.file is not None for table in self.every_table):
+            raise ValueError("[[tables]] of records have no file of their own; leave it out")
+        if ready and any(dimension.levels for dimension in self.dimensions.values()):
+            raise ValueError("levels are read from microdata; a ready table has none")
         return self
 
     @model_validator(mode="before")
     @classmethod
     def _files_of_variables(cls, given: Any) -> Any:
-        """Let `[data]` name no file where each variable names one."""
-        if not isinstance(given, dict) or not isinstance(given.get("variables"), dict):
+        """Let `[data]` name no file where each variable or each table names one."""
+        if not isinstance(given, dict):
             return given
-        specs = list(given["variables"].values())
-        files = [spec.get("file") for spec in specs if isinstance(spec, dict)]
+        variables, tables = given.get("variables"), given.get("tables")
+        specs = list(variables.values()) if isinstance(variables, dict) else []
+        files = [_own_file(spec) for spec in specs if isinstance(spec, dict)]
+        if not specs and isinstance(tables, list):
+            files = [spec["file"] for spec in tables if isinstance(spec, dict) and "file" in spec]
         data = given.get("data")
         has_source = not isinstance(data, dict) or bool({"file", "connection"} & set(data))
         if has_source or not isinstance(data, dict) or not files or None in files:
@@ -450,6 +476,13 @@ class Job(_Part):
         unused = [role for role in self.data.roles if role != "weight"]
         if unused:
             raise ValueError(f"[perturbation] does not use {unused[0]}; leave it out of [data]")
+
+
+def _own_file(spec: dict[str, Any]) -> Any:
+    """Return the file of a variable or table, or that of the first table of a variable."""
+    tables = spec.get("tables")
+    first = tables[0] if isinstance(tables, list) and tables else None
+    return spec.get("file") or (first.get("file") if isinstance(first, dict) else None)
 
 
 _OF_DATA = ("value", "file", "only", "frequency", "largest", "unit", "decimals", "tolerance")

@@ -54,7 +54,7 @@ def read_template(
         If a column or a code is missing, or a total is not known.
     """
     sheet = Sheet.of(template, "template")
-    frame = sheet.frame[sheet.frame.ne("").any(axis=1)]
+    frame = sheet.frame[(sheet.frame != "").any(axis=1)]
     fields = [_column(sheet, name) for name in ([field] if isinstance(field, str) else field)]
     fields = fields or _usual(frame, FIELDS)
     measure = [_column(sheet, variable)] if variable else _usual(frame, VARIABLES)

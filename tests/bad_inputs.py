@@ -108,6 +108,26 @@ kind = "counts"
 ptable = "ptable.csv"
 threshold = 3
 """
+PLANNED_JOB = """[publication]
+metadata = "metadata.csv"
+equations = ["all = turnover + staff"]
+[data]
+file = "planned.csv"
+[dimensions.region]
+hierarchy = "region.hrc"
+[[rules]]
+rule = "p-percent"
+p = 10
+[suppression]
+time_limit = 5
+"""
+METADATA = """table_name,field,indicator,hrc_indicator,\
+spanning_1,hrc_spanning_1,spanning_2,hrc_spanning_2
+T1,2026,turnover,,region,hrc_region,,
+T2,2026,staff,,region,hrc_region,branch,
+T3,2026,all,,branch,,,
+"""
+EQUATIONS = "eq_name,eq_indicator,unit\ne1,all = turnover + staff,EUR\n"
 TABLE = "d,v,n,x,y\nTotal,150,5,80,40\na,100,3,80,15\nb,50,2,40,10\n"
 ASKED = "TIME_PERIOD,ROW,COLUMN\n2026,a,x\n2026,_T,z\n"
 HRC = "North\n@N1\n@N2\nSouth\n"
@@ -164,7 +184,8 @@ def sound_files() -> dict[str, bytes]:
         _write_counts(folder)
         for name, text in {
             "job.toml": JOB, "table.toml": TABLE_JOB, "table.csv": TABLE, "region.hrc": HRC,
-            "asked.csv": ASKED,
+            "asked.csv": ASKED, "metadata.csv": METADATA, "equations.csv": EQUATIONS,
+            "planned.toml": PLANNED_JOB,
             "keyed.toml": KEYED_JOB,
             "t.rda": RDA, "t.tab": TAB, "t.hst": HST, "job.arb": ARB, "study.toml": STUDY,
         }.items():  # fmt: skip
@@ -220,6 +241,8 @@ def _write_records(folder: Path) -> None:
     firms["staff"] = random.integers(1, 9, len(firms))
     firms["weight"], firms["ask"] = 1.0, 0
     firms.drop(columns="number").to_csv(folder / "firms.csv", index=False)
+    planned = firms.drop(columns="number").assign(all=firms.turnover + firms.staff)
+    planned.to_csv(folder / "planned.csv", index=False)
     n = 120
     home = np.repeat(np.arange(n // 2), 2)
     people = pd.DataFrame(
@@ -310,12 +333,16 @@ INFER = ("cellkey", "attack", "counts.csv", "--by", "region", "--by", "sex", "--
          "ptable.csv", *OUT)  # fmt: skip
 RECONCILE = ("reconcile", "noisy.csv", *OUT, "--by", "region", "--value", "count")
 EXAMPLE = ("example", "firms", "--out", "out")
+PLAN = ("plan", "metadata.csv", "--equations", "equations.csv", "--out", "out")
+PLANNED = ("protect", "planned.toml", "--out", "out")
+ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", "COLUMN=z", *OUT)
 
 SOUND = [
     SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
     COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
+    PLAN, PLANNED, ("plan", "planned.toml", "--out", "out"), ASKED_FOR,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
 ]  # fmt: skip
@@ -1380,6 +1407,57 @@ def bad_noisy_tables() -> Iterator[BadInput]:
     yield BadInput("reconcile: a fixed half among whole numbers", words, {"noisy.csv": half})
 
 
+def bad_plans() -> Iterator[BadInput]:
+    """Descriptions of publications."""
+    for column in frame_of("metadata.csv"):
+        if column != "hrc_indicator":
+            files = {"metadata.csv": without("metadata.csv", column)}
+            yield BadInput(f"plan: metadata.csv without {column}", PLAN, files)
+    for row, column, entry in (
+        (0, "table_name", ""), (1, "table_name", "T1"), (1, "indicator", ""), (2, "field", "NA"),
+        (0, "spanning_1", ""), (1, "spanning_2", "region"), (1, "hrc_spanning_2", "hrc_region"),
+    ):  # fmt: skip
+        files = {"metadata.csv": cell("metadata.csv", row, column, entry)}
+        yield BadInput(f"plan: {column} {entry!r} in metadata.csv, row {row}", PLAN, files)
+        yield BadInput(f"protect: {column} {entry!r} in metadata.csv, row {row}", PLANNED, files)
+    for content in (b"", b"\xff\xfe\0", b"x\n", header("metadata.csv"), None, b"/"):
+        shown = str(content)[:12]
+        yield BadInput(f"plan: metadata.csv is {shown}", PLAN, {"metadata.csv": content})
+        yield BadInput(f"plan: equations.csv is {shown}", PLAN, {"equations.csv": content})
+        yield BadInput(f"plan: asked.csv is {shown}", ASKED_FOR, {"asked.csv": content})
+    for text in ("all = turnover +", "all", "all = 2 turnover", "", "all = all + staff"):
+        content = cell("equations.csv", 0, "eq_indicator", text)
+        yield BadInput(f"plan: equation {text!r}", PLAN, {"equations.csv": content})
+    for formula in ("~", "~ a +", "~ (a", "a ~ b ~ c", "~ a ^ 2", "~ a - a", "~ a b"):
+        yield BadInput(f"plan: formula {formula!r}", ("plan", "--formula", formula))
+    for extra in (
+        ("--levels", "region"), ("--levels", "nowhere=a,b"), ("--levels", "region=other"),
+        ("--total", "region"), ("--job", "none.toml"), ("--job", "firms.csv"),
+        ("--out", "metadata.csv"), ("--template", "firms.csv"), ("--template", "none.csv"),
+    ):  # fmt: skip
+        yield BadInput(f"plan {' '.join(extra)}", (*PLAN, *extra))
+    yield BadInput("plan of nothing", ("plan",))
+    yield BadInput("plan of a job that is no publication", ("plan", "job.toml"))
+    yield BadInput("plan planned.toml with options", ("plan", "planned.toml", "--formula", "~ a"))
+    for old, new in (
+        ("metadata =", "metdata ="), ('metadata = "metadata.csv"', ""),
+        ('"metadata.csv"', '"none.csv"'), ('"metadata.csv"', "3"), ("all = turn", "all + turn"),
+        ("dimensions.region", "dimensions.nowhere"), ('"planned.csv"', '"none.csv"'),
+        ('["all', '[["x"], "all'), ("[data]", 'columns = {x = "y"}\n[data]'),
+        ("[data]", "data = 3\n[dta]"), ('rule = "p-percent"', 'rule = "p-per"'),
+        ("[[rules]]", '[[tables]]\ndimensions = ["region"]\n[[rules]]'),
+        ("p = 10", "p = -1"), ("[data]", 'field = "x"\nfields = "y"\n[data]'),
+        ("[data]", "dimensions = 3\n[data]"),
+    ):  # fmt: skip
+        files = {"planned.toml": changed("planned.toml", old, new)}
+        yield BadInput(f"publication with {new!r} for {old!r}", PLANNED, files)
+    several = {"metadata.csv": cell("metadata.csv", 0, "field", "2025")}
+    yield BadInput("publication of two fields without field_column", PLANNED, several)
+    yield BadInput("transmit of a publication", ("transmit", "planned.toml", "pattern.csv", *OUT))
+    jobs = {"jobs/two.toml": changed("planned.toml", "metadata.csv", "../metadata.csv")}
+    yield BadInput("a publication among the jobs of a folder", ALL, jobs)
+
+
 def _flipped(content: bytes) -> bytes:
     at = len(content) // 3
     return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
@@ -1396,6 +1474,7 @@ def bad_inputs() -> list[BadInput]:
     parts = (
         bad_files, bad_problems, bad_options, bad_releases, bad_jobs, bad_records, bad_batches,
         bad_studies, bad_certificates, bad_keys, bad_key_options, bad_keyed_jobs, bad_noisy_tables,
+        bad_plans,
     )  # fmt: skip
     return [bad for part in parts for bad in part()]
 

@@ -82,6 +82,7 @@ _HOME = {
     "read_published": "publish.earlier",
     "reconcile": "reconciliation.reconcile",
     "run_job": "jobs.run",
+    "run_publication": "jobs.publication",
     "small_count_rounding": "cta.rounding.small_counts",
     "suppress": "suppression.suppress",
     "tabulate": "tables.tabulation.tabulate",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from tablecloak.errors import TablecloakError as TablecloakError
     from tablecloak.errors import TablecloakWarning as TablecloakWarning
     from tablecloak.errors import VerificationError as VerificationError
+    from tablecloak.jobs.publication import run_publication as run_publication
     from tablecloak.jobs.run import run_job as run_job
     from tablecloak.planning.plan import Plan as Plan
     from tablecloak.planning.planner import plan as plan

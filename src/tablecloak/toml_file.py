@@ -1,15 +1,18 @@
-"""Reading TOML files: every fault is one message."""
+"""TOML files: every fault of one that is read is one message."""
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
 
-__all__ = ["read_toml"]
+__all__ = ["read_toml", "toml_text"]
 
 MOST_LEVELS = 100
 """Largest depth of tables within tables: deeper ones exhaust the stack of recursive readers."""
@@ -48,6 +51,60 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
     if _levels(tables) > MOST_LEVELS:
         raise InputError(_too_deep(path))
     return text, tables
+
+
+def toml_text(tables: Mapping[str, Any]) -> str:
+    """Write tables as TOML: texts, numbers, lists, tables, and lists of tables.
+
+    Examples
+    --------
+    >>> print(toml_text({"title": "T", "tables": [{"dimensions": ["a", "b"]}]}), end="")
+    title = "T"
+    <BLANKLINE>
+    [[tables]]
+    dimensions = ["a", "b"]
+    """
+    return "\n".join(_lines(tables, "")).lstrip("\n") + "\n"
+
+
+def _lines(table: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Yield the entries of a table, then the tables below it."""
+    below = {key: value for key, value in table.items() if _is_section(value)}
+    for key, value in table.items():
+        if key not in below:
+            yield f"{_key(key)} = {_inline(value)}"
+    for key, value in below.items():
+        name = f"{path}{_key(key)}"
+        for each in [value] if isinstance(value, Mapping) else value:
+            is_implied = (
+                isinstance(value, Mapping) and each and all(map(_is_section, each.values()))
+            )
+            if not is_implied:
+                yield f"\n[{name}]" if isinstance(value, Mapping) else f"\n[[{name}]]"
+            yield from _lines(each, f"{name}.")
+
+
+def _is_section(value: Any) -> bool:
+    """Whether a value gets a heading: a table, or a list of tables."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, Mapping) for each in value)
+    return isinstance(value, Mapping)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_key(key)} = {_inline(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_inline, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
 
 
 def _too_deep(path: Path) -> str:

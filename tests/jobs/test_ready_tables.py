@@ -125,7 +125,11 @@ def test_a_fault_names_the_file(tmp_path, old, new, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('file = "two.csv"\n', "", "each gives its file"),
+        (
+            'file = "two.csv"\ndimensions = ["c"]\ncolumns = {c = "code"}',
+            'dimensions = ["c"]',
+            "give each its",
+        ),
         ('kind = "table"', 'kind = "microdata"', "has no frequency"),
         ('columns = {c = "code"}', 'columns = {d = "code"}', "'d' is none of its dimensions"),
         ('["c"]\ncolumns = {c = "code"}', '["e"]', "A table names 'e'"),

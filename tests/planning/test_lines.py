@@ -78,4 +78,4 @@ def test_what_is_no_table_is_refused(given):
 
 
 def test_numbers_within_names_are_sorted_as_numbers():
-    assert sorted(["T10", "T2", "a1", "T1b"], key=natural) == ["T1b", "T2", "T10", "a1"]
+    assert sorted(["T10", "T2", "u1", "T1b"], key=natural) == ["T1b", "T2", "T10", "u1"]

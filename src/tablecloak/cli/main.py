@@ -18,6 +18,7 @@ from tablecloak.cli import (
     example,
     intervals,
     microdata,
+    plan,
     protect,
     publish,
     reconcile,
@@ -59,6 +60,7 @@ def _main(
 
 
 protect.register(app)
+plan.register(app)
 suppress.register(app)
 intervals.register(app)
 adjust.register(app)

@@ -52,17 +52,30 @@ def protect(
 
     Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
 
+    A job file with a section [publication] is planned first; each cluster of tables is protected as
+    one problem, with a folder OUT/CLUSTER of its own. See docs/publication.md.
+
     Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
-    from tablecloak.jobs.perturbed import PerturbedResult
+    from tablecloak.jobs.publication import is_publication
     from tablecloak.jobs.run import run_job
 
     if every:
         _all(job, out, executor)
         return
+    if is_publication(job):
+        _publication(job, out, engine)
+        return
 
     with reporting() as reporter:
         result = run_job(job, out, engine=engine, progress=reporter)
+    _told(result)
+
+
+def _told(result: JobResult | PerturbedResult) -> None:
+    """Print what a job gave; exit as its results ask for."""
+    from tablecloak.jobs.perturbed import PerturbedResult
+
     if isinstance(result, PerturbedResult):
         _tell_of_cell_keys(result)
         return
@@ -82,6 +95,28 @@ def protect(
         _tell_of_insiders(result.pattern.insiders)
     if result.failures:
         raise typer.Exit(BAD_INPUT)
+
+
+def _publication(job: Path, out: Path, engine: str) -> None:
+    """Protect a whole publication; the exit code is the worst of those of its clusters."""
+    from tablecloak.jobs.publication import read_publication, run_publication
+
+    publication = read_publication(job)
+    typer.echo(publication.plan.summary())
+    with reporting() as reporter:
+        found = run_publication(publication, out, engine=engine, progress=reporter)
+    codes = [0]
+    for name, result in found.results.items():
+        typer.echo(f"\ncluster {name}")
+        try:
+            _told(result)
+        except typer.Exit as ended:
+            codes.append(ended.exit_code)
+    for path in found.files:
+        typer.echo(f"    {path}")
+    for code in (NOT_SAFE, BAD_INPUT):
+        if code in codes:
+            raise typer.Exit(code)
 
 
 def _tell_of_insiders(told: AgainstInsiders) -> None:

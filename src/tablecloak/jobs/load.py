@@ -32,7 +32,7 @@ from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.toml_file import read_toml
 
-__all__ = ["Loaded", "keyed_records", "load_data", "load_problem", "read_job"]
+__all__ = ["Loaded", "job_of", "keyed_records", "load_data", "load_problem", "read_job"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,6 +112,25 @@ def read_job(path: str | Path) -> Job:
     """
     path = Path(path)
     text, raw = read_toml(path)
+    if "publication" in raw:
+        raise InputError(
+            f"{path}: describes a whole publication, not one job. Run it with `tablecloak "
+            f"protect`, or write the job of each cluster with `tablecloak plan`."
+        )
+    return job_of(raw, path, text)
+
+
+def job_of(raw: dict[str, Any], path: Path, text: str) -> Job:
+    """Check the tables of a job file. Paths in it are relative to the file.
+
+    Parameters
+    ----------
+    raw : dict
+    path : Path
+        The file, for messages.
+    text : str
+        What stands in it, for the report.
+    """
     try:
         job = Job.model_validate(raw)
     except ValidationError as error:

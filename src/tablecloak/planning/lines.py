@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.planning.sheets import Sheet
@@ -73,7 +74,7 @@ class PublishedTable:
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     """Return a key that sorts T2 before T10."""
     return tuple(
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        (0, int(part), "") if part.isdecimal() else (1, 0, part.casefold())
         for part in re.findall(r"\d+|\D+", text)
     )
 
@@ -86,7 +87,7 @@ def read_lines(metadata: object) -> list[PublishedTable]:
     metadata : DataFrame, str or Path
         Columns ``table_name``, ``field``, ``indicator``, ``spanning_1``, ``hrc_spanning_1`` and so
         on; optional ``hrc_field``, ``hrc_indicator``, ``file``. In any order, in small or capital
-        letters.
+        letters. Files are relative to that of the metadata.
 
     Raises
     ------
@@ -97,6 +98,9 @@ def read_lines(metadata: object) -> list[PublishedTable]:
     sheet = Sheet.of(metadata, "metadata").renamed()
     numbers = _check_columns(sheet)
     tables = [_table(sheet, line, row, numbers) for line, row in sheet.rows()]
+    if isinstance(metadata, str | Path):
+        folder = Path(metadata).resolve().parent
+        tables = [replace(t, file=str(folder / t.file) if t.file else "") for t in tables]
     seen: dict[str, int] = {}
     for table in tables:
         if table.name in seen:

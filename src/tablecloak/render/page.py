@@ -137,6 +137,11 @@ class Page:
         """Add text as it was typed."""
         self.parts.append(f"<pre>{escape(text)}</pre>")
 
+    def drawing(self, svg: str, caption: str) -> None:
+        """Add a drawing in SVG that is made already; its texts must be escaped."""
+        drawing = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
+        self.parts.append(f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>")
+
     def figure(self, draw: Callable[[], Any], caption: str) -> None:
         """Add what `draw` returns, a figure of matplotlib, as a drawing in the page itself.
 
@@ -157,8 +162,7 @@ class Page:
         drawing = re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), flags=re.DOTALL)
         # Black becomes the colour of the text, so that the drawing can be read on dark pages too.
         drawing = re.sub(r"(fill|stroke): #000000", r"\1: currentColor", drawing)
-        drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
-        self.parts.append(f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>")
+        self.drawing(drawing, caption)
 
     def _leave_out(self, caption: str) -> None:
         hint = f"Plots need the library matplotlib. {how_to_install('matplotlib')}"

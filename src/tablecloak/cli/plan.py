@@ -1,0 +1,166 @@
+"""``tablecloak plan``: which tables of a publication must be protected together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tablecloak.cli.names import LiveCommand
+from tablecloak.errors import InputError, TablecloakWarning
+
+if TYPE_CHECKING:
+    from tablecloak.planning.plan import Plan
+
+__all__ = ["register"]
+
+Metadata = Annotated[
+    Path | None,
+    typer.Argument(help="One line for each table to publish: CSV, Parquet or Excel (.xlsx)."),
+]
+Equations = Annotated[
+    Path | None, typer.Option(help="Equations between variables: eq_name, eq_indicator, unit.")
+]
+TemplateFile = Annotated[
+    Path | None, typer.Option(help="Transmission template: one row for each cell to publish.")
+]
+Formula = Annotated[
+    list[str] | None,
+    typer.Option("--formula", help="Such as '~ nation + age * continent'; repeat."),
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option("--levels", help="DIMENSION=LEVEL,LEVEL: coarsest first; repeat."),
+]
+Total = Annotated[
+    list[str] | None, typer.Option("--total", help="DIMENSION=CODE: code of its total; repeat.")
+]
+Field = Annotated[
+    list[str] | None, typer.Option("--field", help="Column of the template with the field; repeat.")
+]
+Variable = Annotated[str, typer.Option(help="Column of the template with the variable.")]
+JobFile = Annotated[
+    Path | None, typer.Option("--job", help="Job file with what all jobs share: data, rules.")
+]
+FieldColumn = Annotated[str, typer.Option(help="Column of the records whose codes are the fields.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Folder for plan.html, plan.csv and jobs/.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command(cls=LiveCommand)(plan)
+
+
+def plan(
+    metadata: Metadata = None,
+    equations: Equations = None,
+    template: TemplateFile = None,
+    formula: Formula = None,
+    levels: Levels = None,
+    total: Total = None,
+    field: Field = None,
+    variable: Variable = "",
+    job: JobFile = None,
+    field_column: FieldColumn = "",
+    out: Out = None,
+) -> None:
+    """Plan a publication: which tables need protection, and which of them together.
+
+    METADATA has the columns table_name, field (population, year), indicator (the variable), and for
+    each dimension spanning_1 and hrc_spanning_1 (its column, and the hierarchy of which that is a
+    level), spanning_2 and so on; optional hrc_indicator, hrc_field (links between variables, or
+    fields) and file (of a table that is ready).
+
+    A table contained in another needs no protection of its own. Tables that share a variable, an
+    equation or a link are a cluster: one problem. With --out a job file for each is written into
+    OUT/jobs; `tablecloak protect` runs it. What all share comes from --job; without it, fill in
+    data and rules. METADATA may be a job file with a section [publication], which `tablecloak
+    protect` does in one step.
+
+    Example: tablecloak plan metadata.csv --equations equations.csv --out plan
+
+    Example: tablecloak plan --template template.csv --total ACTIVITY=BTSXO_S94
+
+    Example: tablecloak plan --formula "~ nation + age * continent"
+    """
+    import tablecloak as tc
+    from tablecloak.storage import require_writable
+
+    require_writable(None if out is None else out / "plan.html")
+    codes: dict[str, list[str]] = {}
+    for name, code in _pairs("--total", total):
+        codes.setdefault(name, []).append(code)
+    known = {name: text.split(",") for name, text in _pairs("--levels", levels)}
+    with warnings.catch_warnings():
+        # The plan has them as notes, which are printed once.
+        warnings.simplefilter("ignore", TablecloakWarning)
+        if metadata is not None and metadata.suffix == ".toml":
+            options = (equations, template, formula, codes, known, field, variable, job)
+            found, jobs = _given(metadata, options)
+        else:
+            found = tc.plan(
+                metadata,
+                equations=equations,
+                template=template,
+                formulas=formula or None,
+                levels=known,
+                totals=dict(codes),
+                field=field or [],
+                variable=variable,
+            )
+            jobs = _drafted(found, job, field_column) if out or job else {}
+    written = []
+    if out is not None:
+        # Paths of a draft are relative to where the command runs.
+        source = job or (metadata if metadata and metadata.suffix == ".toml" else None)
+        written = _written(found, jobs, source.parent if source else Path(), out)
+    typer.echo(found.summary())
+    for path in written:
+        typer.echo(f"written: {path}")
+
+
+def _given(path: Path, options: Sequence[object]) -> tuple[Plan, dict[str, Any]]:
+    """Return the plan and the jobs of a file with a section ``[publication]``."""
+    from tablecloak.jobs.publication import planned
+
+    if any(options):
+        raise InputError(f"{path}: says itself which tables there are. Give no option but --out.")
+    return planned(path)
+
+
+def _drafted(plan: Plan, job: Path | None, field_column: str) -> dict[str, Any]:
+    """Return the jobs, from what all share or from a draft."""
+    from tablecloak.planning.jobs import DRAFT, JobWriter
+    from tablecloak.toml_file import read_toml
+
+    shared: dict[str, Any] = DRAFT if job is None else read_toml(job)[1]
+    if job is None and any(line.file for line in plan.lines):
+        shared = {**DRAFT, "data": {"kind": "table"}}
+    if job is None and len({line.field for line in plan.lines}) > 1:
+        field_column = field_column or "field"
+    return JobWriter(plan, shared, field_column=field_column).jobs()
+
+
+def _written(plan: Plan, jobs: dict[str, Any], folder: Path, out: Path) -> list[Path]:
+    """Write page, table and jobs, whose paths are relative to a folder."""
+    from tablecloak.planning.jobs import moved
+    from tablecloak.planning.page import write_jobs, write_plan
+
+    to = out / "jobs"
+    placed = {name: moved(job, folder, to) for name, job in jobs.items()}
+    return [*write_plan(plan, out), *write_jobs(placed, to)]
+
+
+def _pairs(option: str, given: Sequence[str] | None) -> list[tuple[str, str]]:
+    pairs = []
+    for entry in given or ():
+        left, sign, right = entry.partition("=")
+        if not left or not sign or not right:
+            raise InputError(f"{option} {entry}: give it as NAME=TEXT.")
+        pairs.append((left, right))
+    return pairs

@@ -1,0 +1,219 @@
+"""``[publication]``: a whole publication from one file: the plan, and the job of each cluster."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from tablecloak.budget import Progress
+from tablecloak.errors import InputError, TablecloakError, suggestion
+from tablecloak.jobs.load import job_of
+from tablecloak.jobs.perturbed import PerturbedResult
+from tablecloak.jobs.result import JobResult
+from tablecloak.jobs.run import run_job
+from tablecloak.jobs.schema import Job
+from tablecloak.planning.jobs import JobWriter
+from tablecloak.planning.page import write_plan
+from tablecloak.planning.plan import Plan
+from tablecloak.planning.planner import plan
+from tablecloak.toml_file import read_toml
+
+__all__ = [
+    "Publication",
+    "PublicationResult",
+    "is_publication",
+    "planned",
+    "read_publication",
+    "run_publication",
+]
+
+
+class PublicationSpec(BaseModel):
+    """``[publication]``: which tables are to be published."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    metadata: Path | None = None
+    equations: Path | list[str] | None = None
+    template: Path | None = None
+    formulas: str | list[str] | dict[str, str] | None = None
+    levels: dict[str, list[str]] = {}
+    totals: dict[str, str | list[str]] = {}
+    field: str | list[str] = []
+    variable: str = ""
+    columns: dict[str, str] = {}
+    field_column: str = ""
+
+    @model_validator(mode="after")
+    def _some_tables(self) -> PublicationSpec:
+        if self.metadata is None and self.template is None and self.formulas is None:
+            raise ValueError("give metadata, a template or formulas")
+        return self
+
+    def plan(self, folder: Path) -> Plan:
+        """Return the plan; paths are relative to a folder."""
+        equations: Any = self.equations
+        return plan(
+            None if self.metadata is None else folder / self.metadata,
+            equations=folder / equations if isinstance(equations, Path) else equations,
+            template=None if self.template is None else folder / self.template,
+            formulas=self.formulas,
+            levels=self.levels,
+            totals=self.totals,
+            field=self.field,
+            variable=self.variable,
+        )
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A publication that has been read: the plan and the job of each cluster.
+
+    Parameters
+    ----------
+    plan : Plan
+    jobs : mapping of str to Job
+        By the name of the folder of their results.
+    """
+
+    plan: Plan
+    jobs: dict[str, Job]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicationResult:
+    """What a publication gave.
+
+    Parameters
+    ----------
+    plan : Plan
+    results : dict of str to JobResult or PerturbedResult
+        For each cluster, by the name of its folder.
+    files : list of Path
+        The files of the plan; those of clusters are in their results.
+    """
+
+    plan: Plan
+    results: dict[str, JobResult | PerturbedResult]
+    files: list[Path] = field(default_factory=list)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the releases of all clusters are proved safe."""
+        return all(result.is_safe for result in self.results.values())
+
+    def summary(self) -> str:
+        """Say in one line for each cluster what was found. Secret."""
+        return "\n".join(f"{name}: {result.summary()}" for name, result in self.results.items())
+
+
+def is_publication(path: str | Path) -> bool:
+    """Whether a job file describes a whole publication."""
+    return "publication" in read_toml(path)[1]
+
+
+def read_publication(path: str | Path) -> Publication:
+    """Read a job file with a section ``[publication]``.
+
+    Parameters
+    ----------
+    path : str or Path
+        Data, dimensions, rules and methods are those of every cluster; its tables, variables and
+        equations come from the plan. Paths are relative to the file.
+
+    Raises
+    ------
+    InputError
+        Names file and remedy.
+    """
+    path = Path(path)
+    text, _ = read_toml(path)
+    made, jobs = planned(path)
+    return Publication(made, {name: job_of(each, path, text) for name, each in jobs.items()})
+
+
+def planned(path: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:
+    """Return the plan of a publication, and the tables of the job file of each cluster."""
+    raw = read_toml(path)[1]
+    given = raw.get("publication")
+    if not isinstance(given, dict):
+        raise InputError(f"{path}: there is no section [publication].")
+    for name in ("tables", "equations"):
+        if name in raw:
+            raise InputError(f"{path}: [[{name}]] come from the plan. Leave them out.")
+    try:
+        spec = PublicationSpec.model_validate(given)
+    except ValidationError as error:
+        raise InputError(f"{path}, [publication]: {_in_words(error)}") from None
+    shared = copy.deepcopy({key: value for key, value in raw.items() if key != "publication"})
+    _check_sections(path, shared)
+    made = spec.plan(path.parent)
+    return made, JobWriter(made, shared, spec.columns, spec.field_column).jobs()
+
+
+def _check_sections(path: Path, shared: dict[str, Any]) -> None:
+    """Refuse sections that are not tables, which every job needs."""
+    for name in ("data", "dimensions", "variables"):
+        if not isinstance(shared.setdefault(name, {}), dict):
+            raise InputError(f"{path}: {name!r} must be a table. Write [{name}].")
+    for name in ("dimensions", "variables"):
+        for key, value in shared[name].items():
+            if not isinstance(value, dict):
+                raise InputError(f"{path}: {key!r} must be a table. Write [{name}.{key}].")
+    if not shared["variables"]:
+        del shared["variables"]
+
+
+def _in_words(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    name = str(fault["loc"][0]) if fault["loc"] else ""
+    if fault["type"] == "extra_forbidden":
+        return f"unknown key {name!r}.{suggestion(name, PublicationSpec.model_fields)}"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{name}: {message}." if name else f"{message}."
+
+
+def run_publication(
+    given: Publication | str | Path,
+    out: str | Path | None = None,
+    *,
+    engine: str = "duckdb",
+    progress: Progress | None = None,
+) -> PublicationResult:
+    """Protect a whole publication: plan it, and do the job of each cluster.
+
+    Parameters
+    ----------
+    given : Publication, str or Path
+        What `read_publication` returns, or the path of its file.
+    out : str or Path, optional
+        Folder for ``plan.html``, ``plan.csv``, and a folder for each cluster with ``release/`` and
+        ``internal/``. Without it nothing is written.
+    engine, progress
+        See `tablecloak.run_job`.
+
+    Returns
+    -------
+    PublicationResult
+
+    Raises
+    ------
+    InputError
+        Before anything is protected, if the file, the metadata or the job of a cluster is faulty.
+    TablecloakError
+        What the job of a cluster raises; names the cluster. Those before it are done.
+    """
+    publication = given if isinstance(given, Publication) else read_publication(given)
+    results: dict[str, JobResult | PerturbedResult] = {}
+    for name, job in publication.jobs.items():
+        folder = None if out is None else Path(out) / name
+        try:
+            results[name] = run_job(job, folder, engine=engine, progress=progress)
+        except TablecloakError as error:
+            raise type(error)(f"Cluster {name}: {error}", cells=error.cells) from None
+    files = [] if out is None else write_plan(publication.plan, out)
+    return PublicationResult(publication.plan, results, files)

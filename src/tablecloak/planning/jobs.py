@@ -1,0 +1,256 @@
+"""The job of each cluster, as the tables of a job file."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.planning.dimensions import PlannedDimension
+from tablecloak.planning.formulas import VALUE
+from tablecloak.planning.lines import PublishedTable
+from tablecloak.planning.plan import Cluster, Plan
+
+__all__ = ["DRAFT", "JobWriter", "file_names", "moved"]
+
+Tables = dict[str, Any]
+
+DRAFT: Tables = {
+    "data": {"file": "records.csv"},
+    "rules": [{"rule": "p-percent", "p": 10}],
+    "suppression": {},
+}
+"""What a job says where nothing is given: a beginning, for the office to fill in."""
+
+
+FILES = (
+    ("data", "file"), ("suppression", "previous"), ("transmission", "template"),
+    ("perturbation", "ptable"), ("perturbation", "small_cells"),
+)  # fmt: skip
+"""Keys of a job that are paths, besides those of tables, variables and dimensions."""
+
+
+def moved(job: Mapping[str, Any], before: Path, after: Path) -> Tables:
+    """Return a job with its paths relative to another folder.
+
+    Parameters
+    ----------
+    job : mapping of str to object
+    before, after : Path
+        Folder to which its paths are relative, and the one to which they are to be.
+    """
+    found: Tables = copy.deepcopy(dict(job))
+    variables = list(found.get("variables", {}).values())
+    tables = [each for spec in variables for each in spec.get("tables", [])]
+    places = [(found[section], key) for section, key in FILES if section in found]
+    places += [(each, "file") for each in (*variables, *tables, *found.get("tables", []))]
+    places += [(each, "hierarchy") for each in found.get("dimensions", {}).values()]
+    for place, key in places:
+        if isinstance(place, dict) and isinstance(place.get(key), str):
+            path = os.path.relpath(before.resolve() / place[key], after.resolve())
+            place[key] = Path(path).as_posix()
+    return found
+
+
+def file_names(clusters: Sequence[Cluster]) -> list[str]:
+    """Return a name for the folder and the job file of each cluster, each once."""
+    found: list[str] = []
+    for cluster in clusters:
+        plain = "".join(c if c.isalnum() or c in "._-" else "_" for c in cluster.name)
+        plain = plain.strip("._") or "cluster"
+        taken = {each.casefold() for each in found}
+        numbers = (f"{plain}_{number}" for number in range(2, len(found) + 3))
+        free = plain if plain.casefold() not in taken else next(
+            each for each in numbers if each.casefold() not in taken
+        )  # fmt: skip
+        found.append(free)
+    return found
+
+
+@dataclass(frozen=True)
+class JobWriter:
+    """Makes the job of each cluster from what all of them share.
+
+    Parameters
+    ----------
+    plan : Plan
+    shared : mapping of str to object
+        A job file without tables, variables and equations: data, rules, methods, and what is known
+        of dimensions, by their names in the plan.
+    columns : mapping of str to str, default={}
+        Column with the values of each variable; by default the variable is the column.
+    field_column : str, default=""
+        Column of records whose codes are the fields.
+
+    Raises
+    ------
+    InputError
+        If `shared` describes a dimension that the plan does not have, several fields have one
+        source, or a ready table has no file.
+    """
+
+    plan: Plan
+    shared: Mapping[str, Any] = field(default_factory=lambda: DRAFT)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    field_column: str = ""
+
+    def __post_init__(self) -> None:
+        known = {name: each for c in self.plan.clusters for name, each in self._known(c).items()}
+        names = {alias for each in known.values() for alias in _aliases(each)}
+        for name in self.shared.get("dimensions", {}):
+            if name not in names:
+                raise InputError(
+                    f"[dimensions.{name}]: no table of the plan has it.{suggestion(name, known)}"
+                )
+        fields = {line.field for line in self.plan.lines}
+        variables = {line.variable for line in self.plan.lines}
+        for name in self.columns:
+            if name not in variables:
+                raise InputError(f"There is no variable {name!r}.{suggestion(name, variables)}")
+        if len(fields) > 1 and not self.field_column and not self._is_ready:
+            raise InputError(
+                f"The plan has several fields, {listed(sorted(fields))}, and one file of records. "
+                f"Say which column tells the field, with field_column."
+            )
+
+    @property
+    def _is_ready(self) -> bool:
+        return bool(self.shared.get("data", {}).get("kind") == "table")
+
+    def jobs(self) -> dict[str, Tables]:
+        """Return the job of each cluster, by the name of its file; none for a single total."""
+        names = file_names(self.plan.clusters)
+        made = {n: self._job(c) for n, c in zip(names, self.plan.clusters, strict=True)}
+        return {name: job for name, job in made.items() if job}
+
+    def _job(self, cluster: Cluster) -> Tables:
+        known = self._known(cluster)
+        job = {key: value for key, value in self.shared.items() if key != "dimensions"}
+        title = str(self.shared.get("title", ""))
+        job = {**job, "title": f"{title}: {cluster.name}" if title else cluster.name}
+        job = {"title": job.pop("title"), **job}
+        tables = {name: self._tables(cluster, name, known) for name in cluster.variables}
+        tables = {name: each for name, each in tables.items() if each}
+        if not tables:
+            return {}
+        job["data"] = self._data(cluster)
+        if len(tables) == 1:
+            ((name, job["tables"]),) = tables.items()
+            if self._column(name):
+                job["data"]["value"] = self._column(name)
+        else:
+            job |= self._several(cluster, tables)
+        used = {name for each in tables.values() for table in each for name in table["dimensions"]}
+        job["dimensions"] = {
+            name: self._dimension(known[name], cluster) for name in known if name in used
+        }
+        return job
+
+    def _several(self, cluster: Cluster, tables: Mapping[str, list[Tables]]) -> Tables:
+        """Return the variables of a cluster, and the equations between those that have tables."""
+        given = self.shared.get("variables", {})
+        variables = {
+            name: {"value": self._column(name) or name, **given.get(name, {}), "tables": each}
+            for name, each in tables.items()
+        }
+        equations: list[Tables] = [
+            {"equation": str(each.text), "name": each.name, "unit": each.unit}
+            for each in cluster.equations
+            if set(each.variables) <= set(tables)
+        ]
+        if cluster.total and not cluster.equations and set(tables) == set(cluster.variables):
+            parts = [f'"{name}"' for name in cluster.variables if name != cluster.total]
+            text = f'"{cluster.total}" = {" + ".join(parts)}'
+            equations = [{"equation": text, "name": cluster.links[0]}]
+        equations = [{key: text for key, text in each.items() if text} for each in equations]
+        return {"variables": variables} | ({"equations": equations} if equations else {})
+
+    def _data(self, cluster: Cluster) -> Tables:
+        data = {key: value for key, value in self.shared.get("data", {}).items() if key != "value"}
+        if self.field_column and not self._is_ready:
+            only = {**data.get("only", {}), self.field_column: list(cluster.fields)}
+            data["only"] = only
+        return data
+
+    def _column(self, variable: str) -> str:
+        """Return the column of a variable; a formula names none, so that it is that of the data."""
+        if variable == VALUE and variable not in self.columns:
+            return str(self.shared.get("data", {}).get("value", ""))
+        return self.columns.get(variable, variable)
+
+    def _known(self, cluster: Cluster) -> dict[str, PlannedDimension]:
+        """Return the dimensions of a cluster, by name."""
+        known = {each.name: each for each in self.plan.dimensions.values()}
+        fields = [name for name in cluster.dimensions if name not in known]
+        return {
+            name: known.get(name) or PlannedDimension(name, cluster.fields, (), is_ordered=False)
+            for name in (*(n for n in cluster.dimensions if n not in fields), *fields)
+        }
+
+    def _tables(
+        self, cluster: Cluster, variable: str, known: Mapping[str, PlannedDimension]
+    ) -> list[Tables]:
+        """Return the linked tables of one variable."""
+        mine = [table for table in cluster.tables if variable in table.variables]
+        if not self._is_ready:
+            return [{"dimensions": list(each.dimensions)} for each in mine if each.dimensions]
+        lines = {line.name: line for line in self.plan.lines}
+        found = []
+        for table in mine:
+            members = [lines[name] for name in table.members if lines[name].variable == variable]
+            whole = [line for line in members if line.name not in table.contained]
+            lacking = [line.name for line in whole if not line.file]
+            if lacking:
+                raise InputError(
+                    f"Table {lacking[0]!r} is ready, but its file is not known. Give it in a "
+                    f"column 'file' of the metadata."
+                )
+            found += [self._ready(line, known) for line in members if line.file and line.spannings]
+        return found
+
+    def _ready(self, line: PublishedTable, known: Mapping[str, PlannedDimension]) -> Tables:
+        """Return the entry of a table that lies in a file."""
+        names = {self.plan.dimensions[each].name: each.level for each in line.spannings}
+        columns = {name: level for name, level in names.items() if len(known[name].levels) > 1}
+        entry: Tables = {"file": line.file, "dimensions": list(names)}
+        return entry | ({"columns": columns} if columns else {})
+
+    def _dimension(self, dimension: PlannedDimension, cluster: Cluster) -> Tables:
+        """Return what the job says of a dimension: what is given, and its column or levels."""
+        given = self.shared.get("dimensions", {})
+        spec = dict(next((given[n] for n in _aliases(dimension) if n in given), {}))
+        total = self.plan.totals.get(dimension.name)
+        if total is not None and "total" not in spec:
+            spec["total"] = total if isinstance(total, str) else next(iter(total))
+        if {"column", "levels"} & set(spec):
+            return spec
+        if dimension.name not in {each.name for each in self.plan.dimensions.values()}:
+            return {"column": self.field_column or dimension.name} | spec
+        if "hierarchy" in spec or self._is_ready:
+            # The codes of a hierarchy that is given go down to its most detailed level.
+            return {"column": dimension.levels[-1]} | spec
+        levels = self._levels(dimension, cluster)
+        return ({"column": levels[0]} if len(levels) == 1 else {"levels": levels}) | spec
+
+    def _levels(self, dimension: PlannedDimension, cluster: Cluster) -> list[str]:
+        """Return the levels down to the most detailed one that a table of the cluster shows."""
+        used = {
+            each.level
+            for line in self.plan.lines
+            if line.name in cluster.members
+            for each in line.spannings
+            if self.plan.dimensions[each].name == dimension.name
+        }
+        if not dimension.is_ordered:
+            return [level for level in dimension.levels if level in used]
+        last = max(dimension.levels.index(level) for level in used)
+        return list(dimension.levels[: last + 1])
+
+
+def _aliases(dimension: PlannedDimension) -> list[str]:
+    """Return the names under which a job may describe a dimension."""
+    return [dimension.name, *dimension.hierarchies, *dimension.levels]

@@ -1,0 +1,134 @@
+"""A whole publication from one file: the plan, and a release for each cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.main import app
+from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.publication import read_publication
+
+METADATA = """table_name,field,indicator,spanning_1,hrc_spanning_1,spanning_2,hrc_spanning_2
+T1,2026,lettuce,region,hrc_geo,size,
+T2,2026,batavia,district,hrc_geo,size,
+T3,2026,arugula,district,hrc_geo,size,
+T4,2026,lettuce,district,hrc_geo,size,
+T5,2026,pizza,region,hrc_geo,cj,
+T6,2026,pizza,size,,,
+"""
+
+JOB = """title = "Food"
+[publication]
+metadata = "metadata.csv"
+equations = ["lettuce = batavia + arugula"]
+levels = {geo = ["region", "district"]}
+
+[data]
+file = "firms.csv"
+contributor = "firm"
+
+[[rules]]
+rule = "p-percent"
+p = 10
+
+[suppression]
+time_limit = 1000
+hold = "off"
+groups = false
+
+[transmission]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("food")
+    rng = np.random.default_rng(3)
+    district = rng.choice(["N1", "N2", "S1", "S2"], 60)
+    firms = pd.DataFrame(
+        {"firm": [f"f{number}" for number in range(60)], "district": district,
+         "region": [code[0] for code in district], "size": rng.choice(["big", "small"], 60),
+         "cj": rng.choice(["LL", "PA"], 60), "batavia": rng.integers(1, 90, 60),
+         "arugula": rng.integers(1, 90, 60), "pizza": rng.integers(1, 90, 60)}
+    )  # fmt: skip
+    firms["lettuce"] = firms.batavia + firms.arugula
+    firms.loc[0, "pizza"] = 4000
+    firms.to_csv(place / "firms.csv", index=False)
+    (place / "metadata.csv").write_text(METADATA)
+    (place / "job.toml").write_text(JOB)
+    return place
+
+
+@pytest.fixture(scope="module")
+def done(folder, tmp_path_factory):
+    """What one command prints and writes."""
+    out = tmp_path_factory.mktemp("out")
+    found = CliRunner().invoke(app, ["protect", str(folder / "job.toml"), "-o", str(out)])
+    assert found.exit_code == 0, found.output
+    return found.output, out
+
+
+def test_each_cluster_is_one_problem_of_its_variables(done):
+    _, out = done
+    cells = pd.read_csv(out / "2026.lettuce/internal/problem.csv", dtype=str)
+    assert set(cells.variable) == {"batavia", "arugula", "lettuce"}
+    assert len(cells) == 3 * 7 * 3
+    pizza = pd.read_csv(out / "2026.pizza/internal/problem.csv", dtype=str)
+    assert {"geo", "cj", "size"} <= set(pizza.columns) and "variable" not in pizza
+    # Each variable has 7 relations of sizes and 3 of regions for each size; the equation has one
+    # for each of 21 cells.
+    lettuce = tc.read_problem(out / "2026.lettuce/internal/problem.jj").table
+    assert lettuce.n_relations == 3 * (7 + 3 * 3) + 7 * 3
+
+
+def test_one_command_writes_the_plan_and_a_release_for_each_cluster(done):
+    output, out = done
+    assert "6 tables to publish: 3 to protect in 2 clusters" in output
+    assert output.count("All releases are proved safe") == 2
+    names = {path.name for path in out.iterdir()}
+    assert names == {"plan.html", "plan.csv", "2026.lettuce", "2026.pizza"}
+    for name in ("2026.lettuce", "2026.pizza"):
+        assert (out / name / "release/suppression/table.csv").exists()
+        assert (out / name / "internal/transmission.csv").exists()
+
+
+def test_planned_jobs_are_those_that_a_publication_runs(folder, tmp_path):
+    """Their paths are relative to the folder where they are written."""
+    planned = CliRunner().invoke(app, ["plan", str(folder / "job.toml"), "-o", str(tmp_path)])
+    assert planned.exit_code == 0, planned.output
+    for name, job in read_publication(folder / "job.toml").jobs.items():
+        written = read_job(tmp_path / "jobs" / f"{name}.toml")
+        assert written.data.file.resolve() == job.data.file.resolve()
+        written.data.file = job.data.file
+        assert written.model_dump() == job.model_dump()
+
+
+def test_a_draft_shows_no_more_detail_than_is_published(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    options = ["--levels", "geo=region,district", "-o", str(tmp_path)]
+    done = CliRunner().invoke(app, ["plan", "metadata.csv", *options])
+    assert done.exit_code == 0, done.output
+    path = tmp_path / "jobs" / "2026.pizza.toml"
+    # Pizza is published by region; its table by size is a margin of none, and shares the total.
+    text = path.read_text().replace("records.csv", "firms.csv")
+    path.write_text(text)
+    assert load_problem(read_job(path)).table.n_cells == 3 * 3 + 2
+
+
+def test_a_fault_in_one_cluster_names_it(folder, tmp_path):
+    (tmp_path / "metadata.csv").write_text(METADATA.replace("pizza", "pasta"))
+    (tmp_path / "firms.csv").write_bytes((folder / "firms.csv").read_bytes())
+    (tmp_path / "job.toml").write_text(JOB)
+    with pytest.raises(tc.InputError, match=r"Cluster 2026.pasta: .*'pasta'"):
+        tc.run_publication(tmp_path / "job.toml")
+
+
+def test_a_publication_is_no_job(folder):
+    with pytest.raises(tc.InputError, match="describes a whole publication, not one job"):
+        read_job(folder / "job.toml")
+    with pytest.raises(tc.InputError, match="describes a whole publication, not one job"):
+        tc.run_job(folder / "job.toml")

@@ -20,6 +20,7 @@ from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.errors import suggestion
 from tablecloak.jobs.registered import NameIn, SiblingIn, missing
 from tablecloak.jobs.sending import TransmissionSpec
+from tablecloak.jobs.tables import TableSpec, check_files, with_own_file
 from tablecloak.solve.solver import SOLVERS
 from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.hold import HOLDS
@@ -99,23 +100,6 @@ class DimensionSpec(_Part):
         if given is not None and not isinstance(given, str | Path | dict):
             raise ValueError("give the path of an .hrc file, or nested tables of codes")
         return given
-
-
-class TableSpec(_Part):
-    """``[[tables]]``: one of several linked tables: its dimensions; a ready one also has a file."""
-
-    dimensions: list[str] = Field(min_length=1)
-    file: Path | None = None
-    columns: dict[str, str] = {}
-
-    @model_validator(mode="after")
-    def _columns_of_a_file(self) -> TableSpec:
-        if self.columns and self.file is None:
-            raise ValueError("columns are those of the table's own file; leave them out")
-        odd = [name for name in self.columns if name not in self.dimensions]
-        if odd:
-            raise ValueError(f"columns: {odd[0]!r} is none of its dimensions.")
-        return self
 
 
 class Protection(_Part):
@@ -406,13 +390,7 @@ class Job(_Part):
         if self.variables or self.equations:
             self._for_variables()
         ready = self.data.kind == "table"
-        if ready and any(table.file is None for table in self.every_table):
-            raise ValueError(
-                "a table that is ready has no [[tables]] but those with a file of their own; leave "
-                "them out, or give each its file"
-            )
-        if not ready and any(table.file is not None for table in self.every_table):
-            raise ValueError("[[tables]] of records have no file of their own; leave it out")
+        check_files(self.every_table, ready=ready)
         if ready and any(dimension.levels for dimension in self.dimensions.values()):
             raise ValueError("levels are read from microdata; a ready table has none")
         return self
@@ -421,18 +399,7 @@ class Job(_Part):
     @classmethod
     def _files_of_variables(cls, given: Any) -> Any:
         """Let `[data]` name no file where each variable or each table names one."""
-        if not isinstance(given, dict):
-            return given
-        variables, tables = given.get("variables"), given.get("tables")
-        specs = list(variables.values()) if isinstance(variables, dict) else []
-        files = [_own_file(spec) for spec in specs if isinstance(spec, dict)]
-        if not specs and isinstance(tables, list):
-            files = [spec["file"] for spec in tables if isinstance(spec, dict) and "file" in spec]
-        data = given.get("data")
-        has_source = not isinstance(data, dict) or bool({"file", "connection"} & set(data))
-        if has_source or not isinstance(data, dict) or not files or None in files:
-            return given
-        return given | {"data": data | {"file": files[0]}}
+        return with_own_file(given)
 
     def _for_variables(self) -> None:
         """Refuse what several variables cannot have, and names that are unknown."""
@@ -476,13 +443,6 @@ class Job(_Part):
         unused = [role for role in self.data.roles if role != "weight"]
         if unused:
             raise ValueError(f"[perturbation] does not use {unused[0]}; leave it out of [data]")
-
-
-def _own_file(spec: dict[str, Any]) -> Any:
-    """Return the file of a variable or table, or that of the first table of a variable."""
-    tables = spec.get("tables")
-    first = tables[0] if isinstance(tables, list) and tables else None
-    return spec.get("file") or (first.get("file") if isinstance(first, dict) else None)
 
 
 _OF_DATA = ("value", "file", "only", "frequency", "largest", "unit", "decimals", "tolerance")

@@ -48,6 +48,7 @@ def moved(job: Mapping[str, Any], before: Path, after: Path) -> Tables:
     tables = [each for spec in variables for each in spec.get("tables", [])]
     places = [(found[section], key) for section, key in FILES if section in found]
     places += [(each, "file") for each in (*variables, *tables, *found.get("tables", []))]
+    places += [(each, key) for each in found.get("published", []) for key in ("file", "problem")]
     places += [(each, "hierarchy") for each in found.get("dimensions", {}).values()]
     for place, key in places:
         if isinstance(place, dict) and isinstance(place.get(key), str):

@@ -208,7 +208,7 @@ def _chosen(job: Job, path: Path) -> pd.DataFrame:
     """Return the records that count: those with the codes of ``only``."""
     data = job.data
     codes = [column for d in _dimensions(job).values() for column in (*d.levels, d.column)]
-    roles = [name for name in (data.contributor, data.holding) if name is not None]
+    roles = [name for name in (data.contributor, data.holding, data.waiver) if name is not None]
     frame = read_frame(path, tuple(dict.fromkeys([*codes, *roles, *data.only])))
     for column, wanted in data.only.items():
         if column not in frame.columns:

@@ -58,6 +58,17 @@ def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]
     return [master, worker], found.group()
 
 
+def with_waivers(path: Path, engine: str) -> tc.Table:
+    frame = tc.examples.firms(60)
+    said = ["yes", "", "No", "1", "TRUE", "0"]
+    frame["waiver"], frame["own"] = (said * 10)[: len(frame)], [5, None, None, 12.5, 0] * 12
+    frame.to_csv(path, index=False)
+    return tc.tabulate(
+        path, ["region", "industry"], "turnover", contributor="firm", engine=engine,
+        waiver="waiver", waiver_p="own",
+    )  # fmt: skip
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.skipif(not shutil.which("java"), reason="no Java on this machine")
@@ -80,6 +91,11 @@ def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
         assert np.array_equal(one.upper_protection, other.upper_protection)
         assert np.array_equal(one.table.contributions.count, other.table.contributions.count)
         assert np.array_equal(one.table.contributions.largest, other.table.contributions.largest)
+        one, other = (
+            with_waivers(tmp_path / "firms.csv", engine) for engine in ("duckdb", address)
+        )
+        for name, column in one.contributions.waivers.columns().items():
+            assert np.array_equal(column, other.contributions.waivers.columns()[name]), name
         # The work was done by the cluster.
         from pyspark.sql import SparkSession
 

@@ -28,8 +28,8 @@ def open_source(
         If the data cannot be read, or a column that is needed is not there.
     """
     codes = [column for dimension in dimensions.values() for column in dimension.columns]
-    identifiers = [name for name in (roles.contributor, roles.holding) if name]
-    table, is_quick = _as_ibis(data, [*codes, *identifiers], engine)
+    text = [name for name in (roles.contributor, roles.holding, roles.waiver) if name]
+    table, is_quick = _as_ibis(data, [*codes, *text], engine)
     alike: dict[str, str] = {}
     for column in [*codes, *roles.columns()]:
         if column not in table.columns:
@@ -153,14 +153,22 @@ def _waiver_marks(table: Any, roles: Roles) -> dict[str, Any]:
     """Return what each record needs: 1 if the margin of the rule, and the margin that it named."""
     import ibis
 
-    waives, own = ibis.literal(False), ibis.literal(0.0)
+    none, one = _number(0), _number(1)
+    waives, own = ibis.literal(False), none
     if roles.waiver:
         waives = table.waiver.isin(YES)
     if roles.waiver_p:
         # A margin of its own holds also where a record is marked as waived.
         given = ~(table.waiver_p.isnull() | table.waiver_p.isnan()).fill_null(True)
-        waives, own = waives | given, ibis.ifelse(given, table.waiver_p, 0.0)
-    return {"unwaived": ibis.ifelse(waives, 0.0, 1.0), "own_p": own}
+        waives, own = waives | given, ibis.ifelse(given, table.waiver_p, none)
+    return {"unwaived": ibis.ifelse(waives, none, one), "own_p": own}
+
+
+def _number(number: float) -> Any:
+    """Return a number as a double: Spark reads 1.0 as a decimal of two digits."""
+    import ibis
+
+    return ibis.literal(str(number)).cast("float64")
 
 
 def _constant_columns(roles: Roles) -> dict[str, Any]:
@@ -173,7 +181,7 @@ def _constant_columns(roles: Roles) -> dict[str, Any]:
         if role == "shadow" and column and column == roles.value:
             same[role] = "value"
         elif not column:
-            same[role] = ibis.literal(1.0)
+            same[role] = _number(1)
     for role in ("contributor", "holding"):
         if not getattr(roles, role):
             same[role] = ibis.null("string")

@@ -126,6 +126,8 @@ class Plan:
     2 tables to publish: 1 to protect in 1 cluster
     cluster 2023.turnover: 1 table to protect
       T2 over nuts x size, contains T1
+      because T1, T2 share the variable turnover
+      because T1, T2 are on levels of hrc_nuts: nuts2, nuts3
     """
 
     clusters: tuple[Cluster, ...]

@@ -100,3 +100,17 @@ def test_it_is_an_error_if_nobody_could_waive():
     bare = with_contributors(firms(0), ["region", "branch"], "value", contributor="firm")
     with pytest.raises(tc.InputError, match="Nobody waived"):
         tc.waivers_saved(bare, tc.PPercent(10))
+
+
+def test_who_waived_still_attacks_what_stays_sensitive():
+    problem = table_of(firms(2)).protect(tc.PPercent(15))
+    alone = tc.suppress(problem, time_limit=1000)
+    held = tc.suppress(problem, protect_against="contributors", hold="possible", time_limit=1000)
+    given = problem.table.contributions
+    waived = ~given.known_waivers.unwaived & (given.largest_weight > 0)
+    who = {given.name_of(number) for number in given.largest_contributor[waived].tolist()}
+    found = tc.audit(problem, alone, intruders="contributors")
+    attacks = {each.intruder.split(": ")[1] for each in found.findings}
+    assert attacks & who
+    assert held.suppressed[problem.sensitive].all()
+    assert held.insiders is not None and held.loss >= alone.loss

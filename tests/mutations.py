@@ -73,8 +73,8 @@ MUTATIONS = (
     Mutation(
         "The p% rule leaves the second largest contributor out",
         "tables/rules/concentration.py",
-        "known = given.sum_of_largest(coalition + 1)",
-        "known = given.sum_of_largest(coalition)",
+        "together = given.sum_of_largest(units)",
+        "together = given.sum_of_largest(units - 1)",
         ("tests/argus/test_golden.py",),
     ),
     Mutation(
@@ -206,8 +206,8 @@ MUTATIONS = (
     Mutation(
         "Values of secondary cells may stand in a release",
         "publish/publication.py",
-        "        hidden = release.suppressed\n",
-        "        hidden = release.problem.sensitive\n",
+        "    released = released_rows(problem.table, suppressed)\n",
+        "    released = released_rows(problem.table, problem.sensitive)\n",
         ("tests/publish/test_publication.py",),
     ),
     Mutation(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from instances import Instances
 from tablecloak.cli.main import app
 from tablecloak.jobs.load import load_problem, read_job
 from tablecloak.jobs.publication import read_publication
@@ -132,3 +137,41 @@ def test_a_publication_is_no_job(folder):
         read_job(folder / "job.toml")
     with pytest.raises(tc.InputError, match="describes a whole publication, not one job"):
         tc.run_job(folder / "job.toml")
+
+
+@pytest.fixture
+def insee(tmp_path):
+    """The metadata and the job of docs/publication.md beside the files of INSEE."""
+    page = (Path(__file__).parents[2] / "docs" / "publication.md").read_text("utf-8")
+    blocks = dict(re.findall(r"^```(csv|toml)\n(.*?)^```", page, re.M | re.S))
+    files = (Instances() / "rtauargus/turnover_act_size.csv.gz").parent
+    for path in [*files.glob("turnover_*_*.csv.gz"), *files.glob("*_corr_table.csv.gz")]:
+        shutil.copy(path, tmp_path)
+    (tmp_path / "metadata.csv").write_text(blocks["csv"])
+    (tmp_path / "job.toml").write_text(blocks["toml"])
+    return tmp_path
+
+
+def test_the_four_tables_of_insee_are_one_problem_of_as_many_cells_as_the_docs_say(insee):
+    publication = read_publication(insee / "job.toml")
+    problem = load_problem(publication.jobs["enterprises.TOT"])
+    assert (problem.table.n_cells, problem.table.n_relations) == (1493, 824)
+    assert problem.n_sensitive == 260
+    assert len(publication.plan.tables) == 4
+
+
+@pytest.mark.slow
+def test_the_four_tables_of_insee_go_from_the_plan_to_the_transmission_file(insee):
+    job = (insee / "job.toml").read_text()
+    # Without groups and insiders, which take the longest, and whose tests are elsewhere.
+    job = job.replace("time_limit = 60", 'time_limit = 10\nhold = "off"\ngroups = false')
+    (insee / "job.toml").write_text(job)
+    out = insee / "turnover"
+    found = CliRunner().invoke(app, ["protect", str(insee / "job.toml"), "-o", str(out)])
+    assert found.exit_code == 0, found.output
+    sent = pd.read_csv(out / "enterprises.TOT/internal/transmission.csv")
+    assert len(sent) == 1493
+    assert (
+        {"A", "O", "D", "F"} >= set(sent.filter(like="CONF_STATUS").iloc[:, 0]) >= {"A", "D", "F"}
+    )
+    assert (out / "plan.html").exists()

@@ -56,6 +56,18 @@ def test_an_equation_is_a_job_with_several_variables():
     assert "value" not in job["data"]
 
 
+def test_what_is_said_of_a_variable_counts_in_its_cluster_alone():
+    plan = planned("A f a x\nB f b x")
+    rule = [{"rule": "minimum-frequency", "minimum": 3}]
+    shared = SHARED | {"variables": {"b": {"unit": "EUR", "rules": rule}}}
+    one, other = JobWriter(plan, shared).jobs().values()
+    assert "variables" not in one and "variables" not in other
+    assert (one["rules"], other["rules"]) == (SHARED["rules"], rule)
+    assert (one["data"].get("unit"), other["data"]["unit"]) == (None, "EUR")
+    with pytest.raises(tc.InputError, match="has a variable 'c'"):
+        JobWriter(plan, SHARED | {"variables": {"c": {}}})
+
+
 def test_a_link_whose_sum_is_known_is_an_equation_too():
     lines = pd.DataFrame(
         {"table_name": list("ABC"), "field": "f", "indicator": ["n_all", "n x", "n_y"],

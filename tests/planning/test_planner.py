@@ -207,6 +207,31 @@ def test_a_variable_of_an_equation_that_no_table_shows_is_told():
     assert plan.clusters[0].equations == ()
 
 
+def test_an_equation_with_a_misspelt_variable_is_told_and_does_not_replace_the_link(pizza):
+    with pytest.warns(tc.TablecloakWarning) as told:
+        plan = tc.plan(pizza, equations=[LETTUCE.replace("lettuce", "letuce")])
+    assert any(
+        "no table shows to_letuce. Did you mean 'to_lettuce'" in str(w.message) for w in told
+    )
+    assert not any("the equation counts" in str(w.message) for w in told)
+    assert clusters_of(plan) == clusters_of(tc.plan(pizza))
+
+
+def test_an_equation_may_be_solved_for_any_variable(pizza):
+    plan = tc.plan(
+        pizza.assign(hrc_indicator=""), equations=["to_arugula = to_lettuce - to_batavia"]
+    )
+    assert members_of(plan) == FOUR
+    assert plan.clusters[0].total == "to_lettuce"
+
+
+def test_an_equation_with_coefficients_joins_variables_that_stay_apart(pizza):
+    equations = [LETTUCE, "to_pizza = 0.5*to_lettuce"]
+    (cluster,) = tc.plan(pizza.assign(hrc_indicator=""), equations=equations).clusters
+    assert len(cluster.tables) == 8
+    assert len(cluster.equations) == 2
+
+
 def test_five_dimensions_and_their_margins_are_one_table():
     levels = "hrc_a:a1 b c d e"
     lines = lines_of(

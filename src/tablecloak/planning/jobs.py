@@ -109,9 +109,11 @@ class JobWriter:
                 )
         fields = {line.field for line in self.plan.lines}
         variables = {line.variable for line in self.plan.lines}
-        for name in self.columns:
+        for name in (*self.columns, *self.shared.get("variables", {})):
             if name not in variables:
-                raise InputError(f"There is no variable {name!r}.{suggestion(name, variables)}")
+                raise InputError(
+                    f"No table of the plan has a variable {name!r}.{suggestion(name, variables)}"
+                )
         if len(fields) > 1 and not self.field_column and not self._is_ready:
             raise InputError(
                 f"The plan has several fields, {listed(sorted(fields))}, and one file of records. "
@@ -130,7 +132,7 @@ class JobWriter:
 
     def _job(self, cluster: Cluster) -> Tables:
         known = self._known(cluster)
-        job = {key: value for key, value in self.shared.items() if key != "dimensions"}
+        job = {k: each for k, each in self.shared.items() if k not in ("dimensions", "variables")}
         title = str(self.shared.get("title", ""))
         job = {**job, "title": f"{title}: {cluster.name}" if title else cluster.name}
         job = {"title": job.pop("title"), **job}
@@ -141,8 +143,7 @@ class JobWriter:
         job["data"] = self._data(cluster)
         if len(tables) == 1:
             ((name, job["tables"]),) = tables.items()
-            if self._column(name):
-                job["data"]["value"] = self._column(name)
+            job |= self._alone(name, job["data"])
         else:
             job |= self._several(cluster, tables)
         used = {name for each in tables.values() for table in each for name in table["dimensions"]}
@@ -150,6 +151,13 @@ class JobWriter:
             name: self._dimension(known[name], cluster) for name in known if name in used
         }
         return job
+
+    def _alone(self, variable: str, data: Tables) -> Tables:
+        """Return what is said of the only variable of a job, in the sections of the job itself."""
+        given = dict(self.shared.get("variables", {}).get(variable, {}))
+        own = {key: given.pop(key) for key in ("rules", "protection") if key in given}
+        value = {"value": self._column(variable)} if self._column(variable) else {}
+        return {**own, "data": {**data, **value, **given}}
 
     def _several(self, cluster: Cluster, tables: Mapping[str, list[Tables]]) -> Tables:
         """Return the variables of a cluster, and the equations between those that have tables."""

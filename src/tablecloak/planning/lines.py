@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.planning.sheets import Sheet
 
 __all__ = ["PublishedTable", "Spanning", "in_one_spelling", "natural", "read_lines"]
@@ -117,9 +117,11 @@ def _check_columns(sheet: Sheet) -> list[int]:
     columns = list(sheet.frame.columns)
     for name in NEEDED:
         if name not in columns:
-            near = [each for each in columns if each not in (*NEEDED, *OPTIONAL)]
+            others = [each for each in columns if each not in OPTIONAL and "span" not in each]
+            near = [each for each in others if each not in NEEDED]
             raise InputError(
-                f"{sheet.at(None)}: column {name!r} is missing.{suggestion(name, near or columns)}"
+                f"{sheet.at(None)}: column {name!r} is missing. Add it"
+                f"{', or rename one of ' + listed(near) if near else ''}."
             )
     numbers = sorted(int(each[9:]) for each in columns if re.fullmatch(r"spanning_\d+", each))
     for number in numbers:

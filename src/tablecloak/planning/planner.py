@@ -154,7 +154,11 @@ def _of_links(scopes: Sequence[Scope], clusters: Sequence[Cluster]) -> Iterator[
     """Tell of links that an equation replaces, or that no equation explains."""
     for scope in scopes:
         for link, joined in sorted(scope.links.items()):
-            known = [e for e in scope.equations if joined.intersection(e.variables)]
+            known = [
+                each
+                for each in scope.equations
+                if joined.intersection(each.variables) and not scope.unpublished(each)
+            ]
             if known:
                 yield (
                     f"{link} links variables of {scope.name} for which there is an equation, "

@@ -146,3 +146,49 @@ def test_changing_any_of_the_files_changes_the_fingerprint(tmp_path):
     before = read_job(tmp_path / "job.toml").fingerprint()
     (tmp_path / "two.csv").write_text(TWO + "\n")
     assert read_job(tmp_path / "job.toml").fingerprint() != before
+
+
+FLAGGED = """
+[data]
+kind = "table"
+value = "TOT"
+flags = "secret"
+flags_range = 30
+[suppression]
+"""
+
+
+def flagged(tmp_path, entry: str = "U", rules: str = "") -> tc.ProtectionProblem:
+    """The two small tables with a column of flags; (x, q) is flagged in one, y in the other."""
+    text = small(tmp_path, TWO.replace("30,10,4", "30,10,3"), FLAGGED) + rules
+    for name, flags in (("one.csv", ["s", entry, "", "S", "0", "no"]), ("two.csv", [1, 0, 0])):
+        frame = pd.read_csv(tmp_path / name).assign(secret=flags)
+        frame.to_csv(tmp_path / name, index=False)
+    (tmp_path / "job.toml").write_text(text)
+    return load_problem(read_job(tmp_path / "job.toml"))
+
+
+def test_primary_flags_of_ready_tables_make_cells_sensitive(tmp_path):
+    problem = flagged(tmp_path)
+    cells = problem.table.keys[problem.sensitive].apply(tuple, axis=1).tolist()
+    assert cells == [("Total", "Total", "y"), ("x", "q", "Total")]
+    # 30 per cent of 11 and of 20.
+    assert problem.upper_protection[problem.sensitive].tolist() == pytest.approx([3.3, 6.0])
+
+
+def test_a_rule_says_more_of_a_cell_than_its_flag(tmp_path):
+    rule = '[[rules]]\nrule = "manual"\ncells = [{a = "x", b = "q", c = "Total"}]\nrange = 60\n'
+    problem = flagged(tmp_path, rules=rule)
+    assert problem.upper_protection[problem.sensitive].tolist() == pytest.approx([3.3, 12.0])
+
+
+def test_a_flag_that_is_neither_yes_nor_no_is_told_with_its_row(tmp_path):
+    with pytest.raises(
+        tc.InputError, match="one.csv: Row 2: column 'secret' must be true or false"
+    ):
+        flagged(tmp_path, "perhaps")
+    (tmp_path / "job.toml").write_text(
+        (tmp_path / "job.toml").read_text().replace('"secret"', '"sekret"')
+    )
+    with pytest.raises(tc.InputError, match="no column 'sekret'. Did you mean 'secret'"):
+        load_problem(read_job(tmp_path / "job.toml"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from tablecloak.cellkey.perturbation import Records
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.faults import in_words
+from tablecloak.jobs.flagged import flagged_cells
 from tablecloak.jobs.schema import AdjustmentSpec, Data, DimensionSpec, Job, TableSpec
 from tablecloak.publish.earlier import read_published
 from tablecloak.publish.previous import read_previous
@@ -27,6 +29,7 @@ from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
+from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
@@ -156,15 +159,31 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     bounds = None
     if job.protection.lower_bound is not None and job.protection.upper_bound is not None:
         bounds = (job.protection.lower_bound, job.protection.upper_bound)
-    return protect(
+    protected = partial(
+        protect,
         table,
-        *job.rules,
         floor=job.protection.floor,
         lower_factor=job.protection.lower_factor,
         external_bounds=bounds,
         zeros=job.protection.zeros,
         zeros_published=job.protection.zeros_published,
     )
+    if job.data.flags is None:
+        return protected(*job.rules)
+    flagged = flagged_cells(table, _sources(job, dimensions), job.data.flags)
+    if job.rules:
+        # A rule says more of a cell than a flag: how far it must be protected.
+        flagged &= ~protected(*job.rules).sensitive
+    cells = np.flatnonzero(flagged).tolist()
+    return protected(*job.rules, Manual(cells, range=job.data.flags_range))
+
+
+def _sources(job: Job, dimensions: dict[str, Dimension]) -> list[tuple[Path, dict[str, Dimension]]]:
+    """Return each file of a ready table with its dimensions."""
+    if not job.tables:
+        assert job.data.file is not None
+        return [(job.data.file, dimensions)]
+    return [(spec.file, _own_dimensions(spec, dimensions)) for spec in job.tables if spec.file]
 
 
 def _joined(job: Job, engine: str) -> ProtectionProblem:
@@ -315,10 +334,7 @@ def _linked(
     for spec in tables:
         for name in (name for name in spec.dimensions if name not in dimensions):
             raise InputError(f"A table names {name!r}.{suggestion(name, dimensions)}")
-        own = {
-            name: replace(dimensions[name], column=spec.columns.get(name, dimensions[name].column))
-            for name in spec.dimensions
-        }
+        own = _own_dimensions(spec, dimensions)
         data = job.data.model_copy(update={"file": spec.file})
         try:
             parts.append(_ready(data, own, value, empty_cells=job.lists_empty_cells))
@@ -330,6 +346,14 @@ def _linked(
     except InputError as error:
         names = listed([str(spec.file) for spec in tables])
         raise InputError(f"Linking {names}: {error}", cells=error.cells) from None
+
+
+def _own_dimensions(spec: TableSpec, dimensions: dict[str, Dimension]) -> dict[str, Dimension]:
+    """Return the dimensions of one table, with the columns of its own file."""
+    return {
+        name: replace(dimensions[name], column=spec.columns.get(name, dimensions[name].column))
+        for name in spec.dimensions
+    }
 
 
 def _ready(data: Data, dimensions: dict[str, Dimension], value: str, *, empty_cells: bool) -> Table:

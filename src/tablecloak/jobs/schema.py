@@ -57,6 +57,8 @@ class Data(_Part):
     waiver_p: str | None = None
     frequency: str | None = None
     largest: list[str] = []
+    flags: str | None = None
+    flags_range: float = Field(20.0, ge=0)
     decimals: int | None = Field(None, ge=0, le=15)
     unit: str = ""
     empty_cells: bool | None = None
@@ -82,7 +84,7 @@ class Data(_Part):
         return self
 
 
-_OF_TABLES = ("frequency", "largest")
+_OF_TABLES = ("frequency", "largest", "flags")
 _OF_MICRODATA = ("contributor", "holding", "weight", "shadow", "request", "waiver", "waiver_p")
 
 
@@ -383,8 +385,10 @@ class Job(_Part):
             raise ValueError("[transmission] flags hidden cells; it needs [suppression]")
         if self.perturbation is not None:
             self._for_cell_keys(others)
-        elif not self.rules and not (
-            self.variables and all(spec.rules for spec in self.variables.values())
+        elif (
+            not self.rules
+            and not self.data.flags
+            and not (self.variables and all(spec.rules for spec in self.variables.values()))
         ):
             raise missing("rules", {})
         if self.variables or self.equations:

@@ -274,8 +274,9 @@ def _backwards(
         lower_protection=below,
         upper_protection=above,
         sliding_protection=np.zeros(len(published)),
-        lower_bound=np.where((low > published) & (low <= published + noise), published, low),
-        upper_bound=np.where((high < published) & (high >= published - noise), published, high),
+        # A published value that lies at a bound, but for rounding, has no room there.
+        lower_bound=np.where(np.abs(low - published) <= noise, published, low),
+        upper_bound=np.where(np.abs(high - published) <= noise, published, high),
         weights=problem.weights,
         capacity_down=problem.capacity_up,
         capacity_up=problem.capacity_down,

@@ -106,7 +106,8 @@ class Exactness:
         if space is not None and (exact := space.near(d)) is not None:
             yield exact
         if space is None or not np.array_equal(space.held, held):
-            if sum(len(each.held) for each in spaces.values()) > KEPT_CELLS:
+            # Other threads add to it and clear it meanwhile; a list is copied in one step.
+            if sum(len(each.held) for each in list(spaces.values())) > KEPT_CELLS:
                 spaces.clear()
             space = NullSpace(*entries, held, lambda: budget.is_over)
             if not space.is_cut_short:
@@ -119,15 +120,18 @@ class Exactness:
         if len(cells) < FEWEST_SPANNED:
             return
         spans, key = self.system.spans, cells.tobytes()
-        if key not in spans:
-            if sum(span.n_cells for span in spans.values() if span) > KEPT_CELLS:
+        try:
+            found = spans[key]
+        except KeyError:
+            # Other threads add to it and clear it meanwhile; a list is copied in one step.
+            if sum(span.n_cells for span in list(spans.values()) if span) > KEPT_CELLS:
                 spans.clear()
             relations = self.system.part(cells).matrix
-            span = ExactSpan.of(relations, budget, LARGEST_SPANNED / len(cells))
+            found = ExactSpan.of(relations, budget, LARGEST_SPANNED / len(cells))
             if budget.is_over:
                 return
-            spans[key] = span
-        if (found := spans[key]) is None:
+            spans[key] = found
+        if found is None:
             return
         shrunk = 1.0
         for _ in range(2):

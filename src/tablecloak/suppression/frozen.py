@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.budget import Budget
+from tablecloak.budget import Budget, Progress
 from tablecloak.errors import ModelError, SolverError, listed
+from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.audit import attacked
 from tablecloak.suppression.audit.finding import Verdict
 from tablecloak.suppression.frozen_cells import Unfrozen
@@ -31,12 +32,15 @@ TIE = 0.5
 cells the one of least weight is taken, and the number stays what counts."""
 
 
+@on_chosen_solver
 def fewest_to_unfreeze(
     problem: ProtectionProblem,
     *,
     require: Requirement | str = Requirement.TWO_SIDED,
     time_limit: float = 60.0,
     threads: int | None = None,
+    progress: Progress | None = None,
+    solver: str | None = None,
 ) -> Unfrozen:
     """Find the fewest frozen cells to unfreeze so that every sensitive cell can be protected.
 
@@ -49,6 +53,10 @@ def fewest_to_unfreeze(
         Seconds after which the best choice found is returned, with what is proved.
     threads : int, optional
         By default as many as there are processors.
+    progress : callable, optional
+        Called with stage, loss, bound and the number of open needs or nodes.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs"; as for `suppress`.
 
     Returns
     -------
@@ -69,7 +77,8 @@ def fewest_to_unfreeze(
     >>> tc.fewest_to_unfreeze(frozen).fewest
     4
     """
-    budget = Budget.begun(time_limit, threads=threads)
+    del solver
+    budget = Budget.begun(time_limit, threads=threads, progress=progress)
     with budget.interruptible():
         return frozen_in_vain(problem, Requirement.parse(require), budget)
 

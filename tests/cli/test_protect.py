@@ -60,6 +60,8 @@ def protect(monkeypatch, tmp_path):
             return result
 
         monkeypatch.setattr("tablecloak.jobs.run.run_job", run_job)
+        # No more than that it is no whole publication is read of it.
+        (tmp_path / "job.toml").write_text("[data]\n")
         done = RUN.invoke(app, ["protect", str(tmp_path / "job.toml"), *words])
         return done, asked
 

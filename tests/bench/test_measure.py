@@ -78,6 +78,23 @@ def test_the_command_stores_figures_failures_and_what_runs_used(folder):
     assert "| three | square | 9 |" in page and "failed: RuntimeError: no licence" in page
 
 
+def test_a_folder_of_instances_named_from_here_is_found_by_runs_elsewhere(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "files").mkdir()
+    (folder / "files" / "four.txt").write_text("4")
+    toy = TOY.replace(
+        "lambda folder: [",
+        "lambda folder: [Instance(f.stem, lambda: 4) for f in folder.glob('*.txt')] + [",
+    )
+    (folder / "claims" / "toy.py").write_text(toy)
+    words = ["bench", "toy", "--folder", ".", "--instances", "files", "--only", "four"]
+    done = CliRunner().invoke(app, [*words, "--method", "square", "--limit", "4"])
+    assert done.exit_code == 0, done.output
+    (found,) = read_records(folder / "results" / "toy.jsonl")
+    assert found.figures["square"] == 16
+    assert f"tablecloak {tc.__version__}" in found.source.versions
+
+
 def test_a_misspelt_claim_is_refused_before_anything_is_measured(folder):
     done = CliRunner().invoke(app, ["bench", "tyo", "--folder", str(folder)])
     assert done.exit_code != 0

@@ -88,6 +88,9 @@ def asked(claim: Claim, folder: Path, setting: Setting, choice: Choice = Choice(
     InputError
         If an instance, method or clock is unknown.
     """
+    if setting.folder is not None:
+        # Each run is made in a current folder of its own.
+        setting = replace(setting, folder=setting.folder.resolve())
     instances = {each.name: each for each in claim.instances(setting.folder)}
     methods = {each.name: each for each in claim.methods}
     clock = choice.clock or claim.clock

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from tablecloak import __version__
 from tablecloak.errors import InputError
 from tablecloak.storage import write_text
 
@@ -20,7 +21,7 @@ __all__ = ["Record", "Source", "add_records", "latest", "read_records", "source_
 
 NOT_RECORDED = "not recorded"
 
-PACKAGES = ("tablecloak", "highspy", "numpy", "scipy", "pulp", "pyscipopt")
+PACKAGES = ("highspy", "numpy", "scipy", "pulp", "pyscipopt")
 """Packages whose version can change the figures."""
 
 
@@ -151,7 +152,8 @@ def _machine() -> str:
 
 
 def _versions() -> str:
-    found = [f"Python {platform.python_version()}"]
+    # What an editable install once noted may be older than the code that runs.
+    found = [f"Python {platform.python_version()}", f"tablecloak {__version__}"]
     for name in PACKAGES:
         try:
             found.append(f"{name} {version(name)}")

@@ -99,6 +99,15 @@ p = 10
 [adjustment]
 time_limit = 5
 """
+REQUEST = """{
+ "data": {"kind": "table", "file": "cells.csv", "value": "n", "flags": "secret"},
+ "dimensions": {"row": {}},
+ "base": 5,
+ "files": {"cells.csv": {
+  "row": ["a", "b", "Total"], "n": [2, 20, 22], "secret": [true, false, false]
+ }}
+}
+"""
 KEYED_JOB = """[data]
 file = "keyed.csv"
 [dimensions.region]
@@ -185,7 +194,7 @@ def sound_files() -> dict[str, bytes]:
         for name, text in {
             "job.toml": JOB, "table.toml": TABLE_JOB, "table.csv": TABLE, "region.hrc": HRC,
             "asked.csv": ASKED, "metadata.csv": METADATA, "equations.csv": EQUATIONS,
-            "planned.toml": PLANNED_JOB,
+            "planned.toml": PLANNED_JOB, "request.json": REQUEST,
             "keyed.toml": KEYED_JOB,
             "t.rda": RDA, "t.tab": TAB, "t.hst": HST, "job.arb": ARB, "study.toml": STUDY,
         }.items():  # fmt: skip
@@ -322,6 +331,8 @@ BENCH = ("bench", "--quick", "--only", "cox", "--question", "audit", "--solver",
 CERTIFICATE = ("securesum", "certificate", "west", "--out", "out")
 JOIN = ("securesum", "join", "study.toml", "people.csv", "--as", "north", "--key", "north.key")
 APP = ("app", "--no-browser")
+SERVE = ("serve",)
+CALL = ("call", "round", "request.json", "-o", "answer.json")
 SECRET = ("cellkey", "secret", "new.key")
 KEYS = ("cellkey", "keys", "keyed.csv", *OUT, "--id", "person", "--column", "key",
         "--secret", "office.key")  # fmt: skip
@@ -342,6 +353,7 @@ SOUND = [
     COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
+    CALL,
     PLAN, PLANNED, ("plan", "planned.toml", "--out", "out"), ASKED_FOR,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
@@ -1474,9 +1486,47 @@ def bad_inputs() -> list[BadInput]:
     parts = (
         bad_files, bad_problems, bad_options, bad_releases, bad_jobs, bad_records, bad_batches,
         bad_studies, bad_certificates, bad_keys, bad_key_options, bad_keyed_jobs, bad_noisy_tables,
-        bad_plans,
+        bad_plans, bad_requests,
     )  # fmt: skip
     return [bad for part in parts for bad in part()]
+
+
+def bad_requests() -> Iterator[BadInput]:
+    """Questions in JSON, and servers that cannot begin."""
+    for old, new in (
+        ("{", "["), ("{\n", "{,"), ('"base": 5', '"base": 1'), ('"base": 5', '"base": "x"'),
+        ('"base": 5', '"base": NaN'), ('"base": 5', '"base": 5, "base": 6'), ('"base"', '"bse"'),
+        ('"base": 5', '"weights": "unti"'), ('"base": 5', '"solver": "none"'),
+        ('"base": 5', '"suppression": {}'), ('"base": 5', '"time_limit": 0'),
+        ('"file": "cells.csv"', '"file": "cell.csv"'), ('"file": "cells.csv"', '"file": "p.jj"'),
+        ('"file": "cells.csv"', '"file": "/etc/passwd"'), ('"file": "cells.csv", ', ""),
+        ('"file": "cells.csv"', '"connection": "sqlite://x", "table": "t"'),
+        ('"kind"', '"knid"'), ('"table"', '"tabel"'), ('"value": "n"', '"value": "m"'),
+        ('"flags": "secret"', '"flags": "none"'), ("{}", "5"), ("{}", "[]"),
+        ('"files": {"cells.csv"', '"files": {"../cells.csv"'), ('"files"', '"file"'),
+        ('{"cells.csv": {', '{"cells.csv": [{'), ("[2, 20, 22]", "[2, 20]"),
+        ("[2, 20, 22]", "[[2], 20, 22]"), ("[2, 20, 22]", '["x", 20, 22]'),
+        ("[2, 20, 22]", "[2, 20, 23]"), ("[2, 20, 22]", "[2.5, 20, 22.5]"),
+        ("[2, 20, 22]", "[Infinity, 20, 22]"), ("[2, 20, 22]", "[null, 20, 22]"),
+        ("[2, 20, 22]", "[" + "9" * 5000 + ", 20, 22]"), ("[true", '["perhaps"'),
+        ("{", '{"x": ' + "[" * 100_000),
+    ):  # fmt: skip
+        assert old in REQUEST
+        files = {"request.json": REQUEST.replace(old, new, 1).encode()}
+        yield BadInput(f"call: {new[:30]!r} for {old!r}", CALL, files)
+    for content in (b"", b"{}", b"[]", b"5", b"null", b"\xff", b"\xff\xfe{\0}\0", None, b"/"):
+        shown = str(content)[:12]
+        yield BadInput(f"call: request.json is {shown}", CALL, {"request.json": content})
+    for extra in (("-o", "jobs"), ("--output", "/proc/none/x")):
+        yield BadInput(f"call {' '.join(extra)}", (*CALL, *extra))
+    yield BadInput("call of no such name", ("call", "ronud", *CALL[2:]))
+    for extra in (
+        ("--port", "-1"), ("--port", "65536"), ("--port", "x"), ("--jobs", "0"), ("--most", "0"),
+        ("--host", "192.0.2.1"), ("--host", ""), ("--host", "0.0.0.0"), ("--host", "::"),
+        ("--host", "no such host"), ("--hots", "x"),
+        ("--host", "." * 300), ("--host", "fe80::zz"), ("extra",),
+    ):  # fmt: skip
+        yield BadInput(f"serve {' '.join(extra)[:40]}", (*SERVE, *extra))
 
 
 # -- running ------------------------------------------------------------------------------

@@ -16,7 +16,9 @@ Every message says what was found, where, what was expected, and what to do.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 __all__ = [
     "InputError",
@@ -28,6 +30,7 @@ __all__ = [
     "listed",
     "plain",
     "suggestion",
+    "where_raised",
 ]
 
 
@@ -96,3 +99,13 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     known = sorted(known)
     near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else f" Known are: {', '.join(known)}."
+
+
+def where_raised(error: BaseException) -> str:
+    """Return `` in FILE, line N`` of this package for an internal error; empty if outside of it.
+
+    For reports of faults: the message of the error itself may be confidential.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "tablecloak" in Path(frame.filename).parts]
+    return f" in {Path(ours[-1].filename).name}, line {ours[-1].lineno}" if ours else ""

@@ -6,18 +6,22 @@ import io
 import math
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from tablecloak.cli.display import BAD_INPUT, INTERNAL, INTERRUPTED, NOT_SAFE, say, show_warning
-from tablecloak.errors import ModelError, TablecloakError, TablecloakWarning, VerificationError
+from tablecloak.errors import (
+    ModelError,
+    TablecloakError,
+    TablecloakWarning,
+    VerificationError,
+    where_raised,
+)
 
 __all__ = ["MADE", "Commands"]
 
@@ -113,9 +117,7 @@ def _last_words(error: Exception) -> str:
     """Say where an internal error arose, without its own message, which may be confidential."""
     if isinstance(error, MemoryError):
         return "Error: there is not enough memory for this. Take a smaller problem."
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "tablecloak" in Path(frame.filename).parts]
-    place = f" in {Path(ours[-1].filename).name}, line {ours[-1].lineno}" if ours else ""
+    place = where_raised(error)
     return (
         f"Internal error: {type(error).__name__}{place}. This is a fault of tablecloak: please "
         f"report it with the command. {SHOW_TRACEBACK}=1 shows all of it; that may be confidential."

@@ -24,6 +24,7 @@ from tablecloak.cli import (
     reconcile,
     rounding,
     securesum,
+    serve,
     suppress,
     transmit,
 )
@@ -72,6 +73,7 @@ argus.register(app)
 bench.register(app)
 compare.register(app)
 local_app.register(app)
+serve.register(app)
 convert.register(app)
 example.register(app)
 microdata.register()

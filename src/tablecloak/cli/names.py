@@ -20,6 +20,7 @@ from tablecloak.registry import Registry
 
 __all__ = [
     "BENCH_SOLVERS",
+    "CALLS",
     "DISTANCES",
     "ENGINES",
     "EXAMPLES",
@@ -238,6 +239,7 @@ TOTALS = Names("place of totals", _totals)
 KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.guesser", "GUESSERS"))
 QUESTIONS = Names("question", _questions)
 BENCH_SOLVERS = Names("solver of the benchmark", _bench_solvers)
+CALLS = Names("call", partial(_names_of, "service.call", "CALLS"))
 EXAMPLES = Names("example", partial(_names_of, "examples.files", "EXAMPLES"))
 
 ALL = (
@@ -259,5 +261,6 @@ ALL = (
     KNOWLEDGE,
     QUESTIONS,
     BENCH_SOLVERS,
+    CALLS,
     EXAMPLES,
 )

@@ -310,6 +310,22 @@ class Job(_Part):
         return [rule for rule in self.rules if rule.applies_to_sums]
 
     @property
+    def paths(self) -> list[Path]:
+        """All files that the job reads."""
+        files = [self.data.file] if self.data.file else []
+        files += [spec.file for spec in self.variables.values() if spec.file]
+        files += [table.file for table in self.every_table if table.file]
+        files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
+        if self.suppression is not None and self.suppression.previous is not None:
+            files.append(self.suppression.previous)
+        files += [path for each in self.published for path in (each.file, each.problem) if path]
+        if self.transmission is not None and self.transmission.template is not None:
+            files.append(self.transmission.template)
+        if self.perturbation is not None:
+            files.extend(self.perturbation.files.values())
+        return files
+
+    @property
     def alone(self) -> list[Job]:
         """The job of each variable alone, or this one if it has no variables."""
         return [self.of_variable(name) for name in self.variables] or [self]
@@ -353,18 +369,7 @@ class Job(_Part):
             If a file does not exist.
         """
         digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
-        files = [self.data.file] if self.data.file else []
-        files += [spec.file for spec in self.variables.values() if spec.file]
-        files += [table.file for table in self.every_table if table.file]
-        files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
-        if self.suppression is not None and self.suppression.previous is not None:
-            files.append(self.suppression.previous)
-        files += [path for each in self.published for path in (each.file, each.problem) if path]
-        if self.transmission is not None and self.transmission.template is not None:
-            files.append(self.transmission.template)
-        if self.perturbation is not None:
-            files.extend(self.perturbation.files.values())
-        for path in map(existing, files):
+        for path in map(existing, self.paths):
             with path.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()

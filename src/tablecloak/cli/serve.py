@@ -1,0 +1,67 @@
+"""``tablecloak serve`` and ``call``: questions in JSON, over HTTP or from file to file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tablecloak.cli import names
+from tablecloak.cli.display import NOT_SAFE, reporting
+from tablecloak.cli.names import LiveCommand
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("serve", cls=LiveCommand)(serve)
+    app.command("call", cls=LiveCommand)(call)
+
+
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 0,
+    host: Annotated[
+        str,
+        typer.Option(help="Address to listen on. Any other one sends tables unencrypted."),
+    ] = "127.0.0.1",
+    jobs: Annotated[int, typer.Option(min=1, help="Questions answered at a time.")] = 2,
+    most: Annotated[int, typer.Option(min=1, help="Most megabytes of a request.")] = 256,
+) -> None:
+    """Answer questions of other programs in JSON over HTTP, on this machine.
+
+    Prints the address and a token, which every request must carry. Each call takes what
+    a job file says, as JSON, with its tables under `files`, and is answered by a job: its state,
+    its progress, and the answer when there is one. /openapi.json describes all of it, and
+    `tablecloak call --help` lists the calls. Needs the extra `app`.
+
+    Example: tablecloak serve --port 8765
+    """
+    from tablecloak.service import serve as run
+    from tablecloak.service.server import MEGABYTE
+
+    run(port, host=host, at_once=jobs, most_bytes=most * MEGABYTE)
+
+
+def call(
+    name: Annotated[str, names.CALLS.argument("Call:")],
+    request: Annotated[Path, typer.Argument(help="The request, as `serve` takes it (.json).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Answer to write (.json).")],
+) -> None:
+    """Answer one question of `serve` without a server: a request from a file, the answer to one.
+
+    For programs in other languages, such as the R package. The answer is secret.
+
+    Exit code 0: answered; 1: answered, but a release is not proved safe; 2: wrong input.
+
+    Example: tablecloak call suppress request.json -o answer.json
+    """
+    from tablecloak.service.files import answer_file
+
+    with reporting() as reporter:
+        answer = answer_file(name, request, output, reporter)
+    typer.echo(f"written: {output}")
+    if answer.get("is_safe") is False:
+        typer.echo("NOT SAFE: a sensitive cell is not protected.", err=True)
+        raise typer.Exit(NOT_SAFE)

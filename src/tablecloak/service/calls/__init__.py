@@ -1,0 +1,1 @@
+"""What can be asked: one class in one file for each call."""

@@ -1,0 +1,26 @@
+"""A table protected by moving values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tablecloak.service.call import CALLS, SOURCE, Call, Question
+from tablecloak.service.calls.protect import done
+
+__all__ = ["Adjust"]
+
+
+@CALLS.register
+@dataclass(frozen=True, kw_only=True)
+class Adjust(Call):
+    """Move sensitive cells to safe values and the others as little as possible, and audit it."""
+
+    name: ClassVar[str] = "adjust"
+    sections: ClassVar[tuple[str, ...]] = (*SOURCE, "adjustment", "audit")
+    assumed: ClassVar[tuple[str, ...]] = ("adjustment",)
+
+    def answer(self, question: Question) -> dict[str, Any]:
+        """Return the adjusted table."""
+        adjusted: dict[str, Any] = done(question)["adjustment"]
+        return adjusted

@@ -1,0 +1,64 @@
+"""A release, whoever made it, attacked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from tablecloak.jobs.load import load_data
+from tablecloak.jobs.schema import RequirementName
+from tablecloak.publish.audit import audit
+from tablecloak.service.answers import audited
+from tablecloak.service.call import CALLS, SOURCE, Call, Question
+from tablecloak.service.columns import Columns, frame_of
+from tablecloak.solve.solver import using_solver
+
+__all__ = ["Audit"]
+
+
+@CALLS.register
+@dataclass(frozen=True, kw_only=True)
+class Audit(Call):
+    """Attack a release, whoever made it, and say whether every sensitive cell is protected."""
+
+    name: ClassVar[str] = "audit"
+    sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "audit")
+    assumed: ClassVar[tuple[str, ...]] = ("suppression",)
+
+    release: Annotated[
+        Columns,
+        Field(
+            description="The release: codes and status (published or suppressed), or codes and "
+            "value, which is null where it is suppressed."
+        ),
+    ]
+    require: Annotated[RequirementName, Field(description="What counts as protected.")] = (
+        "two-sided"
+    )
+    detail: Annotated[
+        Literal["verdict", "intervals"],
+        Field(description="Whether to compute the exact interval of each sensitive cell."),
+    ] = "verdict"
+
+    def answer(self, question: Question) -> dict[str, Any]:
+        """Return the verdict, and all sensitive cells, worst first."""
+        job = question.job
+        release = frame_of(self.release, "release").convert_dtypes()
+        with using_solver(job.solver):
+            loaded = load_data(job)
+            found = audit(
+                loaded.problem,
+                release,
+                require=self.require,
+                intruders=job.audit.intruders,
+                groups=job.group_rules if job.audit.groups else (),
+                published=loaded.published or (),
+                detail=self.detail,
+                time_limit=job.audit.time_limit,
+                seed=job.seed,
+                threads=job.threads,
+                progress=question.progress,
+            )
+        return audited(found)

@@ -1,0 +1,26 @@
+"""A table protected by hiding cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tablecloak.service.call import CALLS, SOURCE, Call, Question
+from tablecloak.service.calls.protect import done
+
+__all__ = ["Suppress"]
+
+
+@CALLS.register
+@dataclass(frozen=True, kw_only=True)
+class Suppress(Call):
+    """Find a suppression pattern of a table, prove it and audit it."""
+
+    name: ClassVar[str] = "suppress"
+    sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "suppression", "audit")
+    assumed: ClassVar[tuple[str, ...]] = ("suppression",)
+
+    def answer(self, question: Question) -> dict[str, Any]:
+        """Return the pattern."""
+        pattern: dict[str, Any] = done(question)["suppression"]
+        return pattern

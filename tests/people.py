@@ -14,6 +14,7 @@ SOME = {
     "neighbours": {"eps": 0.5, "columns": ["wage", "hours"]},
     "microaggregate": {"columns": ["wage", "hours"]},
     "topcode": {"column": "wage", "quantile": 0.9},
+    "multiply": {"columns": ["wage"]},
 }
 """Parameters with which each method runs on the records below."""
 

@@ -64,6 +64,10 @@ _HOME = {
     "audit": "publish.audit",
     "each": "cta.preserve",
     "fewest_to_unfreeze": "suppression.frozen",
+    "contributed": "tables.tabulation.contributed",
+    "Contributed": "tables.tabulation.contributed",
+    "NoisyTable": "microdata.noisy_table",
+    "noisy_table": "microdata.noisy_table",
     "join": "tables.joined",
     "link": "tables.link",
     "covering_intervals": "cta.covering",
@@ -128,6 +132,8 @@ if TYPE_CHECKING:
     from tablecloak.errors import VerificationError as VerificationError
     from tablecloak.jobs.publication import run_publication as run_publication
     from tablecloak.jobs.run import run_job as run_job
+    from tablecloak.microdata.noisy_table import NoisyTable as NoisyTable
+    from tablecloak.microdata.noisy_table import noisy_table as noisy_table
     from tablecloak.planning.plan import Plan as Plan
     from tablecloak.planning.planner import plan as plan
     from tablecloak.publish.audit import audit as audit
@@ -173,6 +179,8 @@ if TYPE_CHECKING:
     from tablecloak.tables.rules.zero_unsafe import ZeroUnsafe as ZeroUnsafe
     from tablecloak.tables.sums import Groups as Groups
     from tablecloak.tables.table import Table as Table
+    from tablecloak.tables.tabulation.contributed import Contributed as Contributed
+    from tablecloak.tables.tabulation.contributed import contributed as contributed
     from tablecloak.tables.tabulation.tabulate import tabulate as tabulate
     from tablecloak.tables.weights.rule import WeightRule as WeightRule
 

@@ -158,4 +158,5 @@ def test_what_is_no_release_is_refused_with_a_list_of_what_is():
         "adjustment",
         "rounding",
         "cell keys",
+        "noise of records",
     ]

@@ -56,8 +56,9 @@ def compare(
     """Compare suppression, adjustment, and adjustment that keeps statistics.
 
     A table of counts is also rounded to base 3 and perturbed by cell keys, and the share of
-    sensitive counts that follow exactly is shown. Prints what an intruder guesses, what analysts
-    lose, and a verdict.
+    sensitive counts that follow exactly is shown. Where a job names records with a column of
+    contributors, these also get multiplicative noise, plain and balanced. Prints what an intruder
+    guesses, what analysts lose, and a verdict.
 
     Example: tablecloak compare table.jj --report comparison.html
 
@@ -65,14 +66,16 @@ def compare(
     """
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.jobs.load import contributed_records, load_problem, read_job
     from tablecloak.tables.formats import read_problem, write_frame
 
     require_writable_result(output, report)
     is_job = file.suffix == ".toml"
-    problem = load_problem(read_job(file)) if is_job else read_problem(file)
+    job = read_job(file) if is_job else None
+    problem = load_problem(job) if job else read_problem(file)
     comparison = compare_methods(
         problem,
+        records=contributed_records(job) if job else None,
         level_factors=level or [1.0],
         knows=knows,
         risk_limit=risk_limit,

@@ -11,9 +11,10 @@ from tablecloak.cellkey.inference import possible_counts
 from tablecloak.comparison.kind import UNCHANGED
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["COUNTED", "counts_within", "inferred", "protects"]
+__all__ = ["COUNTED", "are_wide", "counts_within", "inferred", "protects"]
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MOST_COUNTS = 100_000
@@ -74,9 +75,23 @@ def protects(problem: ProtectionProblem, lower: Floats, upper: Floats) -> bool:
     problem : ProtectionProblem
     lower, upper : numpy.ndarray of float, shape (n_cells,)
     """
-    cells, slack = problem.sensitive, UNCHANGED * problem.unit
+    cells = np.flatnonzero(problem.sensitive)
+    return bool(np.all(are_wide(problem, cells, lower[cells], upper[cells])))
+
+
+def are_wide(problem: ProtectionProblem, cells: Integers, lower: Floats, upper: Floats) -> Flags:
+    """Return which intervals are as wide as the protection levels of their cells ask.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cells : numpy.ndarray of int, shape (n,)
+        Sensitive cells.
+    lower, upper : numpy.ndarray of float, shape (n,)
+    """
+    slack = UNCHANGED * problem.unit
     truth = problem.table.values[cells]
-    below, above = truth - lower[cells], upper[cells] - truth
+    below, above = truth - lower, upper - truth
     wide = above + below >= problem.sliding_protection[cells] - slack
     # A level beyond the external bounds cannot be met, so that it is cut there.
     known_low, known_high = problem.lower_bound[cells], problem.upper_bound[cells]
@@ -84,4 +99,5 @@ def protects(problem: ProtectionProblem, lower: Floats, upper: Floats) -> bool:
     most = problem.upper_protection[cells] - slack
     down = below >= np.minimum(least, truth - known_low - slack)
     up = above >= np.minimum(most, known_high - truth - slack)
-    return bool(np.all(wide & down & up))
+    found: Flags = wide & down & up
+    return found

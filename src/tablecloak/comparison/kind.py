@@ -13,6 +13,7 @@ from tablecloak.cta.risk import Guesses
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.tabulation.contributed import Contributed
 
 __all__ = ["KINDS", "UNCHANGED", "ReleaseKind", "kind_of"]
 
@@ -52,6 +53,13 @@ class ReleaseKind(ABC, Generic[R]):
     ) -> Mapping[str, Callable[[ProtectionProblem], R]]:
         """Return the methods that are compared as well if the table is one of counts."""
         del time_limit
+        return {}
+
+    def methods_for_records(
+        self, records: Contributed
+    ) -> Mapping[str, Callable[[ProtectionProblem], R]]:
+        """Return the methods that are compared as well if the records of the table are given."""
+        del records
         return {}
 
     @abstractmethod
@@ -105,9 +113,16 @@ class ReleaseKind(ABC, Generic[R]):
         del release, lower, upper, time_limit
         return None
 
-    def own_figures(self, release: R) -> dict[str, float]:
-        """Return figures that only releases of this kind have; others have NaN."""
-        del release
+    def own_figures(self, problem: ProtectionProblem, release: R) -> dict[str, float]:
+        """Return figures that only releases of this kind have; others have NaN.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            Its levels count, also if the release was made for others.
+        release : release
+        """
+        del problem, release
         return {}
 
     def guesses(self, release: R, shown: Floats, *, knows: str, time_limit: float) -> Guesses:

@@ -20,6 +20,7 @@ from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.utility.frontier import frontier
 from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.tabulation.contributed import Contributed
 
 __all__ = ["Comparison", "compare"]
 
@@ -101,6 +102,7 @@ def compare(
     problem: ProtectionProblem,
     releases: Mapping[str, Any] | None = None,
     *,
+    records: Contributed | None = None,
     level_factors: Sequence[float] = (1.0,),
     knows: str = "levels",
     risk_limit: float = 0.2,
@@ -113,10 +115,14 @@ def compare(
     ----------
     problem : ProtectionProblem
     releases : mapping of str to release or callable, optional
-        Patterns, adjustments, rounded tables; or functions that make one of the problem. By
-        default suppression, plain adjustment, adjustment that preserves the mean of all and the
+        Patterns, adjustments, rounded and noisy tables; or functions that make one of the problem.
+        By default suppression, plain adjustment, adjustment that preserves the mean of all and the
         regression of the sensitive cells, and adjustment by random distances; for a table of
-        counts also rounding to base 3 and perturbation by cell keys.
+        counts also rounding to base 3 and perturbation by cell keys; with `records` also noise.
+    records : Contributed, optional
+        The contributions behind the table, as `tablecloak.contributed` returns them. With them
+        multiplicative noise of the contributors is compared as well, plain and balanced; without
+        them a table cannot get it.
     level_factors : sequence of float, default=(1.0,)
         Methods are applied once for each factor, with all protection levels multiplied by it:
         a sweep from little to much protection. Guesses are always judged by the levels of
@@ -148,7 +154,7 @@ def compare(
     >>> list(found.table.index)
     ['suppression', 'adjustment', 'adjustment with statistics', 'adjustment by chance']
     """
-    entries = _default_methods(problem, time_limit) if releases is None else dict(releases)
+    entries = _default_methods(problem, records, time_limit) if releases is None else dict(releases)
     if not problem.table.n_cells:
         raise InputError(
             "There is nothing to compare: the table has no cell. Check the data behind it."
@@ -206,7 +212,7 @@ def _measured(
         **risk(Guesses(problem, found)),
         **utility(release, values, n_cells=n),
         **_determined(problem, kind, release, (lower, upper), time_limit),
-        **kind.own_figures(release),
+        **kind.own_figures(problem, release),
         "loss": release.loss,
         "bound": release.bound,
         "seconds": release.seconds,
@@ -260,11 +266,15 @@ def _scaled(problem: ProtectionProblem, factor: float) -> ProtectionProblem:
     return problem.with_changes(**{name: factor * getattr(problem, name) for name in levels})
 
 
-def _default_methods(problem: ProtectionProblem, time_limit: float) -> dict[str, Method]:
+def _default_methods(
+    problem: ProtectionProblem, records: Contributed | None, time_limit: float
+) -> dict[str, Method]:
     """Return the methods of all kinds of releases that fit the table."""
     found: dict[str, Method] = {}
     for kind in KINDS:
         found |= kind().methods(time_limit)
         if problem.table.is_count:
             found |= kind().methods_for_counts(time_limit)
+        if records is not None:
+            found |= kind().methods_for_records(records)
     return found

@@ -31,11 +31,20 @@ from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
 from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.table import Table
+from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.toml_file import read_toml
 
-__all__ = ["Loaded", "job_of", "keyed_records", "load_data", "load_problem", "read_job"]
+__all__ = [
+    "Loaded",
+    "contributed_records",
+    "job_of",
+    "keyed_records",
+    "load_data",
+    "load_problem",
+    "read_job",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -210,6 +219,26 @@ def keyed_records(job: Job, engine: str = "duckdb") -> Records:
         weight=job.data.weight,
         rules=job.rules,
         decimals=job.data.decimals,
+        engine=engine,
+    )
+
+
+def contributed_records(job: Job, engine: str = "duckdb") -> Contributed | None:
+    """Return what each contributor adds to the table of a job.
+
+    None where noise of records cannot be had: without a column of contributors, for ready tables,
+    counts and several variables.
+    """
+    if job.data.kind != "microdata" or job.data.value is None or job.data.contributor is None:
+        return None
+    if job.variables:
+        return None
+    return contributed(
+        _source(job),
+        _dimensions(job),
+        job.data.value,
+        contributor=job.data.contributor,
+        weight=job.data.weight,
         engine=engine,
     )
 

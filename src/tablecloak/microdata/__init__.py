@@ -11,6 +11,10 @@ from tablecloak.microdata.agencies.ring import Ring, secure_sum
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
+from tablecloak.microdata.methods.multiplicative_noise import (
+    MultiplicativeNoise,
+    MultipliedRelease,
+)
 from tablecloak.microdata.methods.neighbours import (
     NeighbourhoodSampling,
     NeighbourRelease,
@@ -23,6 +27,7 @@ from tablecloak.microdata.methods.swap_table import SwapReport
 from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease
 from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
 from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
+from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
 from tablecloak.microdata.order import OrderWarning, in_random_order
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
@@ -50,9 +55,12 @@ __all__ = [
     "Method",
     "Microaggregation",
     "MicroaggregationRelease",
+    "MultiplicativeNoise",
+    "MultipliedRelease",
     "NeighbourRelease",
     "NeighbourhoodSampling",
     "NoiseRelease",
+    "NoisyTable",
     "OrderWarning",
     "PRAMRelease",
     "Ring",
@@ -73,6 +81,7 @@ __all__ = [
     "information_loss",
     "interval_disclosure",
     "key_risk",
+    "noisy_table",
     "plot_mean_map",
     "plot_slope_map",
     "propensity",

@@ -65,8 +65,11 @@ class Suppression(ReleaseKind[SuppressionPattern]):
         """Return the whole numbers within the intervals that fit together."""
         return counts_within(release.problem, lower, upper, time_limit)
 
-    def own_figures(self, release: SuppressionPattern) -> dict[str, float]:
+    def own_figures(
+        self, problem: ProtectionProblem, release: SuppressionPattern
+    ) -> dict[str, float]:
         """Return how many hidden values tell all others, and what one of them tells."""
+        del problem
         found = release.robustness
         return {"dimension": found.dimension, "told_by_one": found.most_told}
 

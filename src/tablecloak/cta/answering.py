@@ -11,6 +11,7 @@ from tablecloak.budget import Budget
 from tablecloak.cta.answer import Answer, LossBound
 from tablecloak.cta.asked import Asked
 from tablecloak.cta.bounds import PartsBound
+from tablecloak.cta.first_order.answering import answer_large, is_large
 from tablecloak.cta.one_part import answer_one_part
 from tablecloak.cta.question import Question
 from tablecloak.errors import TablecloakError
@@ -36,6 +37,10 @@ def answered(question: Question, asked: Asked, budget: Budget) -> Answer:
     if not problem.n_sensitive and is_kept:
         nothing = np.zeros(problem.table.n_cells, dtype=np.longdouble)
         return Answer(nothing, asked.decimals is not None, None)
+    if is_large(question, asked):
+        large = answer_large(question, asked, budget)
+        if large is not None:
+            return large
     if asked.is_free and asked.distance.adds_up and not asked.statistics:
         part = question.parts
         counts = np.bincount(part[problem.sensitive & (part >= 0)])

@@ -1,0 +1,136 @@
+"""Arrays of an adjustment as first-order methods use them, in typical sizes of their own.
+
+A primal-dual method converges quickly where every column and every row is measured in the size
+that its values have at the optimum. For changes these are the levels nearby; for the multiplier of
+a relation it is the least cost of its cells: a change that costs more elsewhere in the relation is
+made in that cell. See docs/decisions.md, "First-order methods".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.cta.model import AdjustmentModel
+
+__all__ = ["Layout", "column_sums", "row_least", "row_sums"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+SPREAD = 8
+"""Rounds in which relations without sensitive cells take the typical change of their neighbours.
+Chosen by trial; a hierarchy has fewer levels."""
+
+LEAST_COST = 1e-12
+"""Smallest typical multiplier, as a share of the median cost: a relation in which a cell moves
+freely still needs a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Groups, relations that say something, and typical sizes.
+
+    Parameters
+    ----------
+    model : AdjustmentModel
+    rows : numpy.ndarray of int, shape (n_rows,)
+        Relations with at least two groups.
+    matrix, transposed : scipy.sparse.csr_array
+        Their coefficients, of shape (n_rows, n_groups) and the transpose.
+    size, size_transposed : scipy.sparse.csr_array
+        Absolute coefficients.
+    change : numpy.ndarray of float, shape (n_groups,)
+        Typical absolute change, > 0.
+    price : numpy.ndarray of float, shape (n_rows,)
+        Typical multiplier, > 0.
+    """
+
+    model: AdjustmentModel
+    rows: Integers
+    matrix: csr_array
+    transposed: csr_array
+    size: csr_array
+    size_transposed: csr_array
+    change: Floats
+    price: Floats
+
+    @classmethod
+    def of(cls, model: AdjustmentModel) -> Layout:
+        """Lay out the groups of a model."""
+        rows = np.flatnonzero(np.diff(model.relations.indptr) > 1)
+        matrix = csr_array(model.relations[rows, :])
+        transposed, size = csr_array(matrix.T), csr_array(abs(matrix))
+        size_transposed = csr_array(abs(transposed))
+        change = _typical_changes(model, size, size_transposed)
+        price = _typical_prices(model.cost, size)
+        return cls(model, rows, matrix, transposed, size, size_transposed, change, price)
+
+    @property
+    def level(self) -> Floats:
+        """How far each group must move at least, on the side on which that is less; 0 for others.
+
+        Of shape (n_groups,).
+        """
+        model, (low, high) = self.model, self.model.allowed()
+        up = np.where(high > 0, model.up_level, np.inf)
+        down = np.where(low < 1, model.down_level, np.inf)
+        level = np.zeros(model.n_groups)
+        level[model.sensitive] = np.minimum(up, down)
+        return level
+
+
+def row_sums(matrix: csr_array, entries: Floats) -> Floats:
+    """Return the sum of numbers over the entries of each row; no row is empty."""
+    sums: Floats = np.add.reduceat(entries, matrix.indptr[:-1]) if len(entries) else np.zeros(0)
+    return sums
+
+
+def row_least(matrix: csr_array, entries: Floats) -> Floats:
+    """Return the least of numbers over the entries of each row; no row is empty."""
+    least: Floats = np.minimum.reduceat(entries, matrix.indptr[:-1]) if len(entries) else entries
+    return least
+
+
+def column_sums(matrix: csr_array, entries: Floats) -> Floats:
+    """Return the sum of numbers over the entries of each column."""
+    # The arrays of a matrix by rows are those of its transpose by columns.
+    weighted = csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
+    sums: Floats = weighted.T @ np.ones(matrix.shape[0])
+    return sums
+
+
+def _typical_changes(model: AdjustmentModel, size: csr_array, back: csr_array) -> Floats:
+    """Levels of sensitive groups; of others the mean level of relations, near or less near."""
+    level = np.zeros(model.n_groups)
+    level[model.sensitive] = np.maximum(model.up_level, model.down_level)
+    middle = float(np.median(level[level > 0])) if np.any(level > 0) else 1.0
+    of_rows = _means(size, level)
+    for _ in range(SPREAD):
+        if np.all(of_rows > 0):
+            break
+        of_rows = np.where(of_rows > 0, of_rows, _means(size, _means(back, of_rows)))
+    near = _means(back, np.where(of_rows > 0, of_rows, middle))
+    change: Floats = np.where(level > 0, level, np.where(near > 0, near, middle))
+    return change
+
+
+def _means(matrix: csr_array, values: Floats) -> Floats:
+    """Return for each row the mean of the positive values that it names; 0 if it names none."""
+    pattern = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    total, count = pattern @ values, pattern @ (values > 0).astype(np.float64)
+    means: Floats = np.where(count > 0, total / np.maximum(count, 1.0), 0.0)
+    return means
+
+
+def _typical_prices(cost: Floats, size: csr_array) -> Floats:
+    """Least cost of a change of one unit in each relation."""
+    positive = cost[cost > 0]
+    middle = float(np.median(positive)) if len(positive) else 1.0
+    least = row_least(size, cost[size.indices] / size.data)
+    price: Floats = np.maximum(least, LEAST_COST * middle)
+    return price

@@ -1,0 +1,64 @@
+"""A bound for given directions: multipliers of relations under which no cell gains by moving.
+
+For multipliers y of the relations, sum W_i |g_i| >= sum min over the box of (W_i |g_i| - r_i g_i)
+with r = A' y. A group whose |r_i| exceeds W_i would go to the end of its room, however far that
+is; so relations lower their multipliers until no group gains more than it costs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.certificates.tree import Multipliers
+from tablecloak.cta.bounds import RELATION
+from tablecloak.cta.first_order.layout import Layout, row_least
+from tablecloak.cta.first_order.schedule import CHARGED_ROUNDS
+
+__all__ = ["affordable_prices", "price_bound", "price_multipliers"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+def affordable_prices(layout: Layout, prices: Floats, is_up: Flags) -> Floats:
+    """Return smaller prices, at which moving farther pays for no group.
+
+    Parameters
+    ----------
+    layout : Layout
+    prices : numpy.ndarray of float, shape (n_rows,)
+        Multipliers of relations.
+    is_up : numpy.ndarray of bool
+        Direction of each sensitive group.
+    """
+    for _ in range(CHARGED_ROUNDS):
+        share = _share(layout, layout.transposed @ prices, is_up)
+        if np.all(share >= 1):
+            return prices
+        prices = prices * row_least(layout.matrix, share[layout.matrix.indices])
+    least = np.min(_share(layout, layout.transposed @ prices, is_up), initial=1.0)
+    scaled: Floats = prices * least
+    return scaled
+
+
+def _share(layout: Layout, paid: Floats, is_up: Flags) -> Floats:
+    """Return the share of what is paid for each group at which moving farther does not pay."""
+    cost, at = layout.model.cost, layout.model.sensitive
+    gain = np.abs(paid)
+    gain[at] = np.where(is_up, paid[at], -paid[at])
+    share: Floats = np.where(gain > cost, cost / np.where(gain > 0, gain, 1.0), 1.0)
+    return share
+
+
+def price_bound(layout: Layout, prices: Floats, is_up: Flags) -> float:
+    """Return the bound that affordable prices prove for given directions."""
+    model, at = layout.model, layout.model.sensitive
+    paid = (layout.transposed @ prices)[at]
+    level = np.where(is_up, model.up_level, model.down_level)
+    return float(np.sum((model.cost[at] - np.where(is_up, paid, -paid)) * level))
+
+
+def price_multipliers(layout: Layout, prices: Floats) -> Multipliers:
+    """Return prices as a certificate keeps them."""
+    return Multipliers.of([(RELATION, layout.rows, -1, prices)])

@@ -1,0 +1,37 @@
+"""Multipliers that first-order methods found, as a certificate keeps them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.certificates.tree import Multipliers
+from tablecloak.cta.answer import Collected
+from tablecloak.cta.question import Question
+
+__all__ = ["FirstOrderBound"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FirstOrderBound:
+    """One set of multipliers for the whole table, in rows and cells of the table.
+
+    Parameters
+    ----------
+    multipliers : Multipliers
+    direction : numpy.ndarray of int, shape (n_cells,)
+        1 or -1 for one cell of each group whose direction was given, to which the bound refers.
+    """
+
+    multipliers: Multipliers
+    direction: Integers
+
+    def collected(self, question: Question, changes: Floats) -> Collected:
+        """Return a tree of its root alone; see `LossBound.collected`."""
+        del question, changes
+        return Collected.of_root(self.multipliers, self.direction)

@@ -1,0 +1,160 @@
+"""Tables from first-order methods: directions that cool down, and tables for given directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.prices import affordable_prices, price_bound
+from tablecloak.cta.first_order.primal_dual import Chooser, PrimalDual
+from tablecloak.cta.first_order.schedule import (
+    COOLING,
+    COOLING_STEPS,
+    LOOKS_AFTER_A_SEARCH,
+    MOST_SETTLING_STEPS,
+    NOISE,
+    NOISELESS,
+    SEARCHES,
+    SETTLED,
+    SETTLING_GROWTH,
+    SETTLING_STEPS,
+)
+from tablecloak.cta.first_order.totals import Totals
+
+__all__ = ["Found", "Rounding", "searched", "settled"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """From changes of groups to additive changes of cells on a grid, with their loss.
+
+    Parameters
+    ----------
+    layout : Layout
+    totals : Totals
+    grid : float
+        A power of two.
+    """
+
+    layout: Layout
+    totals: Totals
+    grid: float
+
+    def rounded(self, groups: Floats) -> tuple[float, Floats] | None:
+        """Return loss and changes of all cells; None if no additive table was found."""
+        model = self.layout.model
+        cells, (low, high) = model.cells(groups), model.box(groups)
+        sign = model.coupled.sign
+        at = np.append(np.arange(model.n_groups), -1)[model.coupled.group]
+        ends = [np.where(at >= 0, end[at], 0.0) for end in (low, high)]
+        low_cell = np.where(sign > 0, ends[0], -ends[1])
+        high_cell = np.where(sign > 0, ends[1], -ends[0])
+        z = self.totals.additive(cells, low_cell, high_cell, model.weights, self.grid)
+        return None if z is None else (float(np.dot(model.weights, np.abs(z))), z)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best table so far, and prices that prove a bound for its directions.
+
+    Parameters
+    ----------
+    loss : float
+    changes : numpy.ndarray of float, shape (n_cells,)
+    prices : numpy.ndarray of float, shape (n_rows,)
+        Affordable.
+    bound : float
+        What the prices prove for the directions of the table.
+    """
+
+    loss: float
+    changes: Floats
+    prices: Floats
+    bound: float
+
+
+def settled(
+    method: PrimalDual, is_up: Flags, rounding: Rounding, budget: Budget, looks: int
+) -> Found | None:
+    """Return the best table for given directions, after some looks; None if there was none."""
+    layout, found = rounding.layout, None
+    bound, prices = -np.inf, np.zeros(len(layout.rows))
+    steps, number = SETTLING_STEPS, 0
+    for _ in range(looks):
+        for _ in range(steps):
+            method.step(1.0, lambda above, below: is_up)
+            number += 1
+            if budget.is_over and number > SETTLING_STEPS:
+                break
+        new = affordable_prices(layout, method.multipliers, is_up)
+        proved = price_bound(layout, new, is_up)
+        if proved > bound:
+            bound, prices = proved, new
+        table = rounding.rounded(method.changes)
+        if table is not None and (found is None or table[0] < found.loss):
+            found = Found(*table, prices, bound)
+        if found is not None:
+            found = Found(found.loss, found.changes, prices, bound)
+            budget.report("given directions", found.loss, bound)
+        is_closed = found is not None and found.loss - bound <= SETTLED * found.loss
+        if budget.is_over or is_closed or number >= MOST_SETTLING_STEPS:
+            break
+        steps = int(steps * SETTLING_GROWTH)
+    return found
+
+
+def searched(rounding: Rounding, budget: Budget, bound: float = -np.inf) -> Found | None:
+    """Return the best table of several searches of directions; None if there was none."""
+    best, random = None, np.random.default_rng(0)
+    for number in range(SEARCHES):
+        if best is not None and budget.is_over:
+            break
+        method = _cooled(rounding.layout, random, COOLING_STEPS * 2**number, budget)
+        is_up = method.changes[rounding.layout.model.sensitive] > 0
+        found = settled(method, is_up, rounding, budget.quiet(), LOOKS_AFTER_A_SEARCH)
+        if found is not None and (best is None or found.loss < best.loss):
+            best = found
+            budget.report("directions cooled", best.loss, bound)
+    return best
+
+
+def _cooled(layout: Layout, random: np.random.Generator, steps: int, budget: Budget) -> PrimalDual:
+    """Return changes whose directions were chosen anew in each step, ever more reluctantly.
+
+    A direction changes when the prices of its relations pull the target of a step past the middle
+    of both levels, which long steps do easily. So searches begin with long steps and noise.
+    """
+    model = layout.model
+    low, high = model.allowed()
+    only_up, only_down = low > 0, high < 1
+    at_random = np.where(random.random(len(low)) < 0.5, model.up_level, -model.down_level)
+    start = np.zeros(model.n_groups)
+    start[model.sensitive] = at_random
+    method = PrimalDual(layout, start)
+    spread = NOISE * model.cost[model.sensitive] * layout.level[model.sensitive]
+    for number in range(steps):
+        done = number / steps
+        warmth = max(0.0, 1 - done / (1 - NOISELESS))
+        noise = warmth * spread * random.logistic(size=len(spread)) if warmth else 0.0
+        ratio = COOLING[0] * (COOLING[1] / COOLING[0]) ** done
+        method.step(ratio, _nearer(noise, only_up, only_down))
+        if budget.is_over and number >= COOLING_STEPS // 2:
+            break
+    return method
+
+
+def _nearer(noise: Floats | float, only_up: Flags, only_down: Flags) -> Chooser:
+    """Choose the side that costs less in this step, up to noise, where both are open."""
+
+    def choose(above: Floats, below: Floats) -> Flags:
+        is_up: Flags = (above + noise <= below) & ~only_down | only_up
+        return is_up
+
+    return choose

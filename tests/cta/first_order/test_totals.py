@@ -1,0 +1,75 @@
+"""Totals from their parts: additive exactly, within limits, or refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from random_tables import random_problem
+from tablecloak.cta.first_order.totals import Totals
+
+
+def total_of(rows: list[list[float]]) -> Totals | None:
+    return Totals.of(csr_array(np.array(rows)))
+
+
+def test_totals_of_totals_follow_from_the_most_detailed_cells_in_any_order_of_relations():
+    # Cell 0 = 1 + 2, cell 1 = 3 + 4: the lower total stands in the second relation.
+    totals = total_of([[-1, 1, 1, 0, 0], [0, -1, 0, 1, 1]])
+    assert totals is not None
+    assert totals.completed(np.array([9.0, 9, 5, 1, 2])).tolist() == [8, 3, 5, 1, 2]
+    assert totals.is_total.tolist() == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[[1, 1, -1, -1]], [[-2, 1, 1, 0]], [[1, 1, 1, 0]], [[-1, 1, 0, 0], [1, -1, 1, 1]]],
+    ids=["two totals", "coefficient 2", "no total", "total of itself"],
+)
+def test_relations_that_do_not_add_up_to_one_total_are_refused(rows):
+    assert total_of(rows) is None
+
+
+def test_matrices_of_the_table_stay_as_they_are():
+    relations = random_problem(1, (4, 4)).table.relations
+    before = relations.copy()
+    Totals.of(relations)
+    assert np.array_equal(before.indices, relations.indices)
+    assert np.array_equal(before.data, relations.data)
+
+
+def test_a_total_beyond_its_bounds_is_mended_by_the_cheapest_cell_with_room():
+    totals = total_of([[-1, 1, 1, 1]])
+    assert totals is not None
+    low, high = np.array([4.0, -9, -9, -9]), np.array([9.0, 0, 9, 9])
+    mended = totals.additive(
+        np.array([0.0, 0, 0.3, 0]), low, high, np.array([1.0, 1, 3, 20]), grid=1.0
+    )
+    assert mended is not None
+    # The first part is cheapest and has no room above.
+    assert mended.tolist() == [4, 0, 4, 0]
+
+
+def test_a_total_without_any_room_for_its_parts_is_given_up():
+    totals = total_of([[-1, 1, 1]])
+    assert totals is not None
+    none = np.zeros(3)
+    assert totals.additive(none, np.array([5.0, 0, 0]), none + 9, none + 1, 1.0) is not None
+    assert (
+        totals.additive(none, np.array([5.0, 0, 0]), np.array([9.0, 1, 1]), none + 1, 1.0) is None
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_additive_changes_are_on_the_grid_and_keep_every_relation(seed):
+    random = np.random.default_rng(seed)
+    problem = random_problem(seed, (3, 4, 2))
+    totals = Totals.of(problem.table.relations)
+    assert totals is not None
+    n = problem.table.n_cells
+    low, high = -random.integers(20, 40, n) * 8.0, random.integers(20, 40, n) * 8.0
+    changes = totals.additive(random.normal(0, 5, n), low, high, np.ones(n), 0.25)
+    assert changes is not None
+    assert not np.any(problem.table.relations @ changes)
+    assert np.all((changes >= low) & (changes <= high) & (changes * 4 == np.rint(changes * 4)))

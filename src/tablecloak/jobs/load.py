@@ -437,6 +437,12 @@ def _with_capacities(
 
 
 def _sums(job: Job, problem: ProtectionProblem, column: str) -> Floats:
-    """Return the absolute sum of a column in each cell; 0 for rests of groups, the last cells."""
+    """Return the absolute sum of a column in each cell; 0 for rests of groups, the last cells.
+
+    Of a table that is ready it is what the column says: costs and errors need not add up.
+    """
+    if job.data.kind == "table":
+        alone: dict[str, Any] = {"frequency": None, "largest": [], "tolerance": np.inf}
+        job = job.model_copy(update={"data": job.data.model_copy(update=alone)})
     sums = np.abs(_table(job, _dimensions(job), column).values)
     return np.append(sums, np.zeros(problem.table.n_cells - len(sums)))

@@ -1,0 +1,119 @@
+"""One table with the arguments of rtauargus."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from rtauargus import ACT_SIZE, EXAMPLE, FOUR, PRIMARIES, ask, hierarchies, insee
+from tablecloak.service.columns import columns_of
+
+
+def statuses(**change) -> dict[tuple[str, str], str]:
+    found = ask("tab_rtauargus", **{**EXAMPLE, **change})["Status"]
+    return dict(zip(zip(ACT_SIZE["ACTIVITY"], ACT_SIZE["SIZE"], strict=True), found, strict=True))
+
+
+def test_the_example_of_its_readme_has_the_primaries_of_tau_argus_and_as_few_others():
+    found = statuses()
+    assert {cell: letter for cell, letter in found.items() if letter in "ABC"} == PRIMARIES
+    # tau-ARGUS hides (02, tr2) and (06, tr1): each row and column with a hidden cell has two.
+    assert {cell for cell, letter in found.items() if letter == "D"} == {
+        ("02", "tr2"), ("06", "tr1"),
+    }  # fmt: skip
+
+
+def test_cells_that_the_user_found_unsafe_are_hidden_with_others():
+    secret = [cell in PRIMARIES for cell in statuses()]
+    own = {"tabular": {**ACT_SIZE, "secret": secret}, "secret_var": "secret"}
+    found = statuses(**own, safety_rules="MAN(10)", maxscore=None)
+    assert {cell for cell, letter in found.items() if letter == "B"} == set(PRIMARIES)
+    assert list(found.values()).count("D") == 2
+
+
+def test_costs_decide_which_cells_are_hidden_besides():
+    rows = [*zip(ACT_SIZE["ACTIVITY"], ACT_SIZE["SIZE"], strict=True)]
+    cost = [1 if row[0] in ("01", "02") else 1000 for row in rows]
+    secret = [row == ("02", "tr1") for row in rows]
+    table = {**ACT_SIZE, "cost": cost, "secret": secret}
+    found = statuses(
+        tabular=table, cost_var="cost", secret_var="secret", safety_rules=None, maxscore=None
+    )
+    assert {row for row, letter in found.items() if letter != "V"} == {
+        ("01", "tr1"), ("01", "tr2"), ("02", "tr1"), ("02", "tr2"),
+    }  # fmt: skip
+
+
+def test_cells_and_values_are_counted_by_status():
+    stats = ask("tab_rtauargus", **EXAMPLE, summary_secret=True)["stats"]
+    assert stats["status"] == ["primary suppr.", "secondary suppr.", "published", "total"]
+    assert stats["nb_cells"] == [2, 2, 8, 12]
+    assert stats["value"] == [70, 80, 1050, 1200]
+    assert stats["pourc_cells"] == [16.67, 16.67, 66.67, 100]
+
+
+def test_a_table_of_insee_with_its_hierarchy_is_safe_for_an_audit_of_its_own():
+    frame = insee("act_size")
+    tree = hierarchies("ACTIVITY")
+    answer = ask(
+        "tab_rtauargus", tabular=columns_of(frame), explanatory_vars=FOUR["act_size"], hrc=tree,
+        value="TOT", freq="N_OBS", secret_var="is_secret_prim", time_limit=1,
+    )  # fmt: skip
+    assert answer["is_safe"]
+    status = np.array(answer["Status"])
+    assert set(status[frame.is_secret_prim]) == {"B"}
+    release = frame[["ACTIVITY", "SIZE"]].assign(status=np.where(status == "V", "published", "x"))
+    audit = ask(
+        "audit", release=columns_of(release),
+        data={"kind": "table", "file": "t.csv", "value": "TOT", "flags": "is_secret_prim",
+              "flags_range": 10, "tolerance": 1},
+        dimensions={"ACTIVITY": {"hierarchy": "a.hrc"}, "SIZE": {}},
+        files={"t.csv": columns_of(frame), "a.hrc": tree["ACTIVITY"]},
+    )  # fmt: skip
+    assert audit["is_safe"]
+    open_ = ask(
+        "audit", release=columns_of(release.assign(status="published")),
+        data={"kind": "table", "file": "t.csv", "value": "TOT", "flags": "is_secret_prim",
+              "tolerance": 1},
+        dimensions={"ACTIVITY": {"hierarchy": "a.hrc"}, "SIZE": {}},
+        files={"t.csv": columns_of(frame), "a.hrc": tree["ACTIVITY"]},
+    )  # fmt: skip
+    assert not open_["is_safe"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"value": "VALL"}, "tabular: there is no column 'VALL'. Did you mean 'VAL'?"),
+        ({"explanatory_vars": ["ACTIVITY", "SIZ"]}, "no column 'SIZ'. Did you mean 'SIZE'?"),
+        ({"totcode": ["Total"]}, "totcode: 1 codes for 2 variables"),
+        ({"totcode": {"SIZE": "Total"}}, "totcode: no code for ACTIVITY"),
+        ({"totcode": "All"}, "All"),
+        ({"hrc": {"ACTIVTY": "01\n"}}, "hrc: .*Did you mean 'ACTIVITY'?"),
+        ({"maxscore": None}, r"maxscore: FREQ\(3,10\)\|NK\(1,85\) looks at the 1 largest"),
+        ({"freq": None}, "freq: rules need the number of contributors"),
+        ({"safety_rules": None}, "secret_var: nothing says which cells are unsafe"),
+        ({"safety_rules": "MAN(10)"}, "secret_var: nothing says which cells are unsafe"),
+        ({"safety_rules": "REQ(1,2,3,4)"}, "safety_rules: .*other rules need records"),
+        ({"safety_rules": "NK(1"}, "safety_rules: .*cannot be applied"),
+        ({"safety_rules": "NK(1,x)"}, "safety_rules: .*numbers between commas"),
+        ({"safety_rules": "NK(1)"}, "safety_rules"),
+        ({"safety_rules": "FREQ(3)"}, "safety_rules"),
+        ({"suppress": "RND(1,5)"}, "suppress: 'RND.* is none of GH, MOD, OPT, NET"),
+        ({"output_type": 2}, "output_type: 2 is written by a batch alone"),
+        ({"totcod": "Total"}, "totcod: unknown key. Did you mean 'totcode'?"),
+        ({"ip": -1}, "ip: must be a number of 0 or more"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_the_remedy(change, words):
+    with pytest.raises(tc.InputError, match=words):
+        statuses(**change)
+
+
+def test_a_cell_that_is_there_twice_with_other_values_is_refused():
+    twice = pd.DataFrame(ACT_SIZE).iloc[[0, *range(12)]].reset_index(drop=True)
+    twice.loc[0, "VAL"] = 4
+    with pytest.raises(tc.InputError, match="01"):
+        statuses(tabular=columns_of(twice))

@@ -315,6 +315,7 @@ INTERVALS = ("intervals", "p.jj", *OUT, "--time-limit", "5")
 ADJUST = ("adjust", "p.jj", *OUT, "--time-limit", "5")
 ROUND = ("round", "p.jj", *OUT, "--base", "10", "--time-limit", "5")
 AUDIT = ("audit", "p.jj", "pattern.csv")
+EXPLAIN = ("explain", "p.jj", "pattern.csv", "0", "--time-limit", "2")
 TRANSMIT = ("transmit", "p.csv", "pattern.csv", *OUT, "--template", "asked.csv", "--constant",
             "TIME_PERIOD=2026", "--code", "row:Total=_T")  # fmt: skip
 PUBLISH = ("publish", "p.csv", "pattern.csv", "--out", "out", "--columns", "column")
@@ -351,7 +352,7 @@ ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", 
 
 SOUND = [
     SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
-    COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, VERIFY, BENCH, CERTIFICATE,
+    COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
     CALL,
@@ -572,6 +573,11 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*AUDIT, "--output", name) for name in ("out.txt", "jobs", "p.jj/x.csv")]
     more += [(*AUDIT, "--certificate", name) for name in ("jobs", "p.jj/x.npz")]
     more += [("audit", "p.jj"), ("audit", "p.jj", "pattern.csv", "more.csv")]
+    more += [replaced(EXPLAIN, "0", word) for word in ("99", "-1", "x", "1.5", "a, b", "")]
+    more += [replaced(EXPLAIN, "pattern.csv", name) for name in ("none.csv", "p.jj", "jobs")]
+    more += [(*EXPLAIN, "--require", "high"), (*EXPLAIN, "--intruder", "everybody")]
+    more += [(*EXPLAIN, "--time-limit", word) for word in ("-1", "nan", "x")]
+    more += [(*EXPLAIN, "--tolerance", "-1"), ("explain", "p.jj", "pattern.csv")]
     more += [(*TRANSMIT, "--flag", word) for word in ("dominance", "x=A", "dominance=?", "=A")]
     more += [(*TRANSMIT, "--secondary", word) for word in ("", "F", "both")]
     more += [(*TRANSMIT, "--code", word) for word in ("row=_T", "x:Total=_T", "row:none=_T", "row")]

@@ -25,6 +25,7 @@ _HOME = {
     "Dimension": "tables.dimensions",
     "Dominance": "tables.rules.dominance",
     "Equation": "tables.equations",
+    "Explanation": "explaining.explanation",
     "Groups": "tables.sums",
     "Hierarchy": "tables.hierarchy",
     "IntervalPattern": "suppression.intervals",
@@ -63,6 +64,7 @@ _HOME = {
     "controlled_rounding": "cta.rounding.controlled",
     "audit": "publish.audit",
     "each": "cta.preserve",
+    "explain": "publish.explain",
     "fewest_to_unfreeze": "suppression.frozen",
     "contributed": "tables.tabulation.contributed",
     "Contributed": "tables.tabulation.contributed",
@@ -130,6 +132,7 @@ if TYPE_CHECKING:
     from tablecloak.errors import TablecloakError as TablecloakError
     from tablecloak.errors import TablecloakWarning as TablecloakWarning
     from tablecloak.errors import VerificationError as VerificationError
+    from tablecloak.explaining.explanation import Explanation as Explanation
     from tablecloak.jobs.publication import run_publication as run_publication
     from tablecloak.jobs.run import run_job as run_job
     from tablecloak.microdata.noisy_table import NoisyTable as NoisyTable
@@ -138,6 +141,7 @@ if TYPE_CHECKING:
     from tablecloak.planning.planner import plan as plan
     from tablecloak.publish.audit import audit as audit
     from tablecloak.publish.earlier import read_published as read_published
+    from tablecloak.publish.explain import explain as explain
     from tablecloak.publish.protected_intervals import protected_intervals as protected_intervals
     from tablecloak.publish.transmission import Transmission as Transmission
     from tablecloak.publish.transmission import write_transmission as write_transmission

@@ -16,6 +16,7 @@ from tablecloak.cli import (
     compare,
     convert,
     example,
+    explain,
     intervals,
     microdata,
     plan,
@@ -67,6 +68,7 @@ intervals.register(app)
 adjust.register(app)
 rounding.register(app)
 audit.register(app)
+explain.register(app)
 publish.register(app)
 transmit.register(app)
 argus.register(app)

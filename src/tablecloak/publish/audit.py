@@ -34,7 +34,7 @@ from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["audit"]
+__all__ = ["Release", "audit", "ends_of", "told_by"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -120,20 +120,13 @@ def audit(
     Every intruder knows all that is published, all relations and the external bounds. For what
     insiders know besides, see `tablecloak.suppression.audit.intruders` and docs/guarantees.md.
     """
-    intervals = _intervals(problem, release)
-    if intervals is not None:
-        # A cell that must be suppressed stays hidden even if external bounds determine its value.
-        told = problem.forced & (problem.lower_bound == problem.upper_bound)
-        suppressed = np.asarray((intervals[1] > intervals[0]) | told)
-    else:
-        hidden, values = _parts(problem, release)
-        if values is not None:
-            return audit_values(problem, values)
-        assert hidden is not None
-        suppressed = hidden
+    suppressed, intervals, values = told_by(problem, release)
+    if values is not None:
+        return audit_values(problem, values)
+    assert suppressed is not None
     earlier = Published.parse(published)
     if earlier is not None:
-        ends = _ends(problem, suppressed) if intervals is None else intervals
+        ends = ends_of(problem, suppressed) if intervals is None else intervals
         suppressed, intervals = earlier.hidden_beside(suppressed), earlier.ends_beside(*ends)
         problem = earlier.beside(problem)
     return audit_pattern(
@@ -149,6 +142,35 @@ def audit(
         threads=threads,
         progress=progress,
     )
+
+
+def told_by(
+    problem: ProtectionProblem, release: Release
+) -> tuple[Flags | None, tuple[Floats, Floats] | None, Floats | None]:
+    """Return what a release tells, whoever made it.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    release : SuppressionPattern, IntervalPattern, Adjustment, frame, path or array
+        As for `audit`.
+
+    Returns
+    -------
+    suppressed : numpy.ndarray of bool, shape (n_cells,), or None
+        Hidden cells of a pattern or of published intervals.
+    intervals : tuple of numpy.ndarray of float, or None
+        Both ends of every cell, where intervals are published.
+    values : numpy.ndarray of float, shape (n_cells,), or None
+        Values of an adjusted table; the others are then None.
+    """
+    intervals = _intervals(problem, release)
+    if intervals is None:
+        suppressed, values = _parts(problem, release)
+        return suppressed, None, values
+    # A cell that must be suppressed stays hidden even if external bounds determine its value.
+    told = problem.forced & (problem.lower_bound == problem.upper_bound)
+    return np.asarray((intervals[1] > intervals[0]) | told), intervals, None
 
 
 def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Floats] | None:
@@ -178,7 +200,7 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     return lower, upper
 
 
-def _ends(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:
+def ends_of(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:
     """Return what a pattern tells of each cell: its value, or its external bounds."""
     values = problem.table.values
     return (

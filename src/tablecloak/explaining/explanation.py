@@ -1,0 +1,84 @@
+"""What every explanation of a cell can do: lines of text, a dictionary for JSON, one summary."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import Any
+
+from tablecloak.explaining.numbers import shown
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["SECRET", "Explanation"]
+
+SECRET = "SECRET: this explanation names hidden values. It stays inside."
+"""First line of every explanation."""
+
+
+class Explanation(ABC):
+    """Why a cell is hidden, published or changed. Secret.
+
+    Siblings are frozen dataclasses with the fields `problem` and `cell`.
+    """
+
+    problem: ProtectionProblem
+    cell: int
+
+    @property
+    def label(self) -> str:
+        """Name of the cell by its codes."""
+        return self.problem.table.label(self.cell)
+
+    @property
+    def value(self) -> float:
+        """True value of the cell."""
+        return float(self.problem.table.values[self.cell])
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What the release does with the cell, in one or two words."""
+
+    @abstractmethod
+    def lines(self) -> list[str]:
+        """Return the explanation line by line, without its heading."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Return what is explained as plain numbers and texts."""
+
+    @property
+    def heading(self) -> str:
+        """Cell, value and what the release does with it."""
+        return f"({self.label}) = {shown(self.value)}: {self.kind}"
+
+    def text(self) -> str:
+        """Return the whole explanation in plain English."""
+        return "\n".join([SECRET, self.heading, *(f"  {line}" for line in self.lines())])
+
+    def summary(self) -> str:
+        """Return the heading and the first reason in one line."""
+        lines = self.lines()
+        return f"{self.heading}; {lines[0].strip()}" if lines else self.heading
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain numbers and texts, for JSON. Secret."""
+        codes = self.problem.table.keys.iloc[self.cell]
+        return {
+            "secret": True,
+            "cell": {str(name): str(code) for name, code in codes.items()},
+            "value": self.value,
+            "kind": self.kind,
+            **self.facts(),
+            "text": self.text(),
+        }
+
+    def to_json(self) -> str:
+        """Return the explanation as JSON. Secret."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+    def __str__(self) -> str:
+        return self.text()

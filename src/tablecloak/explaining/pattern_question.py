@@ -1,0 +1,155 @@
+"""A pattern under question: what everybody knows of it, what each cell needs, who attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.explaining.derivation import Derivation, derived
+from tablecloak.explaining.known import Known
+from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.needs import Needs, asked_of
+from tablecloak.suppression.requirement import Requirement
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["Interval", "PatternQuestion"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """The interval of a cell for somebody, and whether it is wide enough.
+
+    Parameters
+    ----------
+    lower, upper : Derivation
+    required_lower, required_upper, required_width : float
+        Ends that the interval must reach and its least width, for a sensitive cell.
+    """
+
+    lower: Derivation
+    upper: Derivation
+    required_lower: float
+    required_upper: float
+    required_width: float
+    value: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return float(self.lower.limit), float(self.upper.limit)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether both sums are the same, read from either side: the value is computed exactly."""
+        return self.lower.limit == self.upper.limit and self.lower.terms == self.upper.terms
+
+    @property
+    def is_too_narrow(self) -> bool:
+        """Whether the attack succeeds: an end is too near, or both are too near each other."""
+        low, high = self.ends
+        slack = 1e-9 * max(abs(self.value), self.required_width, high - low)
+        return (
+            high < self.required_upper - slack
+            or low > self.required_lower + slack
+            or high - low < self.required_width - slack
+        )
+
+    @property
+    def share(self) -> float:
+        """Reach as a share of the need, on the side that is worse; below 1 the attack succeeds."""
+        low, high = self.ends
+        pairs = (
+            (high - self.value, self.required_upper - self.value),
+            (self.value - low, self.value - self.required_lower),
+            (high - low, self.required_width),
+        )
+        return min((reach / need for reach, need in pairs if need > 0), default=np.inf)
+
+    def failing(self) -> list[Derivation]:
+        """Return the sums that show why the attack succeeds; both where the width is too small."""
+        if self.is_point:
+            return [self.upper]
+        low, high = self.ends
+        found = [self.lower] * (low > self.required_lower)
+        found += [self.upper] * (high < self.required_upper)
+        return found or [self.lower, self.upper]
+
+
+@dataclass(frozen=True, eq=False)
+class PatternQuestion:
+    """A pattern, or published intervals, and all that an explanation asks of it.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+        What the release tells of each cell: equal where the value is published.
+    hidden : numpy.ndarray of bool, shape (n_cells,)
+    requirement : Requirement
+    intruders : sequence of Intruder
+        Insiders besides the external intruder.
+    budget : Budget
+    """
+
+    problem: ProtectionProblem
+    lower: Floats
+    upper: Floats
+    hidden: Flags
+    requirement: Requirement
+    intruders: Sequence[Intruder]
+    budget: Budget
+
+    @cached_property
+    def known(self) -> Known:
+        """All that the external intruder knows."""
+        problem = self.problem
+        return Known(
+            problem.table,
+            np.maximum(self.lower, problem.lower_bound),
+            np.minimum(self.upper, problem.upper_bound),
+            problem.table.values,
+            problem.unit,
+        )
+
+    @cached_property
+    def needs(self) -> Needs:
+        """Distances that the levels ask for."""
+        return asked_of(self.problem, self.requirement)
+
+    @property
+    def is_of_intervals(self) -> bool:
+        """Whether the release tells more of a hidden cell than everybody knows before."""
+        narrow = (self.lower > self.problem.lower_bound) | (self.upper < self.problem.upper_bound)
+        return bool(np.any(narrow & self.hidden))
+
+    def publishing(self, cell: int) -> PatternQuestion:
+        """Return the question if one cell were published with its true value."""
+        value = self.problem.table.values[cell]
+        low, high, hidden = self.lower.copy(), self.upper.copy(), self.hidden.copy()
+        low[cell] = high[cell] = value
+        hidden[cell] = False
+        return replace(self, lower=low, upper=high, hidden=hidden)
+
+    def interval(self, cell: int, known: Known | None = None) -> Interval:
+        """Return what somebody can compute of a cell, as two sums."""
+        known = self.known if known is None else known
+        place = int(np.searchsorted(self.needs.cells, cell))
+        is_needed = place < len(self.needs.cells) and self.needs.cells[place] == cell
+        value = float(self.problem.table.values[cell])
+        needs = self.needs
+        return Interval(
+            lower=derived(known, cell, -1, self.budget.left),
+            upper=derived(known, cell, 1, self.budget.left),
+            required_lower=value - float(needs.lower[place]) if is_needed else value,
+            required_upper=value + float(needs.upper[place]) if is_needed else value,
+            required_width=float(needs.width[place]) if is_needed else 0.0,
+            value=value,
+        )

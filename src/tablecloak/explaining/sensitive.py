@@ -1,0 +1,161 @@
+"""A sensitive cell of a pattern: its rule, its contributors, its interval, and who attacks best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tablecloak.explaining.explanation import Explanation
+from tablecloak.explaining.intervals_text import interval_facts, interval_lines
+from tablecloak.explaining.numbers import shown
+from tablecloak.explaining.pattern_question import Interval, PatternQuestion
+from tablecloak.explaining.rule_text import largest_contributors, rule_text
+from tablecloak.suppression.external_bounds import with_finite_bounds
+from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import Rule
+
+__all__ = ["SensitiveCell", "explain_sensitive"]
+
+MOST_INSIDERS = 200
+"""Insiders that are tried for one cell, those first who know most of it. Chosen by trial; not
+measured."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitiveCell(Explanation):
+    """Why a cell is sensitive, and what intruders can compute of it. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cell : int
+    is_hidden : bool
+    rule : str
+        The rule that made it sensitive, in words.
+    contributors : tuple of dict
+        Its largest contributors, the largest first: who, and the contribution.
+    external : Interval
+        What the external intruder can compute.
+    insider : Interval or None
+        What the insider can compute who comes closer than all others; None if nobody comes closer
+        than the external intruder.
+    insider_name : str
+    tried, left : int
+        Numbers of insiders that were tried, and that were not, for lack of time.
+    """
+
+    problem: ProtectionProblem
+    cell: int
+    is_hidden: bool
+    rule: str
+    contributors: tuple[dict[str, Any], ...]
+    external: Interval
+    insider: Interval | None
+    insider_name: str
+    tried: int
+    left: int
+
+    @property
+    def kind(self) -> str:
+        """Return whether the cell is hidden."""
+        return "sensitive, hidden" if self.is_hidden else "sensitive, but published"
+
+    @property
+    def best(self) -> Interval:
+        """The interval of whoever comes closest."""
+        return self.external if self.insider is None else self.insider
+
+    @property
+    def best_attacker(self) -> str:
+        """Who comes closest."""
+        return "external" if self.insider is None else self.insider_name
+
+    def lines(self) -> list[str]:
+        """Return rule, contributors, interval and best attack."""
+        lines = [f"Why it is sensitive: {self.rule}."]
+        if self.contributors:
+            shares = "; ".join(
+                f"{each['name']} {shown(each['contribution'])}" for each in self.contributors
+            )
+            lines.append(f"Largest contributors: {shares}.")
+        lines += interval_lines(self.external, "The external intruder")
+        if self.insider is not None:
+            lines += interval_lines(self.insider, f"Closer comes {self.insider_name}, who")
+        elif self.tried:
+            lines.append(f"None of {self.tried} insiders tried comes closer.")
+        if self.left:
+            lines.append(f"{self.left} insiders were not tried: time or their number ended it.")
+        return lines
+
+    def facts(self) -> dict[str, Any]:
+        """Return the same as plain numbers."""
+        return {
+            "rule": self.rule,
+            "contributors": list(self.contributors),
+            "external": interval_facts(self.external),
+            "best_attacker": self.best_attacker,
+            "best": interval_facts(self.best),
+            "insiders_tried": self.tried,
+            "insiders_left": self.left,
+        }
+
+
+def explain_sensitive(asked: PatternQuestion, cell: int, rules: Sequence[Rule]) -> SensitiveCell:
+    """Explain a sensitive cell of a pattern."""
+    external = asked.interval(cell)
+    name, insider, tried, left = _best_insider(asked, cell, external)
+    return SensitiveCell(
+        problem=asked.problem,
+        cell=cell,
+        is_hidden=bool(asked.hidden[cell]),
+        rule=rule_text(asked.problem, cell, rules),
+        contributors=largest_contributors(asked.problem.table, cell),
+        external=external,
+        insider=insider,
+        insider_name=name,
+        tried=tried,
+        left=left,
+    )
+
+
+def _best_insider(
+    asked: PatternQuestion, cell: int, external: Interval
+) -> tuple[str, Interval | None, int, int]:
+    """Return who comes closer than the external intruder, and the closest interval."""
+    members = _members(asked.problem, asked, cell)
+    best: tuple[str, Interval | None] = ("", None)
+    least, tried = external.share, 0
+    for name, knowledge in members[:MOST_INSIDERS]:
+        if asked.budget.is_over:
+            break
+        tried += 1
+        asked.budget.report("explain: insiders tried", tried, np.nan, len(members) - tried)
+        lower = np.maximum(asked.known.lower[knowledge.cells], knowledge.lower)
+        upper = np.minimum(asked.known.upper[knowledge.cells], knowledge.upper)
+        found = asked.interval(cell, asked.known.with_ends(knowledge.cells, lower, upper))
+        if found.share < least * (1 - 1e-9):
+            best, least = (f"{name}: {knowledge.name}", found), found.share
+    return *best, tried, len(members) - tried
+
+
+def _members(
+    problem: ProtectionProblem, asked: PatternQuestion, cell: int
+) -> list[tuple[str, Knowledge]]:
+    """Return the insiders who know cells connected with a cell, those who know it itself first."""
+    finite = with_finite_bounds(problem)
+    inside = np.zeros(problem.table.n_cells, dtype=bool)
+    inside[asked.known.component(cell)] = True
+    found = [
+        (kind.name_of_kind, knowledge)
+        for kind in asked.intruders
+        for knowledge in kind.members(finite, asked.hidden)
+        if np.any(inside[knowledge.cells])
+    ]
+    return sorted(
+        found,
+        key=lambda each: (not np.any(each[1].cells == cell), -int(inside[each[1].cells].sum())),
+    )

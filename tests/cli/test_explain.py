@@ -1,0 +1,58 @@
+"""``tablecloak explain``: text and JSON of one or several cells, from files of anybody."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.main import app
+
+RUN = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A problem and two releases of it."""
+    folder = tmp_path_factory.mktemp("explain")
+    problem = tc.examples.cox_rounded()
+    tc.write_problem(problem, folder / "cox.csv")
+    tc.suppress(problem, time_limit=1000).release().to_csv(folder / "pattern.csv", index=False)
+    tc.adjust(problem).release().to_csv(folder / "adjusted.csv", index=False)
+    return folder
+
+
+def run(files, *words):
+    return RUN.invoke(app, ["explain", str(files / "cox.csv"), str(files / words[0]), *words[1:]])
+
+
+def test_the_command_prints_each_explanation_and_marks_it_as_secret(files):
+    found = run(files, "pattern.csv", "r2, c8", "r4, c9", "--no-alternative")
+    assert found.exit_code == 0
+    assert found.stdout.count("SECRET") == 2
+    assert "Needed by (row=r3, column=c8)." in found.stdout
+    assert "= 192, as" in found.stdout
+
+
+def test_json_holds_the_numbers_of_every_sum(files):
+    found = run(files, "pattern.csv", "row=r2, column=c8", "--json", "--no-alternative")
+    (told,) = json.loads(found.stdout)
+    assert told["secret"]
+    assert told["cell"] == {"row": "r2", "column": "c8"}
+    assert told["needed_by"] == [{"row": "r3", "column": "c8"}]
+    total = told["attacks"][0]["upper_sum"]
+    assert sum(t["coefficient"] * t["value"] for t in total["terms"]) == total["limit"] == 300
+
+
+def test_an_adjusted_file_is_explained_by_the_same_command(files):
+    found = run(files, "adjusted.csv", "r2, c9")
+    assert found.exit_code == 0
+    assert "sensitive, " in found.stdout
+
+
+def test_a_misspelt_cell_is_answered_with_the_nearest_ones(files):
+    found = run(files, "pattern.csv", "r2, c88")
+    assert found.exit_code == 2
+    assert "Did you mean (row=r2, column=c8)" in found.stderr.replace("\n", " ")

@@ -20,6 +20,7 @@ _HOME = {
     "Confidentiality": "tables.confidentiality",
     "CountAttack": "cellkey.attack",
     "Comparison": "comparison",
+    "Correlation": "cta.statistics.correlation",
     "Covariance": "cta.statistics.covariance",
     "CoveringIntervals": "cta.covering",
     "Dimension": "tables.dimensions",
@@ -30,6 +31,8 @@ _HOME = {
     "Hierarchy": "tables.hierarchy",
     "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
+    "JointCovariance": "cta.statistics.joint_covariance",
+    "JointRegression": "cta.statistics.joint_regression",
     "KDisclosure": "tables.rules.k_disclosure",
     "Manual": "tables.rules.manual",
     "Mean": "cta.statistics.mean",
@@ -120,7 +123,10 @@ if TYPE_CHECKING:
     from tablecloak.cta.rounding.rounded_table import RoundedTable as RoundedTable
     from tablecloak.cta.rounding.small_counts import SmallCountTable as SmallCountTable
     from tablecloak.cta.rounding.small_counts import small_count_rounding as small_count_rounding
+    from tablecloak.cta.statistics.correlation import Correlation as Correlation
     from tablecloak.cta.statistics.covariance import Covariance as Covariance
+    from tablecloak.cta.statistics.joint_covariance import JointCovariance as JointCovariance
+    from tablecloak.cta.statistics.joint_regression import JointRegression as JointRegression
     from tablecloak.cta.statistics.mean import Mean as Mean
     from tablecloak.cta.statistics.regression import Regression as Regression
     from tablecloak.cta.statistics.slope import Slope as Slope

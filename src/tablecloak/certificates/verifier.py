@@ -10,6 +10,7 @@ protection  A witness d, A d = 0, moves hidden cells only, so that nobody can di
             adjusted cell is protected if it lies at least its level from its true value.
 additivity  The released table satisfies the relations like the true one.
 statistics  Means, slopes and variances of the adjusted table are those of the true one.
+association Covariances, correlations and slopes between two variables are those of the true table.
 loss        The cost of the release, computed from its weights.
 bound       No release costs less: the leaves of a search tree cover all releases, and multipliers
             at each leaf prove a bound for it (weak duality).
@@ -112,6 +113,10 @@ STATISTICS = arrays("""
     statistic_kind:U:statistics statistic_slack:f8:statistics:>=0 statistic_target:f8:statistics
     statistic_starts:i8:statistics+1:starts-coefficients
     statistic_cells:i8:coefficients:list-cells statistic_data:f8:coefficients""")
+ASSOCIATIONS = arrays("""
+    association_kind:U:associations association_tolerance:f8:associations:>=0
+    association_starts:i8:associations+1:starts-matches association_first:i8:matches:0..cells
+    association_second:i8:matches:0..cells""")
 LOSS = arrays("measure:U:. weights:f8:cells:>=0 loss:f8:.:>=0")
 TREE = arrays("""
     bound:f8:.:>=0 tree_starts:i8:trees+1:starts-nodes node_parent:i8:nodes:-1..nodes
@@ -130,7 +135,7 @@ PARTS = arrays("part:i8:cells:-1..trees direction:i8:cells:-1..2")
 ZERO = {"relation_data": "a relation holds a coefficient of 0", "proof_data": "a multiplier of 0",
         "witness_data": "a witness lists a cell that it does not move",
         "sum_data": "a multiplier of 0"}  # fmt: skip
-CLAIMS = ("protection", "additivity", "statistics", "loss", "bound")
+CLAIMS = ("protection", "additivity", "statistics", "association", "loss", "bound")
 MEASURES = {"suppression": ("weights",), "intervals": ("widths",), "rounding": ("L1",),
             "adjustment": ("L1", "L2", "Linf"), "small counts": ("L1",)}  # fmt: skip
 REQUIREMENTS = {
@@ -146,9 +151,10 @@ def schema_of(release, claims, has_sums=False, has_open=False):
     known = [claim for claim in CLAIMS if claim in claims]
     require(claims and list(claims) == known, "unknown claims, or not in their order")
     hidden = release in ("suppression", "intervals")
-    require(not hidden or not {"additivity", "statistics"} & set(claims), "a claim does not fit")
+    kept = {"statistics", "association"} & set(claims)
+    require(not hidden or not kept | {"additivity"} & set(claims), "a claim does not fit")
     require(release != "rounding" or "protection" not in claims, "rounding proves no protection")
-    require(release == "adjustment" or "statistics" not in claims, "only adjustments keep those")
+    require(release == "adjustment" or not kept, "only adjustments keep those")
     require("bound" not in claims or "loss" in claims, "a bound on a loss that is not claimed")
     require(not has_open or (hidden and "protection" in claims), "pairs of no insiders")
     require(not has_sums or (release == "suppression" and "bound" in claims), "sums of no cuts")
@@ -159,7 +165,7 @@ def schema_of(release, claims, has_sums=False, has_open=False):
     )
     witnesses = WITNESSES | (LEFT_OUT if has_open else {})
     groups = {"protection": witnesses if hidden else {}, "additivity": {}, "loss": LOSS,
-              "statistics": STATISTICS, "bound": tree}  # fmt: skip
+              "statistics": STATISTICS, "association": ASSOCIATIONS, "bound": tree}  # fmt: skip
     schema = HEADER | PROBLEM | RELEASES[release]
     for claim in claims:
         schema = schema | groups[claim]
@@ -934,6 +940,39 @@ def check_statistics(data, relations):
             slack = slack * float(unit) / np.sum(terms * (true - true.mean()))
         lines.append(f"the {kind} of {len(cells)} cells is kept, within {slack:.3g}")
     return [(True, line) for line in lines]
+
+
+def check_associations(data, relations):
+    """Require that two variables over pairs of cells go together as they do in the true table."""
+    lines = []
+    for at, kind in enumerate(data["association_kind"].tolist()):
+        own, name = slice(*data["association_starts"][at : at + 2]), f"association {at}"
+        first, second = data["association_first"][own], data["association_second"][own]
+        cells = np.unique(np.concatenate([first, second]))
+        require(len(first) and len(cells) == 2 * len(first), f"{name}: a cell is in two pairs")
+        require(kind in ("covariance", "correlation", "slope"), f"{name} is unknown")
+        (before, unit), (after, _) = (
+            association(kind, data[values][first], data[values][second])
+            for values in ("values", "published")
+        )
+        tolerance = float(data["association_tolerance"][at]) * unit
+        kept = abs(after - before) <= tolerance + REAL_SHARE * unit
+        require(kept, f"{name}: the {kind} is not kept")
+        lines.append(f"the {kind} of {len(first)} pairs of cells, {float(before):.6g}, is kept, "
+                     f"within {float(tolerance):.3g}")  # fmt: skip
+    return [(True, line) for line in lines]
+
+
+def association(kind, first, second):
+    """Return how two variables go together, and the unit of its tolerance."""
+    u, v = first.astype(LONG), second.astype(LONG)
+    u, v = u - np.mean(u), v - np.mean(v)
+    both, of_u, of_v = np.mean(u * v), np.mean(u * u), np.mean(v * v)
+    return {
+        "covariance": (both, np.sqrt(of_u * of_v)),
+        "correlation": (both / np.sqrt(of_u * of_v), 1),
+        "slope": (both / of_u, np.sqrt(of_v / of_u)),
+    }[kind]
 
 
 def check_rounded(data):
@@ -1746,7 +1785,7 @@ def coupled(relations, movable, used=True):
 # -- the verdict, and the command line -----------------------------------------------------------
 
 CHECKS = {"protection": check_protection, "additivity": check_kept, "statistics": check_statistics,
-          "loss": check_loss, "bound": check_bound}  # fmt: skip
+          "association": check_associations, "loss": check_loss, "bound": check_bound}  # fmt: skip
 
 
 @np.errstate(all="ignore")

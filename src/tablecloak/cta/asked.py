@@ -196,10 +196,13 @@ def _check(asked: Asked) -> None:
     if not searched:
         return
     name = searched[0].name
-    if len(searched) > 1:
+    alone = [each for each in searched if not each.is_joint]
+    if len(searched) > 1 and alone:
+        name = alone[0].name
         raise InputError(
-            f"Only one {name} can be preserved, but {len(searched)} are named. Name one, or "
-            f"preserve slopes, of which there may be several."
+            f"Only one {name} can be preserved, and nothing else that needs a search, but "
+            f"{len(searched)} are named. Name one, or preserve slopes, of which there may be "
+            f"several."
         )
     if asked.integer:
         raise InputError(

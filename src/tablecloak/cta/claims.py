@@ -8,12 +8,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tablecloak.certificates.claim import Claim, Released, loss_claim, rows_of
+from tablecloak.certificates.claim import (
+    Claim,
+    Released,
+    joined,
+    loss_claim,
+    rows_of,
+    starts_of,
+)
 from tablecloak.certificates.tree import Multipliers, bound_claim, proved
 from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
 from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.answer import Collected
 from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.statistics.association import Association
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.statistics.variance import PreservedVariance
 from tablecloak.errors import VerificationError
@@ -35,7 +43,9 @@ def claims_of(adjustment: Adjusted) -> tuple[Claim, ...]:
     """
     problem, released = adjustment.problem, _released(adjustment)
     statistics = _statistic_claims(adjustment, released)
+    associations = _association_claims(adjustment, released)
     claims = (Claim("protection", released), Claim("additivity", released), *statistics)
+    claims = (*claims, *associations)
     loss = loss_claim(released, adjustment.distance, adjustment.weights, adjustment.loss)
     arrays = bound_arrays(adjustment)
     bound = bound_claim(loss, problem, adjustment.bound, arrays, statistics)
@@ -58,9 +68,23 @@ def _released(adjustment: Adjusted) -> Released:
 
 
 def _statistic_claims(adjustment: Adjusted, released: Released) -> tuple[Claim, ...]:
-    if not adjustment.preserved:
+    if all(isinstance(each, Association) for each in adjustment.preserved):
         return ()
     return (Claim("statistics", released, _statistics(adjustment)),)
+
+
+def _association_claims(adjustment: Adjusted, released: Released) -> tuple[Claim, ...]:
+    kept = [each for each in adjustment.preserved if isinstance(each, Association)]
+    if not kept:
+        return ()
+    arrays = {
+        "association_kind": np.array([each.kind for each in kept], dtype="U"),
+        "association_tolerance": np.array([each.tolerance for each in kept], dtype=np.float64),
+        "association_starts": starts_of([each.first for each in kept]),
+        "association_first": joined([each.first for each in kept], np.int64),
+        "association_second": joined([each.second for each in kept], np.int64),
+    }
+    return (Claim("association", released, arrays),)
 
 
 def _statistics(adjustment: Adjusted) -> Arrays:

@@ -1,7 +1,7 @@
 """What a caller asks to be preserved: statistics, or their names.
 
 A name may have a subset after a colon, as in ``mean:all``; ``mean:each region`` is one mean for
-each code of the dimension region.
+each code of the dimension region, and ``correlation:bonuses ~ wages`` is of two variables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EACH = "each "
 
 
 def named_statistics() -> list[str]:
-    """Return the names of all statistics that a name and a subset describe fully."""
+    """Return the names of all statistics that a name and the text after a colon describe fully."""
     return [kind.name for kind in STATISTICS if kind.is_named]
 
 
@@ -91,7 +91,7 @@ def parse(
         if subset.startswith(EACH) and problem is not None:
             parsed.extend(each(problem, subset.removeprefix(EACH), kind))
             continue
-        parsed.append(kind(subset or "sensitive"))
+        parsed.append(kind.of_text(subset))
     return parsed
 
 

@@ -16,7 +16,20 @@ __all__ = ["Subset", "select"]
 Flags = npt.NDArray[np.bool_]
 
 Subset = str | Mapping[str, Any] | npt.ArrayLike
-"""``"sensitive"``, ``"all"``, codes such as ``{"region": "North"}``, a mask, or cell indices."""
+"""``"sensitive"``, ``"all"``, ``"detailed"`` (cells without parts), codes such as
+``{"region": "North"}``, a mask, or cell indices."""
+
+
+def _detailed(problem: ProtectionProblem) -> Flags:
+    """Return which cells have no parts on any dimension."""
+    table = problem.table
+    found = np.ones(table.n_cells, dtype=bool)
+    for name, tree in table.hierarchies.items():
+        found &= table.keys[name].isin(tree.leaves).to_numpy(bool)
+    if not table.hierarchies:
+        relations = table.relations.tocoo()
+        found[relations.coords[1][relations.data < 0]] = False
+    return found
 
 
 def select(problem: ProtectionProblem, subset: Subset) -> Flags:
@@ -29,7 +42,11 @@ def select(problem: ProtectionProblem, subset: Subset) -> Flags:
     """
     n = problem.table.n_cells
     if isinstance(subset, str):
-        named = {"sensitive": problem.sensitive, "all": np.ones(n, dtype=bool)}
+        named = {
+            "sensitive": problem.sensitive,
+            "all": np.ones(n, dtype=bool),
+            "detailed": _detailed(problem),
+        }
         if subset not in named:
             raise InputError(f"`subset` is {subset!r}.{suggestion(subset, named)}")
         mask = named[subset]

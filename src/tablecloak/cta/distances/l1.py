@@ -12,7 +12,9 @@ from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
 from tablecloak.cta.refinement import additive_changes
 from tablecloak.cta.search.proof import search_bound
 from tablecloak.cta.search.schedule import SPARE_SECONDS
+from tablecloak.cta.search.smooth import with_conditions
 from tablecloak.cta.search.ties import with_broken_ties
+from tablecloak.cta.statistics.statistic import SmoothCondition
 from tablecloak.cta.whole_numbers import is_near_whole, whole_changes
 from tablecloak.errors import SolverError
 
@@ -56,11 +58,20 @@ class L1(Distance):
             changes = additive_changes(model, searched.changes, searched.budget)
         else:
             changes = whole.astype(np.longdouble)
-        for statistic in searched.conditions:
+        if searched.conditions:
             near = changes.astype(np.float64)
-            kept = statistic.keep(model, near, searched.fixed, searched.budget)
-            changes = kept.astype(np.longdouble)
+            changes = _kept(searched, near).astype(np.longdouble)
         return Answer(changes, whole is not None, search_bound(state, searched.fixed))
+
+
+def _kept(searched: Searched, near: Floats) -> Floats:
+    """Return changes that meet all conditions, several of them together."""
+    model, (first, *others) = searched.state.form.model, searched.conditions
+    if not others:
+        return first.keep(model, near, searched.fixed, searched.budget)
+    found = [one for each in searched.conditions for one in each.conditions(model.problem)]
+    smooth = [one for one in found if isinstance(one, SmoothCondition)]
+    return with_conditions(model, near, smooth, searched.fixed, searched.budget)
 
 
 def _break_ties(searched: Searched) -> None:

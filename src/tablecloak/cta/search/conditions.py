@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class SearchedStatistic(Statistic):
     """Base class of statistics that a search preserves."""
+
+    is_joint: ClassVar[bool] = False
+    """Whether several such statistics can be preserved at once: their conditions are smooth."""
 
     @abstractmethod
     def keep(

@@ -25,7 +25,7 @@ from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["STATISTICS", "Condition", "PreservedRow", "Statistic"]
+__all__ = ["STATISTICS", "Condition", "PreservedRow", "SmoothCondition", "Statistic"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,6 +36,27 @@ class Condition(ABC):
     @abstractmethod
     def error(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return by how much the adjusted table exceeds the tolerance, as a share."""
+
+
+class SmoothCondition(Condition):
+    """A condition on a smooth function of the values, which a linear row expresses nearby."""
+
+    tolerance: float
+    """Accepted excess."""
+
+    @abstractmethod
+    def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return by how much given changes of all cells change the function."""
+
+    @abstractmethod
+    def row(
+        self, problem: ProtectionProblem, changes: Floats, *, share: float = 1.0
+    ) -> PreservedRow:
+        """Return the row that removes a share of the excess, to first order at given changes."""
+
+    def error(self, problem: ProtectionProblem, changes: Floats) -> float:
+        """Return by how much the excess exceeds the tolerance."""
+        return max(abs(self.excess(problem, changes)) - self.tolerance, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +111,7 @@ class Statistic:
 
     name: ClassVar[str]
     is_named: ClassVar[bool] = True
-    """Whether a name and a subset describe the statistic fully, as in "mean:all"."""
+    """Whether a name and the text after a colon describe it fully, as in "mean:all"."""
 
     subset: Annotated[Any, Field(description="Cells over which it is taken.")] = "sensitive"
     tolerance: Annotated[float, Field(ge=0, description="Accepted change, as a share.")] = 0.0
@@ -98,6 +119,11 @@ class Statistic:
     def __post_init__(self) -> None:
         if not self.tolerance >= 0:
             raise InputError(f"`tolerance` must be a number >= 0. Got {self.tolerance!r}.")
+
+    @classmethod
+    def of_text(cls, text: str) -> Statistic:
+        """Return the statistic that a text after its name stands for, by default a subset."""
+        return cls(text or "sensitive")
 
     def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
         """Return the rows that preserve the statistic.

@@ -177,9 +177,10 @@ class Tables:
         result = cast(JobResult, run_job(job, progress=question.progress))
         assert result.pattern is not None
         letters = _letters(result)
-        keys = result.problem.table.keys
-        status = dict(zip(keys.itertuples(index=False, name=None), letters, strict=False))
-        return result, {name: self._of_rows(name, [*map(str, keys)], status) for name in self.frames}
+        cells = result.problem.table.keys
+        status = dict(zip(cells.itertuples(index=False, name=None), letters, strict=False))
+        keys = [*map(str, cells)]
+        return result, {name: self._of_rows(name, keys, status) for name in self.frames}
 
     def _job(self, question: Question) -> dict[str, Any]:
         """Return the sections of a job; tables and hierarchies are written into its folder."""

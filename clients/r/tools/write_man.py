@@ -1,0 +1,117 @@
+"""Write the manual pages of the R package from its functions and from the calls of tablecloak.
+
+    python clients/r/tools/write_man.py
+
+Usage comes from R/calls.R; what an argument means comes from the class of the call.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tablecloak.service import CALLS
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+LOCAL = {
+    "tabular": "Data frame: the table, with its totals.",
+    "list_tables": "Named list of data frames, each with its totals.",
+    "list_explanatory_vars": "For each table the columns that span it.",
+    "df_metadata": "Data frame with one row for each table to publish.",
+    "df_eq_indicator": "Data frame with equations: eq_name, eq_indicator, unit.",
+    "corr_table": "Data frame with one column for each level, from the coarsest to the finest.",
+    "hrc": "Paths of .hrc files, named by variables.",
+    "files_name": "Not needed: tau-ARGUS' files are not written.",
+    "dir_name": "Not needed, as files_name.",
+    "show_batch_console": "Not needed: there is no console.",
+    "file_name": "Path of the file to write, with or without .hrc. Default: as corr_table.",
+    "arb_filename": "Path of the batch file.",
+    "is_tabular": "Not needed: the batch says it.",
+    "missing_dir": "Not needed: files are written beside the batch.",
+    "tauargus_exe": "Not needed: tau-ARGUS is not called.",
+    "logbook": "Path of a file for the log. Default: none.",
+    "verbose": "Whether to print the log, or to return more.",
+    "import": "Whether to return the tables that were written.",
+    "...": "Further arguments of the call, such as time_limit (seconds) and tolerance. Arguments "
+    "of rtauargus that only say how tau-ARGUS is called are left out.",
+}
+"""Arguments that R handles itself, or takes in another form than the call."""
+
+ABOUT = {
+    "tab_rtauargus": (
+        "Protect one table",
+        "Finds unsafe cells by rules, or takes those of secret_var, and hides the cheapest others "
+        "that protect them. The pattern is proved.",
+        "The table with a column Status: A (too few contributors), B (any other primary), D "
+        "(secondary) or V (to be published), in the order of its rows; with summary_secret a list "
+        "of mask and stats.",
+    ),
+    "tab_multi_manager": (
+        "Protect linked tables together",
+        "All tables are one problem: a cell that several show has one status, and none is done "
+        "again because of another.",
+        "The tables, each with a column is_secret_1; with summary_secret also stats.",
+    ),
+    "analyse_metadata": (
+        "Which tables must be protected together",
+        "Finds tables that are contained in others, and clusters that share cells or sums.",
+        "A data frame with a row for each table to protect, and its cluster.",
+    ),
+    "write_hrc2": (
+        "Write a hierarchy",
+        "Writes an .hrc file from a table of correspondence.",
+        "The path of the file, invisibly.",
+    ),
+    "run_arb": (
+        "Run a batch file of tau-ARGUS",
+        "Every command of the batch is applied, named as not applied, or refused.",
+        "With import a list of data frames, one for each CSV file that was written.",
+    ),
+}
+"""Title, description and value of each page."""
+
+
+def functions() -> dict[str, str]:
+    """Arguments of each function as they stand in R, by its name."""
+    text = (PACKAGE / "R" / "calls.R").read_text("utf-8")
+    return dict(re.findall(r"^(\w+) <- function\((.*?)\) \{$", text, re.M | re.S))
+
+
+def arguments_of(signature: str) -> list[str]:
+    """Names of arguments, in their order."""
+    parts, depth = [""], 0
+    for letter in signature:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.partition("=")[0].strip() for part in parts]
+
+
+def page(name: str, signature: str) -> str:
+    """Text of the page of one function."""
+    title, description, value = ABOUT[name]
+    helps = {p.name: p.help for p in CALLS.parameters(name)} if name in CALLS else {}
+    lines = [
+        "% Written by tools/write_man.py",
+        f"\\name{{{name}}}",
+        f"\\alias{{{name}}}",
+        f"\\title{{{title}}}",
+        f"\\description{{{description}}}",
+        "\\usage{",
+        f"{name}({signature.replace('%', chr(92) + '%')})",
+        "}",
+        "\\arguments{",
+    ]
+    for each in arguments_of(signature):
+        shown = "\\dots" if each == "..." else each
+        text = (LOCAL.get(each) or helps[each]).replace("%", "\\%")
+        lines.append(f"  \\item{{{shown}}}{{{text}}}")
+    return "\n".join([*lines, "}", f"\\value{{{value}}}", ""])
+
+
+if __name__ == "__main__":
+    for name, signature in functions().items():
+        (PACKAGE / "man" / f"{name}.Rd").write_text(page(name, signature), encoding="utf-8")

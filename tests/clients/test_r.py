@@ -1,0 +1,124 @@
+"""The R package: what it would send is answered as its own tests expect; its pages fit its code.
+
+R itself runs `clients/r/tests` in .github/workflows/tests.yml; both sides read requests.json.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tablecloak.cli.main import app
+from tablecloak.service.call import CALLS
+
+PACKAGE = Path(__file__).parents[2] / "clients" / "r"
+SHARED = json.loads((PACKAGE / "tests" / "requests.json").read_text("utf-8"))
+CODE = {path.name: path.read_text("utf-8") for path in sorted((PACKAGE / "R").iterdir())}
+EXPORTS = re.findall(r"^export\((\w+)\)$", (PACKAGE / "NAMESPACE").read_text("utf-8"), re.M)
+
+
+@pytest.fixture(scope="module")
+def manual() -> ModuleType:
+    """The program that writes the pages of the manual."""
+    spec = importlib.util.spec_from_file_location("write_man", PACKAGE / "tools" / "write_man.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_package_exports_its_five_functions_and_no_other(manual):
+    assert sorted(EXPORTS) == sorted(SHARED["arguments"]) == sorted(manual.functions())
+    assert len(EXPORTS) == 5
+
+
+@pytest.mark.parametrize("name", SHARED["arguments"])
+def test_a_function_has_the_arguments_of_rtauargus_in_their_order(manual, name):
+    signature = manual.functions()[name]
+    assert manual.arguments_of(signature) == SHARED["arguments"][name]
+
+
+@pytest.mark.parametrize("name", [name for name in SHARED["arguments"] if name in CALLS])
+def test_every_argument_is_sent_to_a_call_that_has_it_or_is_named_as_unused(name):
+    known = {each.name for each in CALLS.parameters(name)}
+    listed = re.search(r"^unused <- c\((.*?)\)$", CODE["ask.R"], re.M | re.S)
+    local = {*re.findall(r'"(\w+)"', listed[1]), "file_name", "..."} - {"verbose"}
+    assert {each for each in SHARED["arguments"][name] if each not in local} <= known
+    body = re.search(rf"^{name} <- function.*?^\}}$", CODE["calls.R"], re.M | re.S)[0]
+    sent = set(re.findall(r"\b(\w+) = ", body.partition(f'ask("{name}"')[2]))
+    assert set(SHARED["arguments"][name]) - local <= sent
+
+
+@pytest.mark.parametrize("number", range(len(SHARED["calls"])))
+def test_a_request_of_r_is_answered_as_its_tests_expect(number, tmp_path, monkeypatch):
+    each = SHARED["calls"][number]
+    monkeypatch.chdir(tmp_path)
+    Path("request.json").write_text(json.dumps(each["request"]), "utf-8")
+    # The words of `ask` in R/ask.R.
+    words = ["call", each["call"], "request.json", "-o", "answer.json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    answer = json.loads(Path("answer.json").read_text("utf-8"))
+    for key, expected in each["answer"].items():
+        found = answer[key]
+        if isinstance(expected, dict):
+            found = {name: found[name] for name in expected}
+        assert found == expected, key
+
+
+def test_all_calls_of_the_package_are_among_the_requests():
+    assert {each["call"] for each in SHARED["calls"]} == set(SHARED["arguments"]) - {"run_arb"}
+    assert '"call", call, sent, "-o", got' in CODE["ask.R"]
+
+
+def test_a_batch_is_run_by_the_words_of_r_and_its_files_are_found_in_what_is_printed(tmp_path):
+    batch = SHARED["batch"]
+    for name, text in batch["files"].items():
+        (tmp_path / name).write_text(text, "utf-8")
+    words = [word.replace("FOLDER", str(tmp_path)) for word in batch["command"]]
+    assert 'c("argus", arb_filename, "--out", dirname(arb_filename))' in CODE["calls.R"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    pattern = re.search(r'grep\("(.*?)", done', CODE["calls.R"])[1].replace("\\\\", "\\")
+    written = [Path(line.strip()) for line in done.output.splitlines() if re.search(pattern, line)]
+    assert [path.name for path in written] == batch["written"]
+    letters = pd.read_csv(written[0], header=None)[4].value_counts().to_dict()
+    assert letters == batch["statuses"]
+
+
+def test_the_program_ends_with_the_codes_that_r_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    request = SHARED["calls"][0]["request"] | {"totcod": "Total"}
+    Path("request.json").write_text(json.dumps(request), "utf-8")
+    done = CliRunner().invoke(app, ["call", "tab_rtauargus", "request.json", "-o", "answer.json"])
+    assert done.exit_code == 2
+    assert "totcod: unknown key. Did you mean 'totcode'?" in done.output
+    assert not Path("answer.json").exists()
+
+
+def test_pages_of_the_manual_are_those_that_the_calls_and_functions_give(manual):
+    for name, signature in manual.functions().items():
+        page = (PACKAGE / "man" / f"{name}.Rd").read_text("utf-8")
+        assert page == manual.page(name, signature), "run python clients/r/tools/write_man.py"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.R")), ids=lambda path: path.name)
+def test_brackets_and_quotes_of_r_are_closed(path):
+    code = re.sub(
+        r"#.*", "", re.sub(r'"(?:\\.|[^"\\])*"|\'[^\']*\'', '""', path.read_text("utf-8"))
+    )
+    open_: list[str] = []
+    for letter in code:
+        if letter in "([{":
+            open_.append(letter)
+        elif letter in ")]}":
+            assert open_.pop() + letter in ("()", "[]", "{}")
+    assert not open_
+    assert "\t" not in code

@@ -83,6 +83,8 @@ _HOME = {
     "perturb_magnitudes": "cellkey.magnitudes",
     "Plan": "planning.plan",
     "plan": "planning.planner",
+    "Proposal": "tables.proposals.proposal",
+    "propose": "tables.proposals.proposal",
     "protect": "tables.protect",
     "protected_intervals": "publish.protected_intervals",
     "publish_intervals": "suppression.intervals",
@@ -175,6 +177,8 @@ if TYPE_CHECKING:
     from tablecloak.tables.link import link as link
     from tablecloak.tables.problem import CellStatus as CellStatus
     from tablecloak.tables.problem import ProtectionProblem as ProtectionProblem
+    from tablecloak.tables.proposals.proposal import Proposal as Proposal
+    from tablecloak.tables.proposals.proposal import propose as propose
     from tablecloak.tables.protect import protect as protect
     from tablecloak.tables.rules.attribute_disclosure import (
         AttributeDisclosure as AttributeDisclosure,

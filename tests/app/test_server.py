@@ -45,7 +45,7 @@ def test_a_wrong_secret_is_no_secret(app, token):
 
 
 @pytest.mark.parametrize("path", ["/", "/choose", "/no-such-page", "/report"])
-def test_every_answer_forbids_scripts_and_is_not_kept(user, path):
+def test_every_answer_forbids_what_comes_from_elsewhere_and_is_not_kept(user, path):
     headers = user.get(path).headers
     assert "default-src 'none'" in headers["Content-Security-Policy"]
     assert headers["X-Content-Type-Options"] == "nosniff"

@@ -11,15 +11,19 @@ import pandas as pd
 
 from tablecloak.app.choices import KEPT, METHODS, ROLES, Choices
 from tablecloak.app.fields import choices_of
+from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
 from tablecloak.app.given_file import given_file
+from tablecloak.app.kinds import KINDS, bench_of, kind_of
 from tablecloak.app.options import options_of
 from tablecloak.app.session import Session
+from tablecloak.app.workbench import Workbench
 from tablecloak.errors import InputError
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page
 from tablecloak.tables.formats import FrameFormat, column_names, existing, format_of
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.proposals.proposal import propose
 from tablecloak.tables.rules.rule import RULES
 
 if TYPE_CHECKING:
@@ -33,6 +37,8 @@ SHOWN_RECORDS = 5
 ROUTES = (
     ("GET", "/", "start"),
     ("POST", "/open", "open_file"),
+    ("GET", "/shape", "shape"),
+    ("POST", "/shape", "confirm"),
     ("GET", "/choose", "choose"),
     ("POST", "/table", "table"),
     ("GET", "/table", "look"),
@@ -71,17 +77,65 @@ class Pages:
 
     def start(self) -> Any:
         """Show the form for the file."""
-        return self.page("start.html")
+        return self.page("start.html", kinds=KINDS)
 
     def open_file(self) -> Any:
         """Open the file that a user chose."""
-        from flask import redirect
+        from flask import redirect, request
+
+        kind = kind_of(request.form.get("example") or request.form.get("kind", "records"))
+        with self.session.changing():
+            path = given_file(self.session.folder, kind)
+            if kind.name == "records":
+                column_names(path)
+                self.session.open(path)
+            elif kind.name == "table":
+                proposal = propose(path)
+                self.session.open(path)
+                self.session.proposal = proposal
+            else:
+                bench = bench_of(path)
+                self.session.open(path)
+                self.session.bench = bench
+        return redirect(kind.next)
+
+    def shape(self) -> Any:
+        """Show how a finished table was read, to be confirmed."""
+        from flask import redirect, request
+
+        file, sheet = self.session.file, request.args.get("sheet", "")
+        if file is None or self.session.proposal is None:
+            return redirect("/")
+        if sheet:
+            with self.session.changing():
+                self.session.proposal = propose(file, sheet=sheet)
+        found = self.session.proposal
+        texts = [name for name in found.frame.columns if name not in found.figures]
+        return self.page(
+            "shape.html",
+            found=found,
+            sheet=sheet,
+            head=found.frame.head(SHOWN_RECORDS).to_html(
+                index=False, border=0, float_format="{:g}".format
+            ),
+            outlines={name: outline(tree) for name, tree in found.trees.items()},
+            texts=[name for name in (*texts, *found.figures) if name not in found.trees],
+            unsafe=unsafe_words(found),
+            rules=offered_rules(found),
+        )
+
+    def confirm(self) -> Any:
+        """Read how a finished table is to be understood, and open its grid."""
+        from flask import redirect, request
 
         with self.session.changing():
-            path = given_file(self.session.folder)
-            column_names(path)
-            self.session.open(path)
-        return redirect("/choose")
+            if self.session.file is None or self.session.proposal is None:
+                return redirect("/")
+            finished = Finished.of_form(self.session.proposal, request.form.to_dict())
+            bench = Workbench(finished.problem(), title=finished.proposal.title)
+            self.session.bench = bench
+            self.session.program = finished.python(self.session.file)
+        return redirect("/grid")
 
     def choose(self) -> Any:
         """Show the form for dimensions, rules and methods."""
@@ -192,6 +246,11 @@ class Pages:
                 "The page of results says which."
             )
         return path
+
+
+def _html(frame: pd.DataFrame) -> str:
+    shown: str = frame.to_html(index=False, border=0, float_format="{:,.10g}".format)
+    return shown
 
 
 def _head(path: Path) -> pd.DataFrame:

@@ -3,7 +3,9 @@
 The server listens on 127.0.0.1. Its address contains a secret that is new at each start. Requests
 without the secret, or to another host name (DNS rebinding), get no answer. Forms that pages of
 other servers send, also of servers on this machine, are refused. Pages load nothing from other
-servers and run no scripts.
+servers; their one script is a file of this package.
+
+A second address is for a checker, who sees everything and can change nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tablecloak.app.bench_pages import BenchPages
 from tablecloak.app.pages import Pages
 from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
@@ -30,10 +33,13 @@ COOKIE = "tablecloak"
 """Name of the cookie that holds the secret."""
 
 POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; connect-src 'self'; "
+    "img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-"""Content security policy of every answer: no scripts, and nothing from other servers."""
+"""Content security policy of every answer: no scripts in pages, nothing from other servers."""
+
+READING = ("/grid/view",)
+"""Addresses that a checker may send something to: they change nothing."""
 
 MOST_UPLOADED = 2 * 2**30
 """Most bytes of an upload; larger files are opened by their path."""
@@ -60,13 +66,17 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
 
     with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary:
         token = secrets.token_urlsafe(24)
-        app = create_app(folder or Path(temporary), token)
+        checker = secrets.token_urlsafe(24)
+        app = create_app(folder or Path(temporary), token, checker)
         try:
             server = create_server(app, host="127.0.0.1", port=port, threads=4)
         except OSError as error:
             raise InputError(f"Port {port} cannot be used ({error}). Choose another.") from error
-        address = f"http://127.0.0.1:{server.effective_port}/?token={token}"
-        print(f"tablecloak is at {address}\nCtrl-C ends.", flush=True)
+        start = f"http://127.0.0.1:{server.effective_port}/?token="
+        address = f"{start}{token}"
+        print(f"tablecloak is at {address}", flush=True)
+        print(f"For a checker, who can look and change nothing: {start}{checker}", flush=True)
+        print("Ctrl-C ends.", flush=True)
         if open_browser:
             threading.Timer(0.5, webbrowser.open, [address]).start()
         try:
@@ -75,7 +85,7 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
             server.close()
 
 
-def create_app(folder: Path, token: str) -> Flask:
+def create_app(folder: Path, token: str, checker: str = "") -> Flask:
     """Build the app.
 
     Parameters
@@ -84,6 +94,8 @@ def create_app(folder: Path, token: str) -> Flask:
         Private folder for uploads, the job file and results.
     token : str
         Secret that the first address must carry.
+    checker : str, optional
+        Another such secret, of somebody who may look at everything and change nothing.
 
     Returns
     -------
@@ -93,7 +105,12 @@ def create_app(folder: Path, token: str) -> Flask:
     from flask import Flask
     from werkzeug.exceptions import HTTPException
 
-    app = Flask("tablecloak.app", template_folder=str(Path(__file__).parent / "templates"))
+    home = Path(__file__).parent
+    app = Flask(
+        "tablecloak.app",
+        template_folder=str(home / "templates"),
+        static_folder=str(home / "static"),
+    )
     app.config["MAX_CONTENT_LENGTH"] = MOST_UPLOADED
     app.jinja_env.globals.update(style=STYLE)
     try:
@@ -103,9 +120,11 @@ def create_app(folder: Path, token: str) -> Flask:
         raise InputError(
             f"{folder}: no folder can be made there ({error}). Give a folder that you may write to."
         ) from None
-    pages = Pages(Session(folder))
-    _guard(app, token)
+    session = Session(folder)
+    pages = Pages(session)
+    _guard(app, token, checker)
     pages.add_to(app)
+    BenchPages(session).add_to(app)
 
     @app.errorhandler(TablecloakError)
     def explained(error: TablecloakError) -> Any:
@@ -125,9 +144,19 @@ def create_app(folder: Path, token: str) -> Flask:
     return app
 
 
-def _guard(app: Flask, token: str) -> None:
-    """Answer only requests of the user who started the app."""
-    from flask import abort, redirect, request
+def _guard(app: Flask, token: str, checker: str) -> None:
+    """Answer only requests of the user who started the app, and of a checker."""
+    from flask import abort, g, redirect, request
+
+    secret = {
+        name: given.encode() for name, given in (("user", token), ("checker", checker)) if given
+    }
+
+    def role_of(given: str) -> str:
+        found = [
+            name for name, one in secret.items() if secrets.compare_digest(given.encode(), one)
+        ]
+        return found[0] if found else ""
 
     @app.before_request
     def only_from_here() -> Any:
@@ -136,17 +165,25 @@ def _guard(app: Flask, token: str) -> None:
         # For the browser, other servers on this machine are the same site, so their pages could
         # send forms with the cookie.
         origin = request.headers.get("Origin", request.host_url.rstrip("/"))
-        if request.method not in ("GET", "HEAD") and origin != request.host_url.rstrip("/"):
+        is_reading = request.method in ("GET", "HEAD")
+        if not is_reading and origin != request.host_url.rstrip("/"):
             abort(403)
-        given = request.cookies.get(COOKIE, "")
-        if secrets.compare_digest(given.encode(), token.encode()):
-            return None
         offered = request.args.get("token", "")
-        if request.method != "GET" or not secrets.compare_digest(offered.encode(), token.encode()):
+        if is_reading and role_of(offered):
+            answer = redirect("/")
+            answer.set_cookie(COOKIE, offered, httponly=True, samesite="Strict")
+            return answer
+        role = role_of(request.cookies.get(COOKIE, ""))
+        may_change = role == "user"
+        changes = not is_reading and request.path not in READING
+        if not role or (not may_change and (changes or request.args.get("sheet"))):
             abort(403)
-        answer = redirect("/")
-        answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict")
-        return answer
+        g.may_change = may_change
+        return None
+
+    @app.context_processor
+    def rights() -> dict[str, bool]:
+        return {"may_change": g.get("may_change", False)}
 
     @app.after_request
     def closed(answer: Any) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from tablecloak.app.choices import Choices
+from tablecloak.app.workbench import Workbench
 from tablecloak.budget import StopButton, Stopwatch
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.jobs.load import load_problem, read_job
@@ -16,6 +17,7 @@ from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.proposals.proposal import Proposal
 
 __all__ = ["Session"]
 
@@ -36,6 +38,9 @@ class Session:
         self.problem: ProtectionProblem | None = None
         self.job: Job | None = None
         self.result: JobResult | None = None
+        self.proposal: Proposal | None = None
+        self.bench: Workbench | None = None
+        self.program = ""
         self.error = ""
         self.stage = ""
         self.watch = Stopwatch()
@@ -80,7 +85,7 @@ class Session:
                 "Another page is changing the choices. Wait until it has loaded, then try again."
             )
         try:
-            if self.is_running:
+            if self.is_running or (self.bench is not None and self.bench.is_running):
                 raise InputError("A job is still running. Wait for its end, or stop it.")
             yield
         finally:
@@ -89,6 +94,7 @@ class Session:
     def open(self, file: Path) -> None:
         """Begin with another file; to be called within `changing`."""
         self.file, self.choices, self.problem, self.job, self.result = file, None, None, None, None
+        self.proposal, self.bench, self.program = None, None, ""
 
     def choose(self, choices: Choices) -> None:
         """Tabulate and write the job file; after an error the former choices still hold."""
@@ -102,6 +108,7 @@ class Session:
             finally:
                 tried.unlink(missing_ok=True)
             self.choices, self.problem, self.job, self.result = choices, problem, job, None
+            self.bench = Workbench(problem, title=choices.title)
 
     def start(self) -> None:
         """Run the job in the background."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tablecloak.errors import InputError
+from tablecloak.examples.finished_table import write_sheet
 from tablecloak.examples.records import INDUSTRIES, REGIONS, census, demography, firms, people
 from tablecloak.examples.two_way import cox_rounded
 from tablecloak.registry import Registry
@@ -41,7 +42,8 @@ def write(name: str, folder: str | Path = ".") -> list[Path]:
     Parameters
     ----------
     name : str
-        Name of the example: "firms", "cells", "people", "census", "demography", "jobs" or "batch".
+        Name of the example: "firms", "cells", "people", "census", "demography", "jobs", "batch"
+        or "table".
     folder : str or Path, default="."
         Where to write; made if it does not exist.
 
@@ -158,6 +160,17 @@ class Jobs(Example):
             firms(seed=seed).to_parquet(folder / "jobs" / data, index=False)
             text = _JOB.format(title=f" in {year}", data=data, folder="")
             _write_text(folder / "jobs" / f"{year}.toml", text)
+
+
+@EXAMPLES.register
+class FinishedTable(Example):
+    """A finished table in Excel, with two columns of codes and two lines of headers: table.xlsx."""
+
+    name = "table"
+
+    def write(self, folder: Path) -> None:
+        """Write the workbook."""
+        write_sheet(folder / "table.xlsx")
 
 
 @EXAMPLES.register

@@ -1,0 +1,346 @@
+"""Pages of the workbench, and what its script asks for."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tablecloak.app.grid import Look, Sum
+from tablecloak.app.marks import DECISIONS, Mark, cells_of, described
+from tablecloak.app.session import Session
+from tablecloak.app.workbench import METHODS, Solved, Workbench
+from tablecloak.certificates.file import write_certificate
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.rounding.rounded_table import RoundedTable
+from tablecloak.errors import InputError, TablecloakError
+from tablecloak.publish.publication import write_release
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.tables.formats import write_problem
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+__all__ = ["BenchPages"]
+
+ROUTES = (
+    ("GET", "/grid", "page"),
+    ("POST", "/grid/view", "view"),
+    ("GET", "/grid/cell/<int:cell>", "cell"),
+    ("POST", "/grid/decide", "decide"),
+    ("POST", "/grid/solve", "solve"),
+    ("POST", "/grid/stop", "stop"),
+    ("GET", "/grid/progress", "progress"),
+    ("GET", "/grid/release/<method>.zip", "release"),
+    ("GET", "/grid/problem.zip", "problem"),
+)
+"""Method, address, and the function of `BenchPages` that answers."""
+
+WORDS = {
+    CellStatus.SENSITIVE.value: "sensitive",
+    CellStatus.FORCED.value: "must be hidden",
+    CellStatus.FROZEN.value: "must stay published",
+    CellStatus.SAFE.value: "not sensitive",
+}
+
+
+class BenchPages:
+    """Answers of the workbench; JSON but for the page itself and files.
+
+    Parameters
+    ----------
+    session : Session
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def add_to(self, app: Flask) -> None:
+        """Register all addresses of `ROUTES`."""
+        for method, address, name in ROUTES:
+            answer = getattr(self, name)
+            app.add_url_rule(address, f"grid_{name}", _as_json(answer), methods=[method])
+
+    @property
+    def bench(self) -> Workbench:
+        """The table that is open."""
+        if self.session.bench is None:
+            raise InputError("No table is open. Open a file first.")
+        return self.session.bench
+
+    def page(self) -> Any:
+        """Show the page; its script fills the grid."""
+        from flask import redirect, render_template
+
+        if self.session.bench is None:
+            return redirect("/")
+        bench = self.bench
+        return render_template(
+            "grid.html",
+            session=self.session,
+            bench=bench,
+            methods={
+                name: (each.label, each.fits(bench.problem)) for name, each in METHODS.items()
+            },
+            decisions=DECISIONS,
+        )
+
+    def view(self) -> Any:
+        """Return the grid as it is looked at: codes, squares, and what may be chosen."""
+        from flask import request
+
+        asked = request.get_json(force=True, silent=True) or {}
+        bench = self.bench
+        look = bench.grid.look(asked)
+        shown = bench.grid.shown(look)
+        method = asked.get("method", "")
+        squares = _Squares(bench, bench.solved.get(method))
+        return {
+            "dimensions": bench.grid.dimensions,
+            "look": _told(look),
+            "codes": {name: list(bench.grid.trees[name].codes) for name in look.at},
+            "rows": shown["rows"],
+            "columns": shown["columns"],
+            "squares": [[squares.of(cell) for cell in line] for line in shown["cells"]],
+            "summary": squares.summary(),
+            "decisions": described(bench.marks, bench.given),
+            "version": bench.version,
+        }
+
+    def cell(self, cell: int) -> Any:
+        """Return all that is known of a cell. Secret, as the whole page is."""
+        from flask import request
+
+        bench = self.bench
+        if cell >= bench.given.table.n_cells:
+            raise InputError(f"There is no cell {cell}.")
+        solved = bench.solved.get(request.args.get("method", ""))
+        squares = _Squares(bench, solved)
+        return {
+            "place": bench.grid.place(cell),
+            **squares.of(cell),
+            "facts": squares.facts(cell),
+            "sums": [squares.sum_of(each) for each in bench.grid.sums(cell)],
+            "mark": vars(bench.marks.get(cell, Mark())),
+        }
+
+    def decide(self) -> Any:
+        """Note a decision about cells."""
+        from flask import request
+
+        given = request.get_json(force=True, silent=True) or {}
+        cells = cells_of(given.get("cells"), self.bench.given.table.n_cells)
+        self.bench.decide(cells, Mark.read(given))
+        return self.bench.progress()
+
+    def solve(self) -> Any:
+        """Start a search."""
+        from flask import request
+
+        given = request.get_json(force=True, silent=True) or {}
+        limit = given.get("seconds", 5)
+        if not isinstance(limit, int | float) or not 0 < limit <= 86_400:
+            raise InputError(f"seconds: {limit!r} is no number above 0 and at most 86,400.")
+        self.bench.start(str(given.get("method", "")), float(limit))
+        return self.bench.progress()
+
+    def stop(self) -> Any:
+        """End the search; the best that is proved is kept."""
+        self.bench.stop()
+        return self.bench.progress()
+
+    def progress(self) -> Any:
+        """Return what is known of the search."""
+        return self.bench.progress()
+
+    def release(self, method: str) -> Any:
+        """Send the files that may be published."""
+        solved = self._current(method)
+        with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
+            if isinstance(solved.result, RoundedTable):
+                solved.result.release().to_csv(Path(folder) / "table.csv", index=False)
+            else:
+                write_release(
+                    solved.result, folder, title=self.bench.title, formats=("csv", "excel")
+                )
+            return _zipped(Path(folder), f"{method}.zip")
+
+    def problem(self) -> Any:
+        """Send the problem and the certificates, which stay inside."""
+        with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
+            write_problem(self.bench.problem, Path(folder) / "problem.csv")
+            for name, solved in self.bench.solved.items():
+                if solved.version == self.bench.version:
+                    write_certificate(solved.result, Path(folder) / f"{name}_certificate.npz")
+            return _zipped(Path(folder), "internal.zip")
+
+    def _current(self, method: str) -> Solved:
+        solved = self.bench.solved.get(method)
+        if solved is None or solved.version != self.bench.version:
+            raise InputError(
+                "Nothing was found since the last decision. Protect the table, then download."
+            )
+        return solved
+
+
+class _Squares:
+    """What stands in the squares of a grid.
+
+    Parameters
+    ----------
+    bench : Workbench
+    solved : Solved or None
+    """
+
+    def __init__(self, bench: Workbench, solved: Solved | None) -> None:
+        self.problem: ProtectionProblem = bench.problem
+        self.marks, self.grid = bench.marks, bench.grid
+        self.solved = solved
+        self.is_old = solved is not None and solved.version != bench.version
+        n = bench.given.table.n_cells
+        result = None if solved is None else solved.result
+        self.hidden = result.suppressed[:n] if isinstance(result, SuppressionPattern) else None
+        self.values = None
+        if isinstance(result, Adjustment | RoundedTable):
+            self.values = np.asarray(result.values, dtype=np.float64)
+        self.row_of = {} if solved is None or solved.audit is None else _rows(solved.audit)
+
+    def of(self, cell: int) -> dict[str, Any]:
+        """Return the square of a cell; for no cell an empty one."""
+        if cell < 0:
+            return {"cell": -1, "value": "", "kind": "none", "word": "no such cell"}
+        kind = self.kind(cell)
+        return {
+            "cell": cell,
+            "value": _number(self.problem.table.values[cell]),
+            "shown": self.shown(cell),
+            "kind": kind,
+            "word": KINDS[kind],
+            "decided": self.marks[cell].decision if cell in self.marks else "",
+        }
+
+    def kind(self, cell: int) -> str:
+        """Return the kind of a square: a key of `KINDS`."""
+        is_sensitive = bool(self.problem.sensitive[cell])
+        if self.hidden is not None:
+            if self.hidden[cell]:
+                return "primary" if is_sensitive else "secondary"
+            return "open" if is_sensitive else "plain"
+        if self.values is not None:
+            moved = abs(self.values[cell] - self.problem.table.values[cell]) > 1e-9
+            return ("primary" if is_sensitive else "moved") if moved else "plain"
+        if is_sensitive:
+            return "sensitive"
+        return {"m": "forced", "z": "frozen"}.get(str(self.problem.status[cell]), "plain")
+
+    def shown(self, cell: int) -> str:
+        """Return what readers of the release see."""
+        if self.hidden is not None and self.hidden[cell]:
+            return "x"
+        if self.values is not None:
+            return _number(self.values[cell])
+        return _number(self.problem.table.values[cell])
+
+    def summary(self) -> str:
+        """Return the summary of what was found, in its words."""
+        if self.solved is None:
+            return self.problem.summary()
+        old = "Decisions have changed since: protect again. " if self.is_old else ""
+        return old + self.solved.summary()
+
+    def facts(self, cell: int) -> list[tuple[str, str]]:
+        """Return rows of a table about a cell."""
+        problem, unit = self.problem, self.problem.table.unit
+        rows = [("value", f"{_number(problem.table.values[cell])} {unit}".strip())]
+        rows.append(("status", WORDS[str(problem.status[cell])]))
+        if problem.reasons[cell]:
+            rows.append(("because of", str(problem.reasons[cell])))
+        if problem.sensitive[cell]:
+            down, up = problem.lower_protection[cell], problem.upper_protection[cell]
+            rows.append(("must reach", f"{_number(down)} below, {_number(up)} above"))
+        rows.append(("cost of hiding", _number(problem.weights[cell])))
+        row = self.row_of.get(cell)
+        if row is not None:
+            low, high, verdict = row
+            rows.append(("an outsider's interval", f"{_number(low)} to {_number(high)}: {verdict}"))
+        if self.values is not None:
+            change = self.values[cell] - problem.table.values[cell]
+            rows.append(("moved by", f"{change:+,.6g}"))
+        return rows
+
+    def sum_of(self, relation: Sum) -> dict[str, Any]:
+        """Return a relation as a total and its parts, as readers see them."""
+
+        def part(cell: int) -> dict[str, Any]:
+            name = self.grid.name(cell, relation.along)
+            return {"cell": cell, "name": name, "shown": self.shown(cell)}
+
+        return {"total": part(relation.total), "parts": [part(cell) for cell in relation.parts]}
+
+
+KINDS = {
+    "none": "no such cell",
+    "plain": "published",
+    "sensitive": "sensitive",
+    "open": "SENSITIVE AND PUBLISHED",
+    "primary": "primary: sensitive",
+    "secondary": "secondary: hidden to protect others",
+    "moved": "moved to protect others",
+    "forced": "must be hidden",
+    "frozen": "must stay published",
+}
+"""Kinds of squares, and what they are called in words."""
+
+
+def _rows(audit: Any) -> dict[int, tuple[float, float, str]]:
+    """Return interval and verdict of each sensitive cell, against an outsider."""
+    values = audit.problem.table.values[audit.needs.cells]
+    return {
+        int(cell): (float(value - below), float(value + above), verdict.value)
+        for cell, value, below, above, verdict in zip(
+            audit.needs.cells, values, audit.below, audit.above, audit.verdicts, strict=True
+        )
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:,.10g}"
+
+
+def _told(look: Look) -> dict[str, Any]:
+    opened = {name: sorted(codes) for name, codes in look.opened.items()}
+    return {"rows": look.rows, "columns": look.columns, "at": look.at, "opened": opened}
+
+
+def _zipped(folder: Path, name: str) -> Any:
+    from flask import send_file
+
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder))
+    buffer.seek(0)
+    return send_file(buffer, as_attachment=True, download_name=name)
+
+
+def _as_json(answer: Any) -> Any:
+    """Return an answer whose errors are JSON where it is JSON."""
+
+    def answered(**given: Any) -> Any:
+        from flask import jsonify, request
+
+        try:
+            found = answer(**given)
+        except TablecloakError as error:
+            if request.path in ("/grid",) or request.path.endswith(".zip"):
+                raise
+            return jsonify({"error": str(error)}), 400
+        return jsonify(found) if isinstance(found, dict) else found
+
+    return answered

@@ -1,0 +1,253 @@
+"""A table on the bench: decisions about cells, methods side by side, one search at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.app.grid import Grid
+from tablecloak.app.marks import Mark, marked
+from tablecloak.budget import StopButton, Stopwatch
+from tablecloak.cta.adjust import adjust
+from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.rounding.controlled import controlled_rounding
+from tablecloak.cta.rounding.rounded_table import RoundedTable
+from tablecloak.errors import InputError, TablecloakError
+from tablecloak.results import Result
+from tablecloak.suppression.audit.audit import Audit, audit_pattern
+from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.suppress import suppress
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["METHODS", "Solved", "Workbench"]
+
+Floats = npt.NDArray[np.float64]
+
+AUDIT_SHARE = 0.5
+"""Seconds for the exact intervals of sensitive cells, as a share of those of the search."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What a method found.
+
+    Parameters
+    ----------
+    result : SuppressionPattern, Adjustment or RoundedTable
+        Verified.
+    version : int
+        The decisions that it was found for; see `Workbench.version`.
+    audit : Audit, optional
+        Of a pattern: the external intruder's exact intervals.
+    weights : numpy.ndarray of float, shape (n_cells,), optional
+        Costs of hiding cells, of a pattern that was searched near another one: its own loss then
+        counts cells that were hidden before for less.
+    """
+
+    result: SuppressionPattern | Adjustment | RoundedTable
+    version: int
+    audit: Audit | None = None
+    weights: Floats | None = None
+
+    def summary(self) -> str:
+        """Return what was found in one line."""
+        if not isinstance(self.result, SuppressionPattern) or self.weights is None:
+            return self.result.summary()
+        hidden = self.result.suppressed[: len(self.weights)]
+        return (
+            f"suppression near the pattern before: {hidden.sum()} cells suppressed "
+            f"({self.result.secondary.sum()} secondary), loss {self.weights[hidden].sum():,.6g}, "
+            f"{self.result.problem.n_sensitive} sensitive cells proved, {self.result.seconds:.1f} s"
+        )
+
+
+Solve = Callable[[ProtectionProblem, "Solved | None", float, StopButton], Result]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to protect, as the page offers it.
+
+    Parameters
+    ----------
+    label : str
+    solve : callable
+        Takes problem, what it found before, seconds and the stop button.
+    fits : callable
+        Takes the problem; returns why the method does not fit, or nothing.
+    """
+
+    label: str
+    solve: Callable[..., Any]
+    fits: Callable[[ProtectionProblem], str]
+
+
+def _suppressed(
+    problem: ProtectionProblem, before: Solved | None, limit: float, button: StopButton
+) -> SuppressionPattern:
+    """Search from the pattern that is shown: cells that are hidden already cost less."""
+    previous = before.result.suppressed if before is not None else None  # type: ignore[union-attr]
+    return suppress(problem, previous=previous, time_limit=limit, progress=button)
+
+
+def _adjusted(
+    problem: ProtectionProblem, before: Solved | None, limit: float, button: StopButton
+) -> Adjustment:
+    del before
+    return adjust(problem, time_limit=limit, progress=button)
+
+
+def _rounded(
+    problem: ProtectionProblem, before: Solved | None, limit: float, button: StopButton
+) -> RoundedTable:
+    del before
+    return controlled_rounding(problem, time_limit=limit, progress=button)
+
+
+def _no_objection(problem: ProtectionProblem) -> str:
+    del problem
+    return ""
+
+
+def _whole(problem: ProtectionProblem) -> str:
+    return "" if problem.table.integer else "Only tables of whole numbers can be rounded."
+
+
+METHODS = {
+    "suppression": Method("Suppression", _suppressed, _no_objection),
+    "adjustment": Method("Adjustment", _adjusted, _no_objection),
+    "rounding": Method("Rounding", _rounded, _whole),
+}
+"""Methods beside each other, by their names in addresses."""
+
+
+@dataclass
+class Workbench:
+    """A table that a person works on.
+
+    Parameters
+    ----------
+    given : ProtectionProblem
+        As the rules left it.
+    title : str
+    """
+
+    given: ProtectionProblem
+    title: str = ""
+    marks: dict[int, Mark] = field(default_factory=dict)
+    version: int = 0
+    solved: dict[str, Solved] = field(default_factory=dict)
+    running: str = ""
+    stage: str = ""
+    loss: float = np.inf
+    bound: float = -np.inf
+    error: str = ""
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    thread: threading.Thread | None = None
+
+    def __post_init__(self) -> None:
+        self.lock = threading.Lock()
+        self.button = StopButton(self._note)
+        self.grid = Grid(self.given.table)
+        self.problem = self.given
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a search is running."""
+        return self.thread is not None and self.thread.is_alive()
+
+    def decide(self, cells: list[int], mark: Mark) -> None:
+        """Note a decision about cells.
+
+        Raises
+        ------
+        InputError
+            If a search is running, or the decision cannot be.
+        """
+        with self.lock:
+            self._require_rest()
+            marks = {cell: old for cell, old in self.marks.items() if cell not in cells}
+            if not mark.is_nothing:
+                marks |= dict.fromkeys(cells, mark)
+            self.problem = marked(self.given, marks)
+            self.marks, self.version = marks, self.version + 1
+
+    def start(self, method: str, limit: float) -> None:
+        """Search in the background.
+
+        Raises
+        ------
+        InputError
+            If a search is running, or the method does not fit the table.
+        """
+        with self.lock:
+            self._require_rest()
+            if method not in METHODS:
+                raise InputError(
+                    f"There is no method {method!r}. Choose one of {', '.join(METHODS)}."
+                )
+            objection = METHODS[method].fits(self.problem)
+            if objection:
+                raise InputError(objection)
+            self.error, self.stage, self.running = "", "preparing", method
+            self.loss, self.bound = np.inf, -np.inf
+            self.button.release()
+            self.watch = Stopwatch()
+            self.thread = threading.Thread(target=self._run, args=(method, limit), daemon=True)
+            self.thread.start()
+
+    def stop(self) -> None:
+        """End the search; the best that is proved is kept."""
+        self.button.press()
+
+    def wait(self, seconds: float = 600.0) -> None:
+        """Wait until the search has ended."""
+        if self.thread is not None:
+            self.thread.join(seconds)
+
+    def progress(self) -> Mapping[str, Any]:
+        """Return what is known of the search, with numbers as text."""
+        return {
+            "running": self.running if self.is_running else "",
+            "stage": self.stage,
+            "seconds": round(self.watch.seconds, 1),
+            "loss": f"{self.loss:,.6g}" if np.isfinite(self.loss) else "",
+            "bound": f"{self.bound:,.6g}" if np.isfinite(self.bound) else "",
+            "error": self.error,
+            "version": self.version,
+            "solved": {name: each.version for name, each in self.solved.items()},
+        }
+
+    def _require_rest(self) -> None:
+        if self.is_running:
+            raise InputError("A search is still running. Wait for its end, or stop it.")
+
+    def _run(self, method: str, limit: float) -> None:
+        problem, version = self.problem, self.version
+        try:
+            result = METHODS[method].solve(problem, self.solved.get(method), limit, self.button)
+            audit = None
+            if isinstance(result, SuppressionPattern):
+                self.stage = "computing intervals"
+                audit = audit_pattern(
+                    result.problem, result.suppressed, detail="intervals",
+                    time_limit=max(AUDIT_SHARE * limit, 1.0),
+                )  # fmt: skip
+            near = isinstance(result, SuppressionPattern) and method in self.solved
+            self.solved[method] = Solved(result, version, audit, problem.weights if near else None)
+        except TablecloakError as error:
+            self.error = str(error)
+        except Exception as error:
+            # If the thread ended without a message, the search would seem to have found nothing.
+            self.error = f"This is an error of the program ({type(error).__name__}): report it."
+        finally:
+            self.stage = ""
+
+    def _note(self, stage: str, loss: float, bound: float, left: int) -> None:
+        del left
+        self.stage, self.loss, self.bound = stage, loss, bound

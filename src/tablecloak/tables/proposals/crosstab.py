@@ -1,0 +1,352 @@
+"""From the squares of a sheet to one row for each cell: headers, codes and figures told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.tables.proposals.squares import Square, Squares, as_number, is_gap
+
+__all__ = ["Axis", "Crosstab", "read_crosstab"]
+
+FEW_ROWS = 4
+"""Most rows of a table in which equal figures may be a matter of chance."""
+
+MOST_HEADERS = 4
+"""Most rows of headers above the figures."""
+
+NUMBERS_OF_A_COLUMN = 0.5
+"""Least share of numbers in a column of figures. Others are faults that have to be named."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Codes along one side of a sheet.
+
+    Parameters
+    ----------
+    name : str
+        What stands above or before them.
+    entries : list of str
+        The code of each row or column of figures.
+    depths : dict of str to int
+        Indentation of each code, in the order in which codes appear.
+    """
+
+    name: str
+    entries: list[str]
+    depths: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Crosstab:
+    """A sheet taken apart.
+
+    Parameters
+    ----------
+    squares : Squares
+    rows, columns : list of Axis
+        Codes beside and above the figures.
+    body : list of list of str, float or None
+        What stands between them; one row for each entry of `rows`.
+    at_rows, at_columns : list of int
+        Where each row and column of `body` stands in the sheet.
+    title : str
+        The line above the table; empty if there is none.
+    beside : dict of str to list of str
+        Text in columns behind figures, such as statuses.
+    notes : list of str
+        What was left out, in plain words.
+    """
+
+    squares: Squares
+    rows: list[Axis]
+    columns: list[Axis]
+    body: list[list[Square]]
+    at_rows: list[int]
+    at_columns: list[int]
+    title: str = ""
+    beside: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def long(self) -> pd.DataFrame:
+        """Return one row for each square of the body that is no gap.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A column for each axis, one for each text beside the figures, and ``value``.
+
+        Raises
+        ------
+        InputError
+            If a square holds neither a number nor a gap; the message names it.
+        """
+        found: list[list[str | float]] = []
+        for row, line in enumerate(self.body):
+            keys = [axis.entries[row] for axis in self.rows]
+            texts = [entries[row] for entries in self.beside.values()]
+            for column, square in enumerate(line):
+                if is_gap(square):
+                    continue
+                number = as_number(square)
+                if number is None:
+                    at = self.squares.at(self.at_rows[row], self.at_columns[column])
+                    raise InputError(
+                        f"{at}: {square!r} is no number. A table that is to be protected needs all "
+                        f"true values; leave a square empty only where the cell does not occur."
+                    )
+                above = (axis.entries[column] for axis in self.columns)
+                found.append([*keys, *above, *texts, number])
+        return pd.DataFrame(found, columns=[*self.names, "value"])
+
+    @property
+    def names(self) -> list[str]:
+        """Names of axes and of texts beside the figures, each once."""
+        found: list[str] = []
+        for name in [axis.name for axis in (*self.rows, *self.columns)] + [*self.beside]:
+            taken, number = name, 2
+            while taken in (*found, "value"):
+                taken, number = f"{name} {number}", number + 1
+            found.append(taken)
+        return found
+
+
+def read_crosstab(squares: Squares) -> Crosstab:
+    """Tell headers, codes and figures of a sheet apart.
+
+    Raises
+    ------
+    InputError
+        If there are no figures, or no codes beside them.
+
+    Notes
+    -----
+    Lines with a single entry above or below the table are its title and its notes. Columns of
+    text on the left hold codes; columns of whole numbers do so too while the rows are not yet
+    told apart. Gaps between codes are filled from above, gaps between headers from the left.
+    """
+    table = _Table.of(squares)
+    first_row, figures = table.headers(), table.figure_columns()
+    if not figures or first_row >= len(table.lines):
+        raise InputError(
+            f"{squares.name}: no figures were found. A table needs codes on the left, headers "
+            f"above, and numbers between them."
+        )
+    keys = table.key_columns(first_row, figures)
+    if not keys:
+        raise InputError(
+            f"{squares.name}: no codes were found beside the figures. Put the codes of the rows "
+            f"into the first columns."
+        )
+    notes = list(table.notes)
+    figures = table.varying([c for c in figures if c > max(keys)], first_row, notes)
+    rows = [table.row_axis(column, first_row, is_last=column == keys[-1]) for column in keys]
+    columns = table.column_axes(first_row, figures)
+    return Crosstab(
+        squares=squares,
+        rows=_told_apart(rows, notes),
+        columns=columns,
+        body=[[line[column] for column in figures] for line in table.lines[first_row:]],
+        at_rows=table.numbers[first_row:],
+        at_columns=figures,
+        title=table.title,
+        beside=table.text_behind(first_row, figures),
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The lines of a sheet between title and notes; `numbers` are their places in it."""
+
+    squares: Squares
+    numbers: list[int]
+    title: str
+    notes: list[str]
+
+    @classmethod
+    def of(cls, squares: Squares) -> _Table:
+        """Cut off empty lines, the title above and notes below."""
+        filled = [number for number, line in enumerate(squares.rows) if any(_entries(line))]
+        width = max((len(_entries(squares.rows[number])) for number in filled), default=0)
+        alone = [len(set(_entries(squares.rows[number]))) == 1 for number in filled]
+        head, foot = 0, len(filled)
+        if width > 1:
+            while head < foot and alone[head]:
+                head += 1
+            while (
+                foot > head and alone[foot - 1] and not _has_number(squares.rows[filled[foot - 1]])
+            ):
+                foot -= 1
+        said = [_entries(squares.rows[number])[0] for number in filled]
+        left_out = [*said[1:head], *said[foot:]]
+        notes = [f"Left out, beside the table: {text!r}." for text in left_out]
+        return cls(squares, filled[head:foot], said[0] if head else "", notes)
+
+    @property
+    def lines(self) -> list[list[Square]]:
+        """The lines of the table, headers included."""
+        return [self.squares.rows[number] for number in self.numbers]
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the sheet."""
+        return len(self.squares.rows[0]) if self.squares.rows else 0
+
+    def figure_columns(self) -> list[int]:
+        """Return the columns that are mostly numbers; the first one always holds codes."""
+        lower = self.lines[1:]
+        found = []
+        for column in range(1, self.width):
+            entries = [line[column] for line in lower if not is_gap(line[column])]
+            numbers = sum(as_number(entry) is not None for entry in entries)
+            if entries and numbers >= NUMBERS_OF_A_COLUMN * len(entries):
+                found.append(column)
+        return found
+
+    def varying(self, figures: Sequence[int], first_row: int, notes: list[str]) -> list[int]:
+        """Leave out columns with the same whole number in each of many rows, such as a year."""
+        kept = []
+        for column in figures:
+            entries = {line[column] for line in self.lines[first_row:]}
+            number = as_number(next(iter(entries)))
+            if (
+                len(entries) == 1
+                and number
+                and number == int(number)
+                and len(self.lines) > FEW_ROWS
+            ):
+                header = _text(self.lines[first_row - 1][column])
+                notes.append(f"Left out: {header!r}, which is {int(number)} in every row.")
+            else:
+                kept.append(column)
+        return kept or list(figures)
+
+    def headers(self) -> int:
+        """Return the number of lines above the figures, at least one.
+
+        A line is a header while its squares above figures hold more text than numbers, or while
+        the headers above it do not yet tell the columns apart.
+        """
+        figures = self.figure_columns()
+        number = 1
+        while number < min(MOST_HEADERS, len(self.lines)):
+            line = [self.lines[number][column] for column in figures]
+            filled = [square for square in line if not is_gap(square)]
+            texts = sum(as_number(square) is None for square in filled)
+            told = list(zip(*self._header_lines(number, figures), strict=True))
+            if 2 * texts <= len(filled) and (len(set(told)) == len(told) or len(filled) == 0):
+                break
+            number += 1
+        return number
+
+    def key_columns(self, first_row: int, figures: Sequence[int]) -> list[int]:
+        """Return the columns on the left that hold codes."""
+        lines = self.lines[first_row:]
+        leading = 0
+        while leading < self.width and leading not in figures:
+            leading += 1
+        keys = [c for c in range(leading) if any(not is_gap(line[c]) for line in lines)]
+        while leading < self.width - 1 and not self._are_apart(keys, lines):
+            entries = [as_number(line[leading]) for line in lines]
+            if any(each is not None and each != int(each) for each in entries):
+                break
+            keys.append(leading)
+            leading += 1
+        return keys
+
+    def row_axis(self, column: int, first_row: int, *, is_last: bool) -> Axis:
+        """Return the codes of a column; gaps mean the code above, but in the last column."""
+        entries, depths, above = [], {}, ""
+        for number in self.numbers[first_row:]:
+            square = self.squares.rows[number][column]
+            # Signs for gaps, such as "-", may be codes.
+            text = above if square is None and not is_last else _text(square)
+            if text not in depths:
+                depths[text] = self.squares.indents[number][column]
+            entries.append(text)
+            above = text
+        above_it = [_text(line[column]) for line in self.lines[:first_row] if line[column]]
+        return Axis(above_it[-1] if above_it else f"column {column + 1}", entries, depths)
+
+    def column_axes(self, first_row: int, figures: Sequence[int]) -> list[Axis]:
+        """Return the codes above the figures, one axis for each line that tells columns apart."""
+        lines = self._header_lines(first_row, figures)
+        told = [line for line in lines if len(set(line)) > 1] or lines[-1:]
+        names = ["columns"] if len(told) == 1 else [f"columns {n + 1}" for n in range(len(told))]
+        return [
+            Axis(name, list(line), dict.fromkeys(line, 0))
+            for name, line in zip(names, told, strict=True)
+        ]
+
+    def text_behind(self, first_row: int, figures: Sequence[int]) -> dict[str, list[str]]:
+        """Return columns of text to the right of the first figures, such as statuses."""
+        found = {}
+        for column in range(min(figures), self.width):
+            entries = [_text(line[column]) for line in self.lines[first_row:]]
+            if column not in figures and any(entries):
+                header = [_text(line[column]) for line in self.lines[:first_row] if line[column]]
+                found[header[-1] if header else f"column {column + 1}"] = entries
+        return found
+
+    def _header_lines(self, number: int, figures: Sequence[int]) -> list[list[str]]:
+        """Return headers; gaps in all lines but the last mean the header on the left."""
+        found = []
+        for at, line in enumerate(self.lines[:number]):
+            texts, left = [], ""
+            for column in figures:
+                text = _text(line[column])
+                left = text or (left if at < number - 1 else "")
+                texts.append(left)
+            found.append(texts)
+        return found
+
+    def _are_apart(self, keys: Sequence[int], lines: Sequence[list[Square]]) -> bool:
+        above: list[Square] = [None] * len(keys)
+        seen = set()
+        for line in lines:
+            above = [
+                line[key] if line[key] is not None else old
+                for key, old in zip(keys, above, strict=True)
+            ]
+            seen.add(tuple(above))
+        return bool(keys) and len(seen) == len(lines)
+
+
+def _told_apart(axes: Sequence[Axis], notes: list[str]) -> list[Axis]:
+    """Leave out columns with one code only, and columns that repeat another one in other words."""
+    kept: list[Axis] = []
+    for axis in axes:
+        pairs = [
+            other
+            for other in kept
+            if len(set(zip(axis.entries, other.entries, strict=True)))
+            == len(axis.depths)
+            == len(other.depths)
+        ]
+        if len(axis.depths) == 1 and len(axes) > 1:
+            notes.append(f"Left out: {axis.name!r}, which is {axis.entries[0]!r} in every row.")
+        elif pairs:
+            notes.append(f"Left out: {axis.name!r}, which repeats {pairs[0].name!r}.")
+        else:
+            kept.append(axis)
+    return kept or list(axes[:1])
+
+
+def _entries(line: Sequence[Square]) -> list[str]:
+    return [_text(square) for square in line if square is not None]
+
+
+def _has_number(line: Sequence[Square]) -> bool:
+    return any(as_number(square) is not None for square in line)
+
+
+def _text(square: Square) -> str:
+    """Return a square as a code; whole numbers without a decimal point."""
+    if square is None:
+        return ""
+    return str(int(square)) if isinstance(square, float) and square == int(square) else str(square)

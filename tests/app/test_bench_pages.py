@@ -1,0 +1,247 @@
+"""The workbench: what its script is answered, what a person may decide, and what may leave."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from tablecloak.app.server import create_app
+from tablecloak.app.workbench import Workbench
+from tablecloak.publish.audit import audit
+from tablecloak.suppression.audit.audit import audit_pattern
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+
+
+@pytest.fixture
+def problem():
+    table = tc.tabulate(tc.examples.firms(), ["region", "industry"], "turnover", contributor="firm")
+    return table.protect(tc.PPercent(10), tc.MinimumFrequency(3))
+
+
+@pytest.fixture
+def clients(tmp_path, problem):
+    """A user and a checker of the same app, in which a problem is open."""
+    tc.write_problem(problem, tmp_path / "cells.csv")
+    app = create_app(tmp_path / "app", "secret", "other")
+    user, checker = app.test_client(), app.test_client()
+    user.get("/?token=secret")
+    checker.get("/?token=other")
+    done = user.post("/open", data={"path": str(tmp_path / "cells.csv"), "kind": "problem"})
+    assert done.location == "/grid"
+    return user, checker
+
+
+def solve(client, method: str = "suppression") -> dict:
+    assert client.post("/grid/solve", json={"method": method, "seconds": 60}).status_code == 200
+    while True:
+        found = client.get("/grid/progress").get_json()
+        if not found["running"]:
+            assert not found["error"]
+            return found
+
+
+def squares(client, **asked) -> list[dict]:
+    view = client.post("/grid/view", json={"method": "suppression", **asked}).get_json()
+    return [square for line in view["squares"] for square in line if square["cell"] >= 0]
+
+
+def test_the_grid_tells_hidden_from_published_cells_and_the_release_shows_no_hidden_value(
+    clients, problem
+):
+    user, _ = clients
+    before = {square["cell"]: square["kind"] for square in squares(user)}
+    assert {cell for cell, kind in before.items() if kind == "sensitive"} == set(
+        np.flatnonzero(problem.sensitive)
+    )
+    solve(user)
+    found = squares(user)
+    hidden = np.zeros(problem.table.n_cells, dtype=bool)
+    hidden[[square["cell"] for square in found if square["shown"] == "x"]] = True
+    assert audit_pattern(problem, hidden).is_safe
+    assert (hidden & ~problem.sensitive).any()
+    archive = zipfile.ZipFile(io.BytesIO(user.get("/grid/release/suppression.zip").data))
+    text = archive.read("table.csv").decode()
+    for value in problem.table.values[hidden]:
+        assert f",{value:.0f}," not in text
+
+
+def test_a_hidden_cell_told_to_stay_stays_and_the_rest_is_still_protected(clients, problem):
+    user, _ = clients
+    solve(user)
+    first = next(square["cell"] for square in squares(user) if square["kind"] == "secondary")
+    decided = user.post("/grid/decide", json={"cells": [first], "decision": "stay"})
+    assert decided.status_code == 200
+    # What was found before the decision may not leave any more.
+    assert user.get("/grid/release/suppression.zip").status_code == 400
+    solve(user)
+    found = squares(user)
+    hidden = np.zeros(problem.table.n_cells, dtype=bool)
+    hidden[[square["cell"] for square in found if square["shown"] == "x"]] = True
+    assert not hidden[first]
+    assert audit_pattern(problem, hidden).is_safe
+    assert user.post("/grid/decide", json={"cells": [first], "decision": ""}).status_code == 200
+    assert not user.post("/grid/view", json={}).get_json()["decisions"]
+
+
+def test_a_cell_tells_its_status_levels_interval_and_sums(clients, problem):
+    user, _ = clients
+    solve(user)
+    primary = int(np.flatnonzero(problem.sensitive)[0])
+    told = user.get(f"/grid/cell/{primary}?method=suppression").get_json()
+    facts = dict(told["facts"])
+    assert facts["status"] == "sensitive" and "protected" in facts["an outsider's interval"]
+    low, high = (
+        float(part.replace(",", ""))
+        for part in facts["an outsider's interval"].split(":")[0].split(" to ")
+    )
+    value = problem.table.values[primary]
+    assert low <= value - problem.lower_protection[primary] + 1e-6
+    assert high >= value + problem.upper_protection[primary] - 1e-6
+    assert all(part["name"] for each in told["sums"] for part in each["parts"])
+
+
+def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):
+    user, _ = clients
+    solve(user)
+    solve(user, "adjustment")
+    view = user.post("/grid/view", json={"method": "adjustment"}).get_json()
+    moved = [square for line in view["squares"] for square in line if square["kind"] == "primary"]
+    assert len(moved) == problem.n_sensitive
+    assert all(square["shown"] != square["value"] for square in moved)
+    # Both were found, and each can be looked at.
+    assert any(square["shown"] == "x" for square in squares(user))
+    assert user.get("/grid/release/adjustment.zip").status_code == 200
+
+
+def test_a_checker_sees_everything_and_changes_nothing(clients, tmp_path):
+    user, checker = clients
+    solve(user)
+    assert squares(checker) == squares(user)
+    assert checker.get("/grid/cell/0").status_code == 200
+    assert "nothing can be changed" in checker.get("/grid").get_data(as_text=True)
+    refused = 0
+    for address in ("/grid/decide", "/grid/solve", "/grid/stop", "/open", "/shape", "/protect"):
+        assert checker.post(address, json={"cells": [0], "decision": "go"}).status_code == 403
+        refused += 1
+    assert refused == 6 and not user.post("/grid/view", json={}).get_json()["decisions"]
+
+
+@pytest.mark.parametrize(
+    ("address", "given", "message"),
+    [
+        ("/grid/decide", {"cells": [10**6], "decision": "go"}, "numbers from 0 to"),
+        ("/grid/decide", {"cells": [0], "decision": "burn"}, "no decision 'burn'"),
+        ("/grid/solve", {"method": "magic"}, "no method 'magic'"),
+        ("/grid/solve", {"method": "suppression", "seconds": 0}, "seconds: 0"),
+        ("/grid/solve", {"method": "suppression", "seconds": "many"}, "seconds: 'many'"),
+    ],
+)
+def test_what_cannot_be_is_answered_with_a_reason(clients, address, given, message):
+    user, _ = clients
+    done = user.post(address, json=given)
+    assert done.status_code == 400 and message in done.get_json()["error"]
+
+
+def test_without_a_table_the_grid_says_what_to_do(tmp_path):
+    client = create_app(tmp_path / "app", "secret").test_client()
+    client.get("/?token=secret")
+    assert client.get("/grid").location == "/"
+    done = client.post("/grid/view", json={})
+    assert done.status_code == 400 and "Open a file first" in done.get_json()["error"]
+
+
+def test_a_table_from_excel_is_confirmed_and_opened_as_a_grid(tmp_path):
+    client = create_app(tmp_path / "app", "secret").test_client()
+    client.get("/?token=secret")
+    assert client.post("/open", data={"example": "table"}).location == "/shape"
+    page = client.get("/shape").get_data(as_text=True)
+    form = dict(re.findall(r'<textarea name="([^"]+)"[^>]*>([^<]*)</textarea>', page))
+    assert set(form) == {"tree:Region", "tree:Industry", "tree:columns"}
+    form |= {"value": "Turnover", "frequency": "Firms", "level": "15"}
+    form |= {"minimum-frequency": "1", "minimum-frequency:minimum": "3"}
+    assert client.post("/shape", data=form).location == "/grid"
+    assert any(square["kind"] == "sensitive" for square in squares(client))
+    wrong = {**form, "tree:Region": "Total"}
+    assert "has no line" in client.post("/shape", data=wrong).get_data(as_text=True)
+
+
+def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):
+    bench = Workbench(problem)
+    primary = int(np.flatnonzero(problem.sensitive)[0])
+    from tablecloak.app.marks import Mark
+
+    others = np.flatnonzero(~problem.sensitive & (problem.status == "s")).tolist()
+    bench.decide(others, Mark("stay"))
+    bench.start("suppression", 10.0)
+    bench.wait()
+    assert bench.progress()["error"] and not bench.solved
+    bench.decide(others, Mark())
+    bench.start("suppression", 60.0)
+    bench.wait()
+    assert bench.solved["suppression"].result.suppressed[primary]
+    assert audit(problem, bench.solved["suppression"].result).is_safe
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")
+def test_a_table_from_excel_becomes_a_proved_release_in_a_browser(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    words = [sys.executable, "-m", "tablecloak.cli.main", "app", "--no-browser"]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        address = re.search(r"http://127\.0\.0\.1:(\d+)/\S+", server.stdout.readline())
+        checker = re.search(r"http://\S+", server.stdout.readline()).group()
+        with socket.socket() as outside:
+            assert outside.connect_ex(("127.0.0.2", int(address.group(1)))) != 0
+        with playwright.sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+            page = browser.new_page()
+            asked, faults = [], []
+            page.on("request", lambda request: asked.append(request.url))
+            page.on("pageerror", lambda fault: faults.append(str(fault)))
+            page.goto(address.group())
+            page.click("text=finished table in Excel")
+            page.click("text=Open the grid")
+            page.click("#solve")
+            page.wait_for_selector("#release:not([hidden])", timeout=120_000)
+            # By keyboard: to the first square, and along its row.
+            page.locator("#grid td").first.focus()
+            page.keyboard.press("ArrowRight")
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#details h2")
+            page.click("td.secondary >> nth=0")
+            page.wait_for_selector("#details:has-text('secondary')")
+            page.check("input[name=decision][value=stay]")
+            page.click("#details button:has-text('Decide')")
+            page.wait_for_selector("#decisions:has-text('stay')")
+            assert page.locator("#release").is_hidden()
+            page.click("#solve")
+            page.wait_for_selector("#release:not([hidden])", timeout=120_000)
+            with page.expect_download() as download:
+                page.click("#release")
+            download.value.save_as(tmp_path / "release.zip")
+            other = browser.new_context().new_page()
+            other.goto(checker)
+            other.goto(address.group().split("?")[0] + "grid")
+            other.wait_for_selector("#grid td")
+            assert other.locator("#solve").count() == 0
+            assert not faults
+            assert all(url.startswith(address.group().split("?")[0]) for url in asked)
+            browser.close()
+    finally:
+        server.kill()
+        server.communicate()
+    with zipfile.ZipFile(tmp_path / "release.zip") as archive:
+        assert "table.csv" in archive.namelist()

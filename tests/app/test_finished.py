@@ -1,0 +1,94 @@
+"""How a finished table is confirmed: outlines of codes, columns, sensitive cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from tablecloak.app.finished import Finished, offered_rules, outline, read_outline, unsafe_words
+from tablecloak.examples.finished_table import write_sheet
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sheet") / "table.xlsx"
+    write_sheet(path)
+    return tc.propose(path)
+
+
+@pytest.fixture
+def form(found):
+    trees = {f"tree:{name}": outline(tree) for name, tree in found.trees.items()}
+    return {**trees, "value": "Turnover", "frequency": "Firms", "level": "15"}
+
+
+def test_an_outline_is_read_back_as_the_tree_that_it_shows(found):
+    for name, tree in found.trees.items():
+        codes = list(dict.fromkeys(found.frame[name]))
+        again = read_outline(outline(tree), name, codes)
+        assert {(p, frozenset(c)) for p, c in again.groups} == {
+            (p, frozenset(c)) for p, c in tree.groups
+        }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("T\n  a\n  b", "c has no line"),
+        ("T\n  a\n  b\n  c\n  c", "line 5: 'c' is given twice"),
+        ("T\n  a\n  b\n  d", "line 4: 'd' is no code of the table"),
+        ("T\n  a\n  b\nc", "stand at the left"),
+    ],
+)
+def test_an_outline_with_a_fault_is_refused_by_line_or_code(text, message):
+    with pytest.raises(tc.InputError, match=message):
+        read_outline(text, "size", ["T", "a", "b", "c"])
+
+
+def test_the_confirmed_table_has_the_sensitive_cells_of_its_rule(found, form):
+    told = {**form, "minimum-frequency": "1", "minimum-frequency:minimum": "3"}
+    problem = Finished.of_form(found, told).problem()
+    few = found.frame["Firms"].between(1, 2)
+    assert problem.n_sensitive == few.sum() > 0
+    assert problem.table.n_cells == len(found.frame)
+
+
+def test_without_a_rule_no_cell_is_sensitive_as_yet(found, form):
+    assert Finished.of_form(found, form).problem().n_sensitive == 0
+
+
+def test_entries_of_a_status_column_make_cells_sensitive_with_their_level(found, form):
+    from dataclasses import replace
+
+    flags = np.where(found.frame["Firms"].between(1, 2), "c", "A")
+    proposal = replace(found, frame=found.frame.assign(flag=flags), status="flag")
+    assert unsafe_words(proposal) == "c"
+    told = {**form, "status": "flag", "unsafe": "c", "level": "30", "frequency": ""}
+    problem = Finished.of_form(proposal, told).problem()
+    assert problem.n_sensitive == (flags == "c").sum() > 0
+    levels = problem.upper_protection[problem.sensitive]
+    assert np.allclose(levels, np.maximum(0.3 * problem.table.values[problem.sensitive], 1))
+
+
+def test_a_rule_on_contributors_needs_their_number(found, form):
+    with pytest.raises(tc.InputError, match="needs the number of contributors"):
+        rule = {"minimum-frequency": "1", "minimum-frequency:minimum": "3"}
+        Finished.of_form(found, {**form, **rule, "frequency": ""})
+
+
+def test_rules_are_suggested_only_where_the_table_can_be_judged_by_them(found):
+    suggested = {rule.name for rule, is_suggested in offered_rules(found) if is_suggested}
+    assert suggested == {"minimum-frequency"}
+
+
+def test_the_program_makes_the_same_problem(found, form, tmp_path):
+    told = {**form, "minimum-frequency": "1", "minimum-frequency:minimum": "3"}
+    finished = Finished.of_form(found, told)
+    write_sheet(tmp_path / "table.xlsx")
+    program = finished.python(tmp_path / "table.xlsx").replace(
+        "tc.suppress(problem)", "tc.suppress(problem, time_limit=1)"
+    )
+    names: dict[str, object] = {}
+    exec(program, names)
+    assert np.array_equal(names["problem"].sensitive, finished.problem().sensitive)

@@ -8,7 +8,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,6 +112,26 @@ def test_a_cell_tells_its_status_levels_interval_and_sums(clients, problem):
     assert low <= value - problem.lower_protection[primary] + 1e-6
     assert high >= value + problem.upper_protection[primary] - 1e-6
     assert all(part["name"] for each in told["sums"] for part in each["parts"])
+
+
+def test_a_hidden_cell_tells_who_needs_it_and_what_it_would_cost_to_publish_it(clients):
+    user, _ = clients
+    solve(user)
+    first = next(square["cell"] for square in squares(user) if square["kind"] == "secondary")
+    told = user.get(f"/grid/why/{first}?method=suppression").get_json()["text"]
+    assert told == tc.explain(*_problem_and_pattern(user), first).text()
+    user.post("/grid/decide", json={"cells": [first], "decision": "stay"})
+    assert user.get(f"/grid/why/{first}?method=suppression").status_code == 400
+
+
+def _problem_and_pattern(user):
+    archive = zipfile.ZipFile(io.BytesIO(user.get("/grid/problem.zip").data))
+    with tempfile.TemporaryDirectory() as folder:
+        archive.extractall(folder)
+        problem = tc.read_problem(Path(folder) / "problem.csv")
+    hidden = np.zeros(problem.table.n_cells, dtype=bool)
+    hidden[[square["cell"] for square in squares(user) if square["shown"] == "x"]] = True
+    return problem, hidden
 
 
 def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):

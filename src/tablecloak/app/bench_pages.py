@@ -18,6 +18,7 @@ from tablecloak.certificates.file import write_certificate
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.formats import write_problem
@@ -32,6 +33,7 @@ ROUTES = (
     ("GET", "/grid", "page"),
     ("POST", "/grid/view", "view"),
     ("GET", "/grid/cell/<int:cell>", "cell"),
+    ("GET", "/grid/why/<int:cell>", "why"),
     ("POST", "/grid/decide", "decide"),
     ("POST", "/grid/solve", "solve"),
     ("POST", "/grid/stop", "stop"),
@@ -40,6 +42,9 @@ ROUTES = (
     ("GET", "/grid/problem.zip", "problem"),
 )
 """Method, address, and the function of `BenchPages` that answers."""
+
+WHY_SECONDS = 10.0
+"""Most seconds for explaining a cell; what was cut short says so."""
 
 WORDS = {
     CellStatus.SENSITIVE.value: "sensitive",
@@ -117,17 +122,30 @@ class BenchPages:
         from flask import request
 
         bench = self.bench
-        if cell >= bench.given.table.n_cells:
-            raise InputError(f"There is no cell {cell}.")
+        self._require_cell(cell)
         solved = bench.solved.get(request.args.get("method", ""))
         squares = _Squares(bench, solved)
         return {
             "place": bench.grid.place(cell),
             **squares.of(cell),
             "facts": squares.facts(cell),
+            "can_explain": solved is not None and not squares.is_old,
             "sums": [squares.sum_of(each) for each in bench.grid.sums(cell)],
             "mark": vars(bench.marks.get(cell, Mark())),
         }
+
+    def why(self, cell: int) -> Any:
+        """Explain a cell: who attacks it, who needs it, what the cheapest other release costs."""
+        from flask import request
+
+        solved = self._current(request.args.get("method", ""))
+        self._require_cell(cell)
+        result: Any = solved.result
+        if isinstance(result, SuppressionPattern):
+            # A pattern found near another one counts costs otherwise.
+            result = result.suppressed
+        found = explain(self.bench.problem, result, cell, time_limit=WHY_SECONDS)
+        return {"text": found.text()}
 
     def decide(self) -> Any:
         """Note a decision about cells."""
@@ -178,6 +196,11 @@ class BenchPages:
                 if solved.version == self.bench.version:
                     write_certificate(solved.result, Path(folder) / f"{name}_certificate.npz")
             return _zipped(Path(folder), "internal.zip")
+
+    def _require_cell(self, cell: int) -> None:
+        n_cells = self.bench.given.table.n_cells
+        if cell >= n_cells:
+            raise InputError(f"There is no cell {cell}; the table has {n_cells}, counted from 0.")
 
     def _current(self, method: str) -> Solved:
         solved = self.bench.solved.get(method)

@@ -12,6 +12,7 @@ from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Engine, Executor
 
 if TYPE_CHECKING:
+    from tablecloak.jobs.noisy import NoisyResult
     from tablecloak.jobs.perturbed import PerturbedResult
     from tablecloak.jobs.result import JobResult
     from tablecloak.suppression.against_insiders import AgainstInsiders
@@ -72,12 +73,13 @@ def protect(
     _told(result)
 
 
-def _told(result: JobResult | PerturbedResult) -> None:
+def _told(result: JobResult | PerturbedResult | NoisyResult) -> None:
     """Print what a job gave; exit as its results ask for."""
+    from tablecloak.jobs.noisy import NoisyResult
     from tablecloak.jobs.perturbed import PerturbedResult
 
-    if isinstance(result, PerturbedResult):
-        _tell_of_cell_keys(result)
+    if isinstance(result, PerturbedResult | NoisyResult):
+        _tell_of_noise(result)
         return
     _tell(result)
     if not result.is_safe:
@@ -129,17 +131,15 @@ def _tell_of_insiders(told: AgainstInsiders) -> None:
         typer.echo(statement)
 
 
-def _tell_of_cell_keys(result: PerturbedResult) -> None:
-    """Print what perturbation by cell keys gave."""
+def _tell_of_noise(result: PerturbedResult | NoisyResult) -> None:
+    """Print what perturbation by cell keys, or noise of records, gave."""
     for line in result.lines():
         typer.echo(line)
     _tell_files(result)
+    if result.verdict:
+        typer.echo(result.verdict, err=not result.is_safe)
     if not result.is_safe:
-        if not result.withheld:
-            typer.echo("NOT SAFE: some true counts follow from the release.", err=True)
         raise typer.Exit(NOT_SAFE)
-    if result.attack is not None:
-        typer.echo("No true count follows exactly from the release.")
 
 
 def _tell(result: JobResult) -> None:
@@ -157,7 +157,7 @@ def _tell(result: JobResult) -> None:
         )
 
 
-def _tell_files(result: JobResult | PerturbedResult) -> None:
+def _tell_files(result: JobResult | PerturbedResult | NoisyResult) -> None:
     """Print what was written, and what was withheld."""
     typer.echo("\nWritten:")
     for file in sorted(result.files):

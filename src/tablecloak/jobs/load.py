@@ -223,22 +223,26 @@ def keyed_records(job: Job, engine: str = "duckdb") -> Records:
     )
 
 
-def contributed_records(job: Job, engine: str = "duckdb") -> Contributed | None:
+def contributed_records(
+    job: Job, engine: str = "duckdb", *, needs_contributor: bool = True
+) -> Contributed | None:
     """Return what each contributor adds to the table of a job.
 
     None where noise of records cannot be had: without a column of contributors, for ready tables,
-    counts and several variables.
+    counts and several variables. Without such a column each record is a contributor if
+    `needs_contributor` is False.
     """
-    if job.data.kind != "microdata" or job.data.value is None or job.data.contributor is None:
+    data = job.data
+    if data.kind != "microdata" or data.value is None or job.variables:
         return None
-    if job.variables:
+    if needs_contributor and data.contributor is None:
         return None
     return contributed(
         _source(job),
         _dimensions(job),
-        job.data.value,
-        contributor=job.data.contributor,
-        weight=job.data.weight,
+        data.value,
+        contributor=data.contributor,
+        weight=data.weight,
         engine=engine,
     )
 

@@ -60,6 +60,13 @@ class PerturbedResult:
         """Whether the release was written, and no published count is determined exactly."""
         return not self.withheld and (self.attack is None or self.attack.determined_share == 0)
 
+    @property
+    def verdict(self) -> str:
+        """What follows from the release, in one sentence; empty if that is not known."""
+        if not self.is_safe:
+            return "" if self.withheld else "NOT SAFE: some true counts follow from the release."
+        return "" if self.attack is None else "No true count follows exactly from the release."
+
     def lines(self) -> Iterator[str]:
         """Yield what was done, what is lost, and what an intruder infers."""
         made = self.perturbed.utility()

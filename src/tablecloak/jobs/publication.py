@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.jobs.load import job_of
+from tablecloak.jobs.noisy import NoisyResult
 from tablecloak.jobs.perturbed import PerturbedResult
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
@@ -91,14 +92,14 @@ class PublicationResult:
     Parameters
     ----------
     plan : Plan
-    results : dict of str to JobResult or PerturbedResult
+    results : dict of str to JobResult, PerturbedResult or NoisyResult
         For each cluster, by the name of its folder.
     files : list of Path
         The files of the plan; those of clusters are in their results.
     """
 
     plan: Plan
-    results: dict[str, JobResult | PerturbedResult]
+    results: dict[str, JobResult | PerturbedResult | NoisyResult]
     files: list[Path] = field(default_factory=list)
 
     @property
@@ -208,7 +209,7 @@ def run_publication(
         What the job of a cluster raises; names the cluster. Those before it are done.
     """
     publication = given if isinstance(given, Publication) else read_publication(given)
-    results: dict[str, JobResult | PerturbedResult] = {}
+    results: dict[str, JobResult | PerturbedResult | NoisyResult] = {}
     for name, job in publication.jobs.items():
         folder = None if out is None else Path(out) / name
         try:

@@ -19,6 +19,7 @@ from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.history import History
 from tablecloak.jobs.load import Loaded, load_data, read_job
+from tablecloak.jobs.noisy import NoisyResult, noisy, write_noisy
 from tablecloak.jobs.perturbed import PerturbedResult, perturbed, write_perturbed
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import AdjustmentSpec, Job
@@ -53,7 +54,7 @@ def run_job(
     *,
     engine: str = "duckdb",
     progress: Progress | None = None,
-) -> JobResult | PerturbedResult:
+) -> JobResult | PerturbedResult | NoisyResult:
     """Run a job and write its results.
 
     Parameters
@@ -69,9 +70,10 @@ def run_job(
 
     Returns
     -------
-    JobResult or PerturbedResult
+    JobResult, PerturbedResult or NoisyResult
         Each release has been verified by its certificate and audited as a stranger would; a
-        `PerturbedResult` of a job with a section ``[perturbation]`` has been attacked.
+        `PerturbedResult` of a job with a section ``[perturbation]`` has been attacked, and of a
+        `NoisyResult` of a job with a section ``[noise]`` the risk has been measured.
     """
     job = job if isinstance(job, Job) else read_job(job)
     # Taken before the data are read, so that changes made while the job runs are noticed.
@@ -79,9 +81,11 @@ def run_job(
     for name in job.output.formats:
         FORMATS[name].require()
     with using_solver(job.solver):
-        result: JobResult | PerturbedResult
+        result: JobResult | PerturbedResult | NoisyResult
         if job.perturbation is not None:
             result = perturbed(job, job.perturbation, engine, progress)
+        elif job.noise is not None:
+            result = noisy(job, job.noise, engine)
         else:
             result = _done(job, load_data(job, engine), progress)
     if out is not None:
@@ -89,6 +93,8 @@ def run_job(
         with replacing_folder(out) as folder:
             if isinstance(result, PerturbedResult):
                 write_perturbed(job, result, folder, fingerprint)
+            elif isinstance(result, NoisyResult):
+                write_noisy(job, result, folder, fingerprint)
             else:
                 write_results(job, result, folder, fingerprint)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]

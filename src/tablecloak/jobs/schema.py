@@ -18,6 +18,7 @@ from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.errors import suggestion
+from tablecloak.jobs.noise_section import NoiseSpec
 from tablecloak.jobs.registered import NameIn, SiblingIn, missing
 from tablecloak.jobs.sending import TransmissionSpec
 from tablecloak.jobs.tables import TableSpec, check_files, with_own_file
@@ -289,6 +290,7 @@ class Job(_Part):
     suppression: Suppression | None = None
     adjustment: AdjustmentSpec | None = None
     perturbation: Annotated[Perturbation, SiblingIn(PERTURBATIONS, "kind")] | None = None
+    noise: NoiseSpec | None = None
     audit: AuditSpec = AuditSpec()
     transmission: TransmissionSpec | None = None
     output: Output = Output()
@@ -377,8 +379,12 @@ class Job(_Part):
     @model_validator(mode="after")
     def _some_method(self) -> Job:
         others = self.suppression is not None or self.adjustment is not None
-        if not others and self.perturbation is None:
-            raise ValueError("add a section [suppression], [adjustment] or [perturbation]")
+        if not others and self.perturbation is None and self.noise is None:
+            raise ValueError(
+                "add a section [suppression], [adjustment] or [perturbation], or [noise]"
+            )
+        if self.noise is not None:
+            self.noise.check(self)
         if self.output.laid_out.is_wide:
             several = ["variable"] if self.variables else []
             self.output.laid_out.check([*several, *self.dimensions])
@@ -476,6 +482,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "published": PublishedSpec,
     "suppression": Suppression,
     "adjustment": AdjustmentSpec,
+    "noise": NoiseSpec,
     "transmission": TransmissionSpec,
     "output": Output,
 }

@@ -45,6 +45,20 @@ def test_a_function_has_the_arguments_of_rtauargus_in_their_order(manual, name):
     assert manual.arguments_of(signature) == SHARED["arguments"][name]
 
 
+def first_list(code: str) -> list[str]:
+    """What stands between the commas of the first list( ) of some R."""
+    parts, depth = [""], 0
+    for letter in code.partition("list(")[2]:
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth < 0:
+            break
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
 @pytest.mark.parametrize("name", [name for name in SHARED["arguments"] if name in CALLS])
 def test_every_argument_is_sent_to_a_call_that_has_it_or_is_named_as_unused(name):
     known = {each.name for each in CALLS.parameters(name)}
@@ -52,8 +66,11 @@ def test_every_argument_is_sent_to_a_call_that_has_it_or_is_named_as_unused(name
     local = {*re.findall(r'"(\w+)"', listed[1]), "file_name", "..."} - {"verbose"}
     assert {each for each in SHARED["arguments"][name] if each not in local} <= known
     body = re.search(rf"^{name} <- function.*?^\}}$", CODE["calls.R"], re.M | re.S)[0]
-    sent = set(re.findall(r"\b(\w+) = ", body.partition(f'ask("{name}"')[2]))
+    sent = {each.split("=")[0].strip() for each in first_list(body.partition(f'ask("{name}"')[2])}
     assert set(SHARED["arguments"][name]) - local <= sent
+    # In its requests R sends all of these, and what the user added.
+    for request in (each["request"] for each in SHARED["calls"] if each["call"] == name):
+        assert sent <= set(request) <= sent | {"time_limit", "tolerance"}
 
 
 @pytest.mark.parametrize("number", range(len(SHARED["calls"])))

@@ -60,12 +60,18 @@ def client(tmp_path_factory) -> Iterator[Client]:
 @pytest.fixture
 def running(client) -> Iterator[str]:
     """A job that runs until it is stopped."""
-    status, job = client.send("POST", "/v1/endless", {})
+    job = begun(client)
+    yield job
+    client.work.forget(job)
+
+
+def begun(client: Client, **body: Any) -> str:
+    """Ask for an endless search, and wait until it has begun."""
+    status, job = client.send("POST", "/v1/endless", body)
     assert status == 202
     while client.send("GET", f"/v1/jobs/{job['id']}")[1]["progress"]["stage"] != "searching":
         threading.Event().wait(0.01)
-    yield job["id"]
-    client.work.forget(job["id"])
+    return job["id"]
 
 
 def test_a_finished_table_is_protected_and_its_release_shows_no_hidden_value(client):
@@ -192,7 +198,7 @@ def test_a_second_request_is_answered_while_the_first_one_runs(client, running):
 
 
 def test_what_waits_for_its_turn_never_begins_after_a_stop(client, running):
-    second = client.send("POST", "/v1/endless", {"loss": 8})[1]["id"]
+    second = begun(client, loss=8)
     third = client.send("POST", "/v1/endless", {"loss": 9})[1]
     assert third["state"] == "waiting"
     stopped = client.send("POST", f"/v1/jobs/{third['id']}/stop")[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -58,7 +59,7 @@ def fault_of(error: Exception, folder: Path) -> Fault:
         kind: Kind = next(
             (kind for base, kind in KINDS.items() if isinstance(error, base)), "input"
         )
-        message = str(error).replace(f"{folder}/", "").replace(str(folder), "files")
+        message = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "files")
         return Fault(kind=kind, message=message, place=getattr(error, "place", ""))
     if isinstance(error, MemoryError):
         return Fault(kind="input", message="Not enough memory for this. Send a smaller problem.")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 import socket
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,15 +76,19 @@ def serve(
     """
     with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary, hearing_warnings():
         token = secrets.token_urlsafe(24)
-        app = create_app(Work(Path(temporary), at_once), token, host, most_bytes)
+        work = Work(Path(temporary), at_once)
+        app = create_app(work, token, host, most_bytes)
         server = listening(app, host, port, most_bytes)
         shown = f"[{host}]" if ":" in host else host
         print(f"tablecloak serves at http://{shown}:{server.effective_port}", flush=True)
         print(f"token: {token}\nCtrl-C ends.", flush=True)
+        # Ended by another program as by Ctrl-C: the folder with the files of requests is removed.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
             server.run()
         finally:
             server.close()
+            work.close()
 
 
 def listening(app: Flask, host: str, port: int, most_bytes: int) -> Any:

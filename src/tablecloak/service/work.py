@@ -37,9 +37,9 @@ class Progress(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     stage: Annotated[str, Field(description="What is being done.")] = ""
-    loss: Annotated[float | None, Field(description="Loss of the best release so far. Secret.")] = (
-        None
-    )
+    loss: Annotated[
+        float | None, Field(description="Loss of what the search looks at. Secret.")
+    ] = None
     bound: Annotated[float | None, Field(description="Proved lower bound on the loss. Secret.")] = (
         None
     )
@@ -52,8 +52,8 @@ class JobState(BaseModel):
     id: str
     call: str
     state: Literal["waiting", "running", "done", "failed", "stopped"] = Field(
-        description="A search that was stopped is done: its answer is the best that is proved. "
-        "Stopped is what had not begun."
+        description="A search that is stopped is done if something was proved by then: that is its "
+        "answer. Stopped is what ended before."
     )
     seconds: float = Field(description="Since it was asked, or until it ended.")
     progress: Progress
@@ -75,13 +75,14 @@ class _Task:
         self.answer: dict[str, Any] | None = None
         self.error: Fault | None = None
         self.button = StopButton(self._note)
-        self.is_forgotten = False
+        self.is_stopped = self.is_forgotten = False
         self.ended = threading.Event()
         self._watch = Stopwatch()
         self._seconds = math.nan
 
     def stop(self) -> None:
         """End the search with its best answer; what has not begun never begins."""
+        self.is_stopped = True
         if self.state == "waiting":
             self.end("stopped")
         self.button.press()
@@ -172,6 +173,11 @@ class Work:
         with self._lock:
             self._tasks.pop(name, None)
 
+    def close(self) -> None:
+        """End all searches and forget all questions; their files go with the folder."""
+        for job in self.all():
+            self.forget(job.id)
+
     def _task(self, name: str) -> _Task:
         with self._lock:
             task = self._tasks.get(name)
@@ -212,7 +218,8 @@ class Work:
             task.error = fault_of(error, given.folder)
         finally:
             NOTES.reset(token)
-        task.end("failed" if task.error else "done")
+        is_stopped = task.error is not None and task.error.kind == "solver" and task.is_stopped
+        task.end("stopped" if is_stopped else "failed" if task.error else "done")
 
 
 class UnknownJobError(InputError):

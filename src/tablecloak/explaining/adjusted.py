@@ -161,7 +161,10 @@ class AdjustedCell(Explanation):
         """Name the cells that move with it, relation by relation."""
         table = self.problem.table
         moves = [
-            [f"({table.label(cell)}) {moved:+.12g}" for cell, moved in changes.items()]
+            [
+                f"({table.label(cell)}) {moved:+.12g}"
+                for cell, moved in sorted(changes.items(), key=lambda each: -abs(each[1]))
+            ]
             for changes in self.beside
         ]
         return [f"In one relation with {listed(each, SHOWN_CHANGES)}." for each in moves]

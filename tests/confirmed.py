@@ -24,13 +24,14 @@ def is_near(one: float, other: float, unit: float) -> bool:
 
 
 def end_of(table: tc.Table, low: np.ndarray, high: np.ndarray, cell: int, sign: int,
-           side: np.ndarray | None = None) -> float | None:  # fmt: skip
+           side: np.ndarray | None = None) -> float:  # fmt: skip
     """Largest (sign = 1) or smallest value of a cell that agrees with all that is known."""
     cost = np.zeros(table.n_cells)
     cost[cell] = -sign
     side = table.right_hand_side if side is None else side
     found = linprog(cost, A_eq=table.relations, b_eq=side, bounds=np.column_stack([low, high]))
-    return None if found.x is None else -sign * found.fun
+    assert found.status in (0, 3)
+    return sign * np.inf if found.status == 3 else -sign * found.fun
 
 
 def confirm_sum(
@@ -39,6 +40,12 @@ def confirm_sum(
 ) -> None:  # fmt: skip
     """Add a stated sum up again, from its relations and from its terms, and attack the cell."""
     sign = 1 if told["bound"] == "at most" else -1
+    assert told["is_exact"]
+    attained = end_of(table, low, high, cell, sign, side)
+    if told["limit"] is None:
+        assert np.isinf(attained)
+        return
+    assert is_near(told["limit"], attained, unit)
     side = table.right_hand_side if side is None else side
     left = np.zeros(table.n_cells)
     left[cell] = sign
@@ -57,10 +64,6 @@ def confirm_sum(
     assert np.allclose(stated, left, atol=NEAR)
     total = sum(term["coefficient"] * term["value"] for term in told["terms"])
     assert is_near(total + sign * constant, told["limit"], unit)
-    attained = end_of(table, low, high, cell, sign, side)
-    assert attained is not None
-    assert is_near(told["limit"], attained, unit)
-    assert told["is_exact"]
 
 
 def confirm_interval(problem: tc.ProtectionProblem, told: dict[str, Any], cell: int,
@@ -69,14 +72,7 @@ def confirm_interval(problem: tc.ProtectionProblem, told: dict[str, Any], cell: 
     for name in ("lower", "upper"):
         assert told[name] == told[f"{name}_sum"]["limit"]
         confirm_sum(problem.table, told[f"{name}_sum"], cell, low, high, problem.unit)
-    value = problem.table.values[cell]
-    slack = NEAR * max(problem.unit, abs(value))
-    meets = (
-        told["lower"] <= value - problem.lower_protection[cell] + slack
-        and told["upper"] >= value + problem.upper_protection[cell] - slack
-        and told["upper"] - told["lower"] >= problem.sliding_protection[cell] - slack
-    )
-    assert told["is_protected"] == meets
+    assert told["is_protected"] == (cell not in exposed(problem, low, high, only=[cell]))
 
 
 def ends_of(problem: tc.ProtectionProblem, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -88,17 +84,21 @@ def ends_of(problem: tc.ProtectionProblem, hidden: np.ndarray) -> tuple[np.ndarr
     )
 
 
-def exposed(problem: tc.ProtectionProblem, hidden: np.ndarray) -> set[int]:
+def exposed(problem: tc.ProtectionProblem, low: np.ndarray, high: np.ndarray,
+            only: list[int] | None = None) -> set[int]:  # fmt: skip
     """Sensitive cells that come too close, by two programs each."""
-    found, (low, high) = set(), ends_of(problem, hidden)
-    for cell in np.flatnonzero(problem.sensitive).tolist():
+    found = set()
+    for cell in np.flatnonzero(problem.sensitive).tolist() if only is None else only:
         ends = [end_of(problem.table, low, high, cell, sign) for sign in (-1, 1)]
-        value = problem.table.values[cell]
-        slack = NEAR * problem.unit
+        value, slack = problem.table.values[cell], NEAR * problem.unit
+        levels = problem.lower_protection[cell], problem.upper_protection[cell]
+        # A cell whose levels are all 0 must still not be computed exactly.
+        least = 1.0 if problem.table.integer else 2 * slack
+        width = problem.sliding_protection[cell] or (0.0 if any(levels) else least)
         if (
-            ends[0] > value - problem.lower_protection[cell] + slack
-            or ends[1] < value + problem.upper_protection[cell] - slack
-            or ends[1] - ends[0] < problem.sliding_protection[cell] - slack
+            ends[0] > value - levels[0] + slack
+            or ends[1] < value + levels[1] - slack
+            or ends[1] - ends[0] < width - slack
         ):
             found.add(cell)
     return found
@@ -111,8 +111,8 @@ def confirm_hidden(problem: tc.ProtectionProblem, hidden: np.ndarray, cell: int,
     without = hidden.copy()
     without[cell] = False
     named = {table.cell(**codes) for codes in told["needed_by"]}
-    assert named == exposed(problem, without)
     ends = ends_of(problem, without)
+    assert named == exposed(problem, *ends)
     for attack in told["attacks"]:
         assert not attack["is_protected"]
         confirm_interval(problem, attack, table.cell(**attack["cell"]), *ends)

@@ -9,7 +9,7 @@ from tablecloak.explaining.derivation import Derivation
 from tablecloak.explaining.numbers import shown
 from tablecloak.explaining.pattern_question import Interval
 
-__all__ = ["interval_facts", "interval_lines", "sum_lines"]
+__all__ = ["interval_facts", "interval_lines", "span", "sum_lines", "verdict"]
 
 
 def interval_lines(interval: Interval, who: str) -> list[str]:
@@ -18,14 +18,26 @@ def interval_lines(interval: Interval, who: str) -> list[str]:
     if low == high:
         head = f"{who} can compute it exactly: {shown(low)}."
     else:
-        head = f"{who} can compute that it lies from {shown(low)} to {shown(high)}."
+        head = f"{who} can compute that it lies {span(interval)}."
     if interval.is_point:
         return [head, *sum_lines(interval.upper, "exactly"), verdict(interval)]
     return [head, *sum_lines(interval.upper), *sum_lines(interval.lower), verdict(interval)]
 
 
+def span(interval: Interval) -> str:
+    """Return from where to where a cell can lie, in words."""
+    low, high = interval.ends
+    if math.isfinite(low) and math.isfinite(high):
+        return f"from {shown(low)} to {shown(high)}"
+    if math.isfinite(high):
+        return f"at most at {shown(high)}"
+    return f"at least at {shown(low)}" if math.isfinite(low) else "anywhere"
+
+
 def sum_lines(derivation: Derivation, word: str = "") -> list[str]:
     """Return a sum and the relations that were added up for it."""
+    if not math.isfinite(derivation.limit):
+        return [f"  nothing bounds it from {'above' if derivation.sign > 0 else 'below'}"]
     lines = [f"  {word or derivation.word} {derivation.sum_text()}"]
     if len(derivation.relations) > 1:
         lines.append("    by adding up " + ", ".join(derivation.relation_texts()))

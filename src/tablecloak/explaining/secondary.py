@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tablecloak.errors import listed
 from tablecloak.explaining.alternative import Alternative, cheapest_without, not_asked
 from tablecloak.explaining.explanation import Explanation
-from tablecloak.explaining.intervals_text import interval_facts, sum_lines, verdict
+from tablecloak.explaining.intervals_text import interval_facts, span, sum_lines, verdict
 from tablecloak.explaining.numbers import shown
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.suppression.audit.audit import Audit, attacked
@@ -86,7 +86,7 @@ class HiddenCell(Explanation):
         lines = self._need_lines()
         for cell, interval in self.attacks.items():
             low, high = interval.ends
-            lies = "follow" if low == high else f"lie from {shown(low)} to {shown(high)}"
+            lies = "follow" if low == high else f"lie {span(interval)}"
             lines.append(
                 f"If it were published, ({self._label(cell)}) = {shown(interval.value)} would "
                 f"{lies}:"

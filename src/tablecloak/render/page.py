@@ -115,17 +115,21 @@ class Page:
         """Add a paragraph."""
         self.parts.append(f"<p>{escape(text)}</p>")
 
-    def table(self, frame: pd.DataFrame, *, index: bool = True) -> None:
-        """Add a table; numbers with six significant digits."""
+    def table(self, frame: pd.DataFrame, *, index: bool = True, folded: str = "") -> None:
+        """Add a table with six significant digits; folded away below a title if one is given."""
         plain = frame.rename_axis(None)
-        text = plain.to_html(index=index, border=0, float_format=lambda value: f"{value:.6g}")
-        self.parts.append(text.replace(' class="dataframe"', ""))
+        text = plain.to_html(
+            index=index, border=0, na_rep="", float_format=lambda value: f"{value:.6g}"
+        )
+        self._fold(text.replace(' class="dataframe"', ""), folded)
 
     def grid(self, grid: Grid, *, folded: str = "") -> None:
         """Add a table as squares; folded away below a title if one is given."""
-        text = grid.html()
-        if folded:
-            text = f"<details><summary>{escape(folded)}</summary>{text}</details>"
+        self._fold(grid.html(), folded)
+
+    def _fold(self, text: str, title: str) -> None:
+        if title:
+            text = f"<details><summary>{escape(title)}</summary>{text}</details>"
         self.parts.append(text)
 
     def legend(self, kinds: Mapping[str, str]) -> None:

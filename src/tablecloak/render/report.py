@@ -24,6 +24,7 @@ from tablecloak.render.heat_map import (
     labels_of,
     suppression_squares,
 )
+from tablecloak.render.hidden_cells import add_hidden_cells, by_rule
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 from tablecloak.suppression.against_insiders import AgainstInsiders
@@ -39,7 +40,7 @@ COMPARED_CELLS = 5000
 COMPARISON_SECONDS = 10.0
 """Time limit of each attack of that comparison."""
 
-MOST_INTERVALS = 60
+MOST_INTERVALS = 30
 """Most sensitive cells whose intervals are drawn, those with the least to spare first."""
 
 MOST_OPEN = 60
@@ -170,7 +171,10 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
     if isinstance(release, SuppressionPattern) and release.insiders is not None:
         _describe_insiders(page, release.insiders)
     if isinstance(finding.audit, Audit) and problem.n_sensitive:
+        page.table(by_rule(finding.audit))
         page.figure(partial(_intervals_figure, finding.audit), _interval_caption(finding.audit))
+    if isinstance(release, SuppressionPattern):
+        add_hidden_cells(page, release, finding.audit if isinstance(finding.audit, Audit) else None)
     if isinstance(release, Adjustment) and problem.n_sensitive:
         rows = {
             subset: vars(release.moments(subset))

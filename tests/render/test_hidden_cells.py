@@ -1,0 +1,65 @@
+"""The report names every hidden cell once, in parts that are folded away, and sums up by rule."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from tablecloak.render import hidden_cells
+from tablecloak.render.hidden_cells import add_hidden_cells, by_rule
+from tablecloak.render.page import Page
+
+
+@pytest.fixture(scope="module")
+def found():
+    dimensions = {"region": ["part", "region"], "industry": None}
+    table = tc.tabulate(tc.examples.firms(), dimensions, "turnover", contributor="firm")
+    pattern = tc.suppress(table.protect(tc.PPercent(10), tc.MinimumFrequency(3)), time_limit=1000)
+    return pattern, tc.audit(pattern.problem, pattern, detail="intervals")
+
+
+def rows_of(page: Page) -> list[str]:
+    return re.findall(r"<tr>\s*<td>.*?</tr>", page.html(), re.DOTALL)
+
+
+def test_every_hidden_cell_is_listed_once_below_the_part_that_it_belongs_to(found):
+    pattern, audit = found
+    page = Page("t")
+    add_hidden_cells(page, pattern, audit)
+    assert len(rows_of(page)) == pattern.n_suppressed
+    parts = re.findall(r"<summary>region (\w+): (\d+) hidden</summary>", page.html())
+    assert {name for name, _ in parts} <= {"N", "S", "W", "Total"}
+    assert sum(int(number) for _, number in parts) == pattern.n_suppressed
+
+
+def test_rules_are_summed_up_with_what_their_cells_have_to_spare(found):
+    pattern, audit = found
+    told = by_rule(audit)
+    assert told["sensitive cells"].sum() == told["protected"].sum() == pattern.problem.n_sensitive
+    assert set(told.index) == set(pattern.problem.reasons[pattern.problem.sensitive])
+    # Two-sided protection leaves every interval at least as wide as required.
+    assert (told["least width / required"] >= 1 - 1e-9).all()
+    assert (told["median"] >= told["least width / required"]).all()
+
+
+def test_of_very_many_those_that_matter_most_are_listed(found, monkeypatch):
+    pattern, audit = found
+    monkeypatch.setattr(hidden_cells, "MOST_LISTED", 4)
+    page = Page("t")
+    add_hidden_cells(page, pattern, audit)
+    listed = rows_of(page)
+    assert len(listed) == 4 and "The 4 that matter most" in page.html()
+    sensitive = int(np.sum(pattern.problem.sensitive))
+    assert sum("primary" in row for row in listed) == min(4, sensitive)
+
+
+def test_without_hierarchies_cells_are_listed_in_parts_of_equal_length(monkeypatch):
+    problem = tc.examples.cox_rounded()
+    monkeypatch.setattr(hidden_cells, "LONG_PART", 5)
+    pattern = tc.suppress(problem, time_limit=1000)
+    page = Page("t")
+    add_hidden_cells(page, pattern, None)
+    assert len(rows_of(page)) == pattern.n_suppressed

@@ -17,7 +17,7 @@ OURS = "tablecloak"
 
 COLUMNS = (
     *("tool", "limit", "seconds", "loss", "cells"),
-    *("attackable", "contributors", "dimension", "it says"),
+    *("attackable", "contributors", "dimension", "gap at most", "MiB", "it says"),
 )
 """Of the table of runs."""
 
@@ -54,7 +54,8 @@ def _by_table(records: Sequence[Record]) -> dict[str, Any]:
             told["message"] = told.pop("failure")
         if record.instance in tables:
             table = tables[record.instance]
-            table["rows"].append({"tool": record.method, "limit": record.limit} | told)
+            run = {"tool": record.method, "limit": record.limit, "mib": record.peak_mib}
+            table["rows"].append(run | told)
             table["sources"].append(record.source)
     return tables
 
@@ -144,10 +145,11 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield f"| {' | '.join(COLUMNS)} |"
     yield "|---" * len(COLUMNS) + "|"
+    bound = proved_bound(table["rows"])
     for row in table["rows"]:
         start = f"| {row['tool']} | {row['limit']:g} |"
         if "message" in row:
-            yield f"{start} - | - | - | - | - | - | {row['message'].replace('|', '/')} |"
+            yield f"{start} - | - | - | - | - | - | - | - | {row['message'].replace('|', '/')} |"
             continue
         contributors = "-"
         if "contributors" in row:
@@ -155,8 +157,44 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
         yield (
             f"{start} {row['seconds']:.1f} | {row['loss']:,.0f} | {row['cells']:,} | "
             f"{_with_open(row['attackable'], row['undecided'])} | {contributors} | "
-            f"{row['dimension']:,} | {row['claim']} |"
+            f"{row['dimension']:,} | {_gap(row, bound)} | {_memory(row)} | "
+            f"{judged_claim(row, bound)} |"
         )
+
+
+def proved_bound(rows: Sequence[Row]) -> float:
+    """Return the best bound on the loss against outsiders that some run of ours proved."""
+    bounds = [0.0]
+    for row in rows:
+        if row["tool"] == OURS and "loss" in row:
+            told = row["claim"].split()[-1].replace(",", "")
+            bounds.append(_loss_of(row) if told == "optimal" else float(told))
+    return max(bounds)
+
+
+def judged_claim(row: Row, bound: float) -> str:
+    """Return what a tool says, and whether it is wrong.
+
+    A tool that ends says that all its cells are protected; the optimal method of pytauargus says
+    with code 0 that no pattern costs less.
+    """
+    said = str(row["claim"])
+    if row["attackable"]:
+        return f"{said}; **wrong**, cells are attackable"
+    if said in ("optimal", "code 0") and bound and _loss_of(row) > (1 + SAME) * bound:
+        return f"{said}; not confirmed"
+    return said
+
+
+def _gap(row: Row, bound: float) -> str:
+    """Return how far a pattern may be from the cheapest one; nothing for one that leaks."""
+    if row["attackable"] or not bound:
+        return "-"
+    return f"{max(1 - bound / _loss_of(row), 0):.1%}"
+
+
+def _memory(row: Row) -> str:
+    return "-" if row["mib"] is None else f"{row['mib']:,.0f}"
 
 
 def _with_open(count: int, not_decided: int) -> str:

@@ -40,6 +40,12 @@ def test_a_folded_code_hides_what_is_below_it_and_an_unfolded_one_shows_it(table
     assert [each["code"] for each in whole["rows"]] == ["Total", "N", "S", "S1", "S2", "W"]
 
 
+def test_codes_are_shown_with_what_they_are_called(table):
+    grid = Grid(table, {"region": {"N": "North"}})
+    rows = grid.shown(grid.look({"rows": "region"}))["rows"]
+    assert {row["code"]: row["label"] for row in rows}["N"] == "North"
+
+
 def test_what_is_asked_wrongly_falls_back_to_the_first_look(table):
     look = Grid(table).look({"rows": "no", "columns": "such", "at": {"size": "thing"}})
     assert {look.rows, look.columns} <= set(Grid(table).dimensions)

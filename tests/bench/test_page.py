@@ -41,7 +41,9 @@ def test_a_run_of_another_tool_that_failed_is_a_message_in_its_table(project, tm
     failed = replace(last[0], figures={"failure": "RuntimeError: no licence"})
     claims["peers"].draw([failed, *last[1:]], tmp_path / "benchmarks")
     written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
-    assert "| tablecloak | 1 | - | - | - | - | - | - | RuntimeError: no licence |" in written
+    assert (
+        "| tablecloak | 1 | - | - | - | - | - | - | - | - | RuntimeError: no licence |" in written
+    )
 
 
 def test_every_file_of_results_belongs_to_a_claim_and_every_record_to_its_file(project):

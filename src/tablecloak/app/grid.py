@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -102,9 +102,12 @@ class Grid:
     Parameters
     ----------
     table : Table
+    labels : mapping of str to mapping of str to str
+        For a dimension what its codes are called.
     """
 
     table: Table
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def dimensions(self) -> list[str]:
@@ -207,7 +210,10 @@ class Grid:
             code, depth = waiting.pop()
             below = tree.children.get(code, ())
             is_open = bool(below) and code in unfolded
-            found.append({"code": code, "depth": depth, "below": len(below), "open": is_open})
+            label = self.labels.get(name, {}).get(code, "")
+            found.append(
+                {"code": code, "label": label, "depth": depth, "below": len(below), "open": is_open}
+            )
             if is_open:
                 waiting += [(child, depth + 1) for child in reversed(below)]
         return found
@@ -247,7 +253,7 @@ class Grid:
         return Tree(roots, {above: tuple(below) for above, below in children.items()}, order)
 
 
-_ONE = {"code": "value", "depth": 0, "below": 0, "open": False}
+_ONE = {"code": "value", "label": "", "depth": 0, "below": 0, "open": False}
 
 
 def total_of(factors: npt.NDArray[np.float64], sign: float = 0.0) -> int:

@@ -132,7 +132,7 @@ class Pages:
             if self.session.file is None or self.session.proposal is None:
                 return redirect("/")
             finished = Finished.of_form(self.session.proposal, request.form.to_dict())
-            bench = Workbench(finished.problem(), title=finished.proposal.title)
+            bench = Workbench(finished.problem(), finished.proposal.title, finished.proposal.labels)
             self.session.bench = bench
             self.session.program = finished.python(self.session.file)
         return redirect("/grid")

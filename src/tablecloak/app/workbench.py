@@ -135,10 +135,13 @@ class Workbench:
     given : ProtectionProblem
         As the rules left it.
     title : str
+    labels : mapping of str to mapping of str to str
+        For a dimension what its codes are called.
     """
 
     given: ProtectionProblem
     title: str = ""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     marks: dict[int, Mark] = field(default_factory=dict)
     version: int = 0
     solved: dict[str, Solved] = field(default_factory=dict)
@@ -153,7 +156,7 @@ class Workbench:
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
         self.button = StopButton(self._note)
-        self.grid = Grid(self.given.table)
+        self.grid = Grid(self.given.table, self.labels)
         self.problem = self.given
 
     @property

@@ -115,9 +115,8 @@ def test_one_row_for_each_cell_is_understood_with_statuses_contributors_and_labe
     assert list(found.trees) == ["region", "industry"]
     assert (found.value, found.frequency, found.status) == ("turnover", "n", "status")
     assert found.largest == ("max1", "max2")
-    assert sorted(note.split(",")[0] for note in found.notes) == [
-        "Left out: 'industry_name'", "Left out: 'year'",
-    ]  # fmt: skip
+    assert any("'year', which is 2025" in note for note in found.notes)
+    assert found.labels["industry"]["steel"] == "Industry of steel"
     again = found.table().protect(tc.PPercent(10))
     assert np.array_equal(again.sensitive, problem.sensitive)
     told = found.frame["status"] == "c"

@@ -89,7 +89,7 @@ function fold(dimension, codes, code) {
 function heading(dimension, codes, code, scope) {
   const cell = element("th", "", { scope });
   if (scope === "row") cell.style.paddingLeft = `${0.5 + code.depth}rem`;
-  cell.append(foldButton(dimension, codes, code), element("span", " " + code.code));
+  cell.append(foldButton(dimension, codes, code), element("span", ` ${code.code} `), element("span", code.label, { class: "label" }));
   return cell;
 }
 

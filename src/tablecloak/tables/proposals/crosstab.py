@@ -60,6 +60,8 @@ class Crosstab:
         Text in columns behind figures, such as statuses.
     notes : list of str
         What was left out, in plain words.
+    labels : dict of str to dict of str to str
+        For an axis what its codes are called, if another column says it.
     """
 
     squares: Squares
@@ -71,6 +73,7 @@ class Crosstab:
     title: str = ""
     beside: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def long(self) -> pd.DataFrame:
         """Return one row for each square of the body that is no gap.
@@ -146,9 +149,10 @@ def read_crosstab(squares: Squares) -> Crosstab:
     figures = table.varying([c for c in figures if c > max(keys)], first_row, notes)
     rows = [table.row_axis(column, first_row, is_last=column == keys[-1]) for column in keys]
     columns = table.column_axes(first_row, figures)
+    labels: dict[str, dict[str, str]] = {}
     return Crosstab(
         squares=squares,
-        rows=_told_apart(rows, notes),
+        rows=_told_apart(rows, notes, labels),
         columns=columns,
         body=[[line[column] for column in figures] for line in table.lines[first_row:]],
         at_rows=table.numbers[first_row:],
@@ -156,6 +160,7 @@ def read_crosstab(squares: Squares) -> Crosstab:
         title=table.title,
         beside=table.text_behind(first_row, figures),
         notes=notes,
+        labels=labels,
     )
 
 
@@ -317,8 +322,10 @@ class _Table:
         return bool(keys) and len(seen) == len(lines)
 
 
-def _told_apart(axes: Sequence[Axis], notes: list[str]) -> list[Axis]:
-    """Leave out columns with one code only, and columns that repeat another one in other words."""
+def _told_apart(
+    axes: Sequence[Axis], notes: list[str], labels: dict[str, dict[str, str]]
+) -> list[Axis]:
+    """Leave out columns with one code only; those that repeat another one are its labels."""
     kept: list[Axis] = []
     for axis in axes:
         pairs = [
@@ -331,7 +338,8 @@ def _told_apart(axes: Sequence[Axis], notes: list[str]) -> list[Axis]:
         if len(axis.depths) == 1 and len(axes) > 1:
             notes.append(f"Left out: {axis.name!r}, which is {axis.entries[0]!r} in every row.")
         elif pairs:
-            notes.append(f"Left out: {axis.name!r}, which repeats {pairs[0].name!r}.")
+            notes.append(f"Taken for labels of {pairs[0].name!r}: {axis.name!r}.")
+            labels[pairs[0].name] = dict(zip(pairs[0].entries, axis.entries, strict=True))
         else:
             kept.append(axis)
     return kept or list(axes[:1])

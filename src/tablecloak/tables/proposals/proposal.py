@@ -55,6 +55,8 @@ class Proposal:
     sheets : tuple of str
     notes : tuple of str
         What was left out or is doubtful.
+    labels : dict of str to dict of str to str
+        For a dimension what its codes are called, if a column says it.
     """
 
     frame: pd.DataFrame
@@ -69,6 +71,7 @@ class Proposal:
     name: str = ""
     sheets: tuple[str, ...] = ("",)
     notes: tuple[str, ...] = field(default=())
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -189,7 +192,7 @@ def propose(given: pd.DataFrame | str | Path, *, sheet: str = "") -> Proposal:
     return Proposal(
         frame=filled, trees={name: trees[name] for name in dims}, figures=figures, value=value,
         tolerance=tolerance, title=cross.title, name=squares.name, sheets=squares.sheets,
-        notes=tuple(notes), frequency=roles.frequency,
+        notes=tuple(notes), labels=cross.labels, frequency=roles.frequency,
         largest=roles.largest, status=roles.status,
     )  # fmt: skip
 

@@ -75,7 +75,8 @@ def test_a_cell_that_nobody_needs_is_told_apart_from_a_needed_one(pattern):
     found = tc.explain(COX, wasteful, idle, alternative=False)
     assert not found.is_needed
     assert "No sensitive cell needs it" in found.text()
-    assert "not searched" in found.text()
+    assert found.alternative.outcome.value == "not asked"
+    assert "Publishing" not in found.text()
 
 
 def test_cells_that_were_attackable_before_do_not_count_as_needing_a_cell():

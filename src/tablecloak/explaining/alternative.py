@@ -95,9 +95,11 @@ class Alternative:
             label = self.problem.table.label(self.attack.upper.cell)
             head = "Publishing it: impossible. Even if all else were hidden that may be,"
             return [head, *interval_lines(self.attack, f"everybody who looks at ({label})")]
+        if self.outcome is Outcome.NOT_ASKED:
+            return [f"Publishing it: not searched, since {self.note}."] * bool(self.note)
         if self.hidden is None:
-            return [f"Publishing it: {self.note or 'no other pattern was found in time'}."]
-        return [self._price(), *self._differences(), *([self.note] if self.note else [])]
+            return ["Publishing it: no other pattern was found in time."]
+        return [self._price(), *self._differences()]
 
     def _price(self) -> str:
         change = f"{shown(abs(self.cost))} {'more' if self.cost >= 0 else 'less'}"
@@ -136,11 +138,9 @@ def _loss(problem: ProtectionProblem, hidden: Flags) -> float:
     return float(problem.weights[hidden].sum())
 
 
-def not_asked(asked: PatternQuestion, note: str) -> Alternative:
-    """Return that no search was made, and why."""
-    return Alternative(
-        asked.problem, Outcome.NOT_ASKED, None, asked.hidden, 0.0, note=f"not searched: {note}"
-    )
+def not_asked(asked: PatternQuestion, note: str = "") -> Alternative:
+    """Return that no search was made, and why; without a note because nobody asked for one."""
+    return Alternative(asked.problem, Outcome.NOT_ASKED, None, asked.hidden, 0.0, note=note)
 
 
 def cheapest_without(asked: PatternQuestion, cell: int) -> Alternative:

@@ -8,12 +8,14 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.explaining.derivation import Derivation, derived
 from tablecloak.explaining.known import Known
 from tablecloak.suppression.audit.intruder import Intruder
 from tablecloak.suppression.needs import Needs, asked_of
+from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -97,6 +99,9 @@ class PatternQuestion:
     intruders : sequence of Intruder
         Insiders besides the external intruder.
     budget : Budget
+    witnesses : tuple of (numpy.ndarray of int, numpy.ndarray of float), default=()
+        Cells and moves of the witnesses that prove the pattern: those that do not move a cell still
+        hold if it is published.
     """
 
     problem: ProtectionProblem
@@ -106,6 +111,25 @@ class PatternQuestion:
     requirement: Requirement
     intruders: Sequence[Intruder]
     budget: Budget
+    witnesses: tuple[tuple[npt.NDArray[np.int64], Floats], ...] = ()
+
+    @classmethod
+    def of(
+        cls, pattern: SuppressionPattern, intruders: Sequence[Intruder], budget: Budget
+    ) -> PatternQuestion:
+        """Return the question for a pattern of a search, with the witnesses that prove it."""
+        moves = csr_array(pattern.certificate.deviations)
+        ends = moves.indptr[1:-1]
+        cells = np.split(moves.indices.astype(np.int64), ends)
+        return cls(
+            pattern.problem,
+            *pattern.told(),
+            pattern.suppressed,
+            pattern.requirement,
+            intruders,
+            budget,
+            tuple(zip(cells, np.split(moves.data, ends), strict=True)),
+        )
 
     @cached_property
     def known(self) -> Known:

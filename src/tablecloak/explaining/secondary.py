@@ -175,7 +175,8 @@ def _audited(without: PatternQuestion, near: npt.NDArray[np.int64]) -> Audit:
     question = Question.of(local, without.requirement, without.intruders)
     if without.is_of_intervals:
         question = question.knowing(without.known.lower, without.known.upper)
-    return attacked(question, hidden, without.budget.share(AUDIT_SHARE))
+    budget = without.budget.share(AUDIT_SHARE)
+    return attacked(question, hidden, budget, witnesses=list(without.witnesses))
 
 
 def _with(audit: Audit, verdict: Verdict) -> list[int]:
@@ -202,5 +203,5 @@ def _price(asked: PatternQuestion, cell: int, *, with_price: bool) -> Alternativ
     if problem.table.rests[asked.hidden].any():
         return not_asked(asked, "sums and rests of groups depend on the pattern")
     if not with_price:
-        return not_asked(asked, "not asked for")
+        return not_asked(asked)
     return cheapest_without(asked, cell)

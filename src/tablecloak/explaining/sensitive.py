@@ -10,7 +10,6 @@ import numpy as np
 
 from tablecloak.explaining.explanation import Explanation
 from tablecloak.explaining.intervals_text import interval_facts, interval_lines
-from tablecloak.explaining.numbers import shown
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.explaining.rule_text import largest_contributors, rule_text
 from tablecloak.suppression.external_bounds import with_finite_bounds
@@ -78,10 +77,7 @@ class SensitiveCell(Explanation):
         """Return rule, contributors, interval and best attack."""
         lines = [f"Why it is sensitive: {self.rule}."]
         if self.contributors:
-            shares = "; ".join(
-                f"{each['name']} {shown(each['contribution'])}" for each in self.contributors
-            )
-            lines.append(f"Largest contributors: {shares}.")
+            lines.append(f"Largest contributors: {'; '.join(map(_given, self.contributors))}.")
         lines += interval_lines(self.external, "The external intruder")
         if self.insider is not None:
             lines += interval_lines(self.insider, f"Closer comes {self.insider_name}, who")
@@ -102,6 +98,13 @@ class SensitiveCell(Explanation):
             "insiders_tried": self.tried,
             "insiders_left": self.left,
         }
+
+
+def _given(contributor: dict[str, Any]) -> str:
+    """Write a contribution, times its sampling weight if that is not 1."""
+    weight = contributor["weight"]
+    times = f" x {weight:.6g}" if weight != 1 else ""
+    return f"{contributor['name']} {contributor['contribution']:.6g}{times}"
 
 
 def explain_sensitive(asked: PatternQuestion, cell: int, rules: Sequence[Rule]) -> SensitiveCell:

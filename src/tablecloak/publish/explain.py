@@ -61,7 +61,7 @@ def explain(
         Its number, its codes by dimension or in the order of the dimensions, or a text such as
         ``"region=N, branch=47"`` or ``"N, 47"``.
     require : Requirement or str, default="two-sided"
-        What counts as protected in a pattern.
+        What counts as protected; a pattern of `tablecloak.suppress` has its own requirement.
     intruders : Intruder, str, or sequence of these, optional
         Insiders who attack besides the external intruder, as for `tablecloak.audit`. By default
         contributors attack a sensitive cell, if the table knows them, and a secondary suppression
@@ -121,14 +121,13 @@ def explain(
             return explain_adjusted(adjusted, number, rules, with_price=alternative)
         assert hidden is not None
         is_sensitive = bool(problem.sensitive[number])
-        asked = PatternQuestion(
-            problem,
-            *(ends_of(problem, hidden) if ends is None else ends),
-            hidden,
-            Requirement.parse(require),
-            _insiders(problem, release, is_sensitive) if given is None else given,
-            budget,
-        )
+        who = _insiders(problem, release, is_sensitive) if given is None else given
+        if isinstance(release, SuppressionPattern):
+            asked = PatternQuestion.of(release, who, budget)
+        else:
+            lower, upper = ends_of(problem, hidden) if ends is None else ends
+            required = Requirement.parse(require)
+            asked = PatternQuestion(problem, lower, upper, hidden, required, who, budget)
         if isinstance(release, RoundedTable):
             return explain_rounded(asked, release, number)
         if is_sensitive:

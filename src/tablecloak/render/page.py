@@ -141,6 +141,11 @@ class Page:
         """Add text as it was typed."""
         self.parts.append(f"<pre>{escape(text)}</pre>")
 
+    def folded(self, title: str, text: str) -> None:
+        """Add text as it was typed, folded away below a title."""
+        summary = f"<summary>{escape(title)}</summary>"
+        self.parts.append(f"<details>{summary}<pre>{escape(text)}</pre></details>")
+
     def drawing(self, svg: str, caption: str) -> None:
         """Add a drawing in SVG that is made already; its texts must be escaped."""
         drawing = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)

@@ -16,6 +16,7 @@ from tablecloak.comparison.figures import notes
 from tablecloak.comparison.side_by_side import compare
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.history import History
+from tablecloak.render.explained import add_explanations
 from tablecloak.render.heat_map import (
     ADJUSTMENT,
     SUPPRESSION,
@@ -168,6 +169,7 @@ def _describe(page: Page, problem: ProtectionProblem, finding: Finding) -> None:
         robustness = release.robustness
         page.text(f"What an intruder must learn: {robustness.summary()}.")
         page.table(robustness.to_frame().head(MOST_COMPONENTS), index=False)
+        add_explanations(page, release)
     if isinstance(release, SuppressionPattern) and release.insiders is not None:
         _describe_insiders(page, release.insiders)
     if isinstance(finding.audit, Audit) and problem.n_sensitive:

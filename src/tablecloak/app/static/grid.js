@@ -22,7 +22,10 @@ async function ask(address, given) {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(given),
   };
   const answer = await fetch(address, options);
-  const found = await answer.json();
+  let found;
+  try { found = await answer.json(); } catch {
+    found = { error: "The program could not answer. The terminal in which it runs says more; is it still running?" };
+  }
   const error = document.getElementById("error");
   error.hidden = !found.error;
   error.textContent = found.error || "";

@@ -8,7 +8,7 @@ import tablecloak as tc
 from tablecloak.bench.claims import Claim, Column, Instance, Method
 
 KNOWLEDGE = ("method", "levels", "directions")
-RECOVERY, DRAWS = 0.1, 10
+RECOVERY, DRAWS = 0.08, 10
 
 
 def attack(problem, setting):
@@ -39,7 +39,7 @@ CLAIM = Claim(
     name="adjustment-attack",
     title="Attack on an adjustment by one who knows the method",
     text="""Share of the sensitive cells guessed to within their level, with L1 and weights 1/|a|. The better of each guess and
-its mirror image counts. So the levels must be kept secret, or the distances left to chance (`recovery=0.1`): then the
+its mirror image counts. So the levels must be kept secret, or the distances left to chance (`recovery=0.08`): then the
 one who knows levels, method and spread, all but the seed, is shown beside, mean of ten draws (of three on table1 and cbs), with the probability
 that is proved per cell, and the loss as a multiple of the bound of the least adjustment.""",
     said_in=("docs/guarantees.md",),

@@ -18,6 +18,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.app.server import create_app
 from tablecloak.app.workbench import Workbench
+from tablecloak.examples import write
 from tablecloak.publish.audit import audit
 from tablecloak.suppression.audit.audit import audit_pattern
 
@@ -197,6 +198,17 @@ def test_a_table_from_excel_is_confirmed_and_opened_as_a_grid(tmp_path):
     assert any(square["kind"] == "sensitive" for square in squares(client))
     wrong = {**form, "tree:Region": "Total"}
     assert "has no line" in client.post("/shape", data=wrong).get_data(as_text=True)
+
+
+@pytest.mark.parametrize(("example", "name"), [("batch", "job.arb"), ("firms", "job.toml")])
+def test_a_batch_of_argus_and_a_job_open_as_a_grid_by_their_path(tmp_path, example, name):
+    write(example, tmp_path)
+    client = create_app(tmp_path / "app", "secret").test_client()
+    client.get("/?token=secret")
+    done = client.post("/open", data={"path": str(tmp_path / name), "kind": "problem"})
+    assert done.location == "/grid"
+    kinds = {square["kind"] for square in squares(client)}
+    assert {"sensitive", "plain"} <= kinds
 
 
 def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tablecloak.app.workbench import Workbench
+from tablecloak.argus.linked import linked
+from tablecloak.argus.run import batch_problems
 from tablecloak.errors import InputError
 from tablecloak.jobs.load import load_problem, read_job
 from tablecloak.tables.formats import ProblemFormat, formats_holding, read_problem, record_endings
@@ -15,6 +17,7 @@ __all__ = ["KINDS", "FileKind", "kind_of"]
 
 SHEETS = (".xlsx", ".xlsm")
 JOBS = (".toml",)
+BATCHES = (".arb",)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ KINDS = (
     ),
     FileKind(
         "problem", "a problem or a job",
-        "A problem as tablecloak convert writes it, a JJ file, or the path of a job (.toml).",
+        "A problem as tablecloak convert writes it, a JJ file, or the path of a job (.toml) or of "
+        "a batch of τ-ARGUS (.arb).",
         "/grid",
     ),
 )  # fmt: skip
@@ -70,7 +74,7 @@ def endings(kind: FileKind) -> tuple[str, ...]:
     if kind.name == "table":
         return (*SHEETS, *record_endings())
     problems = (suffix for each in formats_holding(ProblemFormat) for suffix in each.suffixes)
-    return tuple(dict.fromkeys((*problems, ".jj.gz", *JOBS)))
+    return tuple(dict.fromkeys((*problems, ".jj.gz", *JOBS, *BATCHES)))
 
 
 def bench_of(path: Path) -> Workbench:
@@ -81,4 +85,7 @@ def bench_of(path: Path) -> Workbench:
 def _problem(path: Path) -> ProtectionProblem:
     if path.suffix in JOBS:
         return load_problem(read_job(path))
+    if path.suffix.lower() in BATCHES:
+        problems = batch_problems(path)
+        return problems[0] if len(problems) == 1 else linked(problems)
     return read_problem(path)

@@ -10,9 +10,18 @@ from tablecloak.argus.command import COMMANDS
 from tablecloak.argus.outputs import Protected
 from tablecloak.argus.state import BatchState
 from tablecloak.budget import Progress
+from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["NOT_APPLIED", "BatchResult", "run_batch"]
+__all__ = ["NOT_APPLIED", "BatchResult", "batch_problems", "run_batch"]
+
+PREPARING = frozenset(
+    {
+        "OPENMICRODATA", "OPENTABLEDATA", "OPENMETADATA", "SPECIFYTABLE", "SAFETYRULE",
+        "READMICRODATA", "READTABLE", "APRIORI", "RECODE",
+    }
+)  # fmt: skip
+"""Commands that only prepare tables; all others protect or write."""
 
 NOT_APPLIED = 3
 """Exit code: all tables are proved safe, but something that was asked for was not applied."""
@@ -107,3 +116,32 @@ def run_batch(
     files = [output.path for output in batch.outputs if output.is_table]
     beside = [output.path for output in batch.outputs if not output.is_table]
     return BatchResult(tables, problems, files, beside, batch.log, batch.not_applied)
+
+
+def batch_problems(path: str | Path) -> list[ProtectionProblem]:
+    """Return the protection problem of every table of a batch file, before anything is protected.
+
+    Parameters
+    ----------
+    path : str or path
+        The .arb file. Files that it names are looked for beside it.
+
+    Raises
+    ------
+    InputError
+        Names file and line of what cannot be done, or says that no table is read.
+    """
+    path = Path(path)
+    batch = BatchState(path, path.parent)
+    for command in read_batch(path):
+        if command.name in PREPARING:
+            with command.named():
+                arguments = command.arguments()
+                COMMANDS[command.name]().do(batch, command, arguments)
+                arguments.end()
+    problems = [job.problem for job in batch.jobs if job.problem is not None]
+    if not problems:
+        raise InputError(
+            f"{path}: no table is read. A batch needs SPECIFYTABLE, and READMICRODATA or READTABLE."
+        )
+    return problems

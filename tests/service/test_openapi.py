@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from serving import CELLS, TABLE
 from tablecloak.service.call import CALLS, Call
 from tablecloak.service.openapi import description
-from tablecloak.service.request import keys_of
+from tablecloak.service.request import asked, keys_of
 from tablecloak.service.server import create_app
 from tablecloak.service.work import Work
 from tablecloak.tables.rules.rule import RULES
@@ -75,3 +76,22 @@ def test_every_address_of_the_server_is_described(tmp_path):
         if path not in ("/openapi.json", "/v1/{name}"):
             assert {m.lower() for m in rule.methods - {"HEAD", "OPTIONS"}} <= set(described[path])
     assert "/v1/jobs/{job}/stop" in described
+
+
+def test_an_answer_has_the_keys_that_are_described(tmp_path):
+    schemas = description("")["components"]["schemas"]
+    for name, body in {
+        "round": TABLE,
+        "adjust": TABLE,
+        "protect": {**TABLE, "suppression": {}, "adjustment": {}},
+        "audit": {**TABLE, "release": {key: CELLS[key] for key in ("region", "size", "value")}},
+        "write_hrc2": {"corr_table": {"a": ["x", "y"]}},
+    }.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        call, question = asked(CALLS[name], body, folder)
+        described = schemas[f"{name}.answer"]
+        assert set(call.answer(question)) == set(described["properties"]), name
+        job = schemas[f"{name}.job"]["properties"]["answer"]
+        assert job == {"$ref": f"#/components/schemas/{name}.answer"}
+    assert set(schemas["Found"]["properties"]) > {"loss", "release", "cells", "is_safe"}

@@ -9,6 +9,7 @@ parameters by the class of the call. Checks, messages, help and the OpenAPI desc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -70,8 +71,8 @@ class Call(ABC):
     assumed: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def answer(self, question: Question) -> dict[str, Any]:
-        """Return the answer, in types of JSON.
+    def answer(self, question: Question) -> Mapping[str, Any]:
+        """Return the answer, in types of JSON. Its type is described in `/openapi.json`.
 
         Raises
         ------

@@ -44,7 +44,7 @@ def answer_file(
         folder = Path(temporary)
         try:
             call, question = asked(kind, read_json(body), folder, progress)
-            answer = call.answer(question)
+            answer = dict(call.answer(question))
         except TablecloakError as error:
             text = str(error).replace(f"{folder}{os.sep}", "").removeprefix(f"{JOB}: ")
             raise type(error)(f"{request}: {text}", cells=error.cells) from None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter
 
 from tablecloak import __version__
 from tablecloak.jobs.schema import Job
@@ -47,6 +49,7 @@ def description(address: str) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for kind in CALLS:
         schemas[f"{kind.name}.request"] = _request(kind, sections, files, schemas)
+        schemas[f"{kind.name}.job"] = _job(kind, schemas)
         paths[f"/v1/{kind.name}"] = {"post": _ask(kind)}
     found: dict[str, Any] = _cleaned(
         {
@@ -90,7 +93,21 @@ def _request(
     return found
 
 
+def _job(kind: type[Call], schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a job of a call: a job, and what its answer is."""
+    found = TypeAdapter(get_type_hints(kind.answer, include_extras=True)["return"])
+    answer = found.json_schema(ref_template=PLACE)
+    schemas.update(answer.pop("$defs", {}))
+    schemas[f"{kind.name}.answer"] = answer
+    there = {"$ref": PLACE.format(model=f"{kind.name}.answer")}
+    return {
+        "allOf": [{"$ref": PLACE.format(model="JobState")}],
+        "properties": {"answer": there},
+    }
+
+
 def _ask(kind: type[Call]) -> dict[str, Any]:
+    job = f"{kind.name}.job"
     return {
         "operationId": kind.name,
         "summary": CALLS.summary(kind.name),
@@ -100,8 +117,8 @@ def _ask(kind: type[Call]) -> dict[str, Any]:
             "content": _json(f"{kind.name}.request"),
         },
         "responses": {
-            "200": {"description": "The job has ended.", "content": _json("JobState")},
-            "202": {"description": "The job waits or runs.", "content": _json("JobState")},
+            "200": {"description": "The job has ended.", "content": _json(job)},
+            "202": {"description": "The job waits or runs.", "content": _json(job)},
             "default": _error(),
         },
     }

@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 import pandas as pd
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from tablecloak.argus.lines import Rule
 from tablecloak.argus.rules import n_largest, sensitivity_rules
@@ -21,7 +22,17 @@ from tablecloak.service.request import JOB, RequestError
 from tablecloak.tables.rules.rule import RULES
 from tablecloak.tables.rules.rule import Rule as SensitivityRule
 
-__all__ = ["Asked", "Names", "Tables", "Totals", "listing", "named_totals", "statistics"]
+__all__ = [
+    "Asked",
+    "Letters",
+    "Names",
+    "Statistics",
+    "Tables",
+    "Totals",
+    "listing",
+    "named_totals",
+    "statistics",
+]
 
 Names = str | list[str]
 """One name, or several: R does not tell one from a list of one."""
@@ -235,6 +246,25 @@ class Tables:
         return [status[cell] for cell in zip(*codes, strict=True)]
 
 
+class Statistics(TypedDict):
+    """Cells and values by status, in the columns of `summarize_secret`."""
+
+    status: list[str]
+    nb_cells: list[int]
+    value: list[float]
+    pourc_cells: list[float]
+    pourc_value: list[float | None]
+
+
+Letters = Annotated[
+    list[str],
+    Field(
+        description="For each row A (primary: few contributors), B (any other primary), D "
+        "(secondary) or V (to be published). Secret."
+    ),
+]
+
+
 def named_totals(given: Any, used: Sequence[str]) -> dict[str, str]:
     """Return the code of the total of each variable.
 
@@ -257,7 +287,7 @@ def named_totals(given: Any, used: Sequence[str]) -> dict[str, str]:
     return dict(given)
 
 
-def statistics(values: pd.Series, status: Sequence[str]) -> dict[str, list[Any]]:
+def statistics(values: pd.Series, status: Sequence[str]) -> Statistics:
     """Return the number of cells and the sum of values by status, as `summarize_secret` does."""
     frame = pd.DataFrame({"value": pd.to_numeric(values), "status": status})
     groups = {

@@ -212,7 +212,7 @@ class Work:
         given = task.question
         try:
             question = Question(given.folder, given.given, task.button)
-            task.answer = task.call.answer(question)
+            task.answer = dict(task.call.answer(question))
         except Exception as error:
             # A thread that ended here would leave all later questions waiting.
             task.error = fault_of(error, given.folder)

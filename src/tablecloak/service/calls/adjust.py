@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from tablecloak.service.answers import Found
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 from tablecloak.service.calls.protect import done
 
@@ -20,7 +21,6 @@ class Adjust(Call):
     sections: ClassVar[tuple[str, ...]] = (*SOURCE, "adjustment", "audit")
     assumed: ClassVar[tuple[str, ...]] = ("adjustment",)
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Found:
         """Return the adjusted table."""
-        adjusted: dict[str, Any] = done(question)["adjustment"]
-        return adjusted
+        return done(question)["adjustment"]

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NotRequired
 
 import pandas as pd
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from tablecloak.planning.plan import Cluster, Plan, ProtectedTable
 from tablecloak.planning.planner import plan
+from tablecloak.service.answers import Table
 from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, columns_of, frame_of
 
 __all__ = ["AnalyseMetadata"]
+
+
+class Answer(TypedDict):
+    """The plan: `result` has one row for each table to protect, `published` for each to publish."""
+
+    summary: str
+    notes: list[str]
+    result: Table
+    published: NotRequired[Table]
 
 
 @CALLS.register
@@ -33,19 +44,21 @@ class AnalyseMetadata(Call):
         False
     )
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Answer:
         """Return the tables to protect, one row for each, with their cluster."""
         equations = self.df_eq_indicator
         found = plan(
             frame_of(self.df_metadata, "df_metadata"),
             equations=None if equations is None else frame_of(equations, "df_eq_indicator"),
         )
-        answer: dict[str, Any] = {
+        answer: Answer = {
             "summary": found.summary(),
             "notes": list(found.notes),
             "result": columns_of(pd.DataFrame(list(_rows(found)))),
         }
-        return answer | ({"published": columns_of(found.to_frame())} if self.verbose else {})
+        if self.verbose:
+            answer["published"] = columns_of(found.to_frame())
+        return answer
 
 
 def _rows(found: Plan) -> Iterator[dict[str, Any]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from tablecloak.jobs.load import load_data
 from tablecloak.jobs.schema import RequirementName
 from tablecloak.publish.audit import audit
-from tablecloak.service.answers import audited
+from tablecloak.service.answers import Verdict, audited
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.solve.solver import using_solver
@@ -42,7 +42,7 @@ class Audit(Call):
         Field(description="Whether to compute the exact interval of each sensitive cell."),
     ] = "verdict"
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Verdict:
         """Return the verdict, and all sensitive cells, worst first."""
         job = question.job
         release = frame_of(self.release, "release").convert_dtypes()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
-from tablecloak.service.answers import of_adjustment, of_pattern
+from tablecloak.service.answers import Protected, of_adjustment, of_pattern
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 
 __all__ = ["Protect", "done"]
@@ -23,16 +23,16 @@ class Protect(Call):
         *SOURCE, "published", "between", "suppression", "adjustment", "audit",
     )  # fmt: skip
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Protected:
         """Return the results of all methods."""
         return done(question)
 
 
-def done(question: Question) -> dict[str, Any]:
+def done(question: Question) -> Protected:
     """Run the job of a question and return the results of its methods, each with its audit."""
     # No call has the section of perturbation, whose result is another.
     result = cast(JobResult, run_job(question.job, progress=question.progress))
-    answer: dict[str, Any] = {"is_safe": result.is_safe, "failures": result.failures}
+    answer: Protected = {"is_safe": result.is_safe, "failures": result.failures}
     if result.pattern is not None:
         answer["suppression"] = of_pattern(result.problem, result.pattern, result.pattern_audit)
     if result.adjustment is not None:

@@ -12,9 +12,8 @@ from tablecloak.cta.rounding.small_counts import small_count_rounding
 from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.schema import WeightName
 from tablecloak.publish.audit import audit
-from tablecloak.service.answers import audited, measured
+from tablecloak.service.answers import Rounded, of_rounding
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
-from tablecloak.service.columns import columns_of
 from tablecloak.solve.solver import using_solver
 
 __all__ = ["Round"]
@@ -37,7 +36,7 @@ class Round(Call):
     weights: Annotated[WeightName, Field(description="What moving a cell by one costs.")] = "unit"
     time_limit: Annotated[float, Field(gt=0, description="Seconds for the search.")] = 60.0
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Rounded:
         """Return the rounded table; its release is left out if it is not safe."""
         job = question.job
         limits: Any = {"time_limit": self.time_limit, "progress": question.progress}
@@ -49,12 +48,4 @@ class Round(Call):
             else:
                 rounded = controlled_rounding(problem, max_steps=self.max_steps, **given)
             found = audit(rounded.problem, rounded, threads=job.threads, **limits)
-        release = columns_of(rounded.release()) if found.is_safe else None
-        verdict = audited(found)
-        return {
-            **measured(rounded),
-            "is_safe": verdict["is_safe"],
-            "audit": verdict["summary"],
-            "sensitive": verdict["sensitive"],
-            "release": release,
-        }
+        return of_rounding(rounded, found)

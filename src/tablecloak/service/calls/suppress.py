@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from tablecloak.service.answers import Found
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 from tablecloak.service.calls.protect import done
 
@@ -20,7 +21,6 @@ class Suppress(Call):
     sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "suppression", "audit")
     assumed: ClassVar[tuple[str, ...]] = ("suppression",)
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Found:
         """Return the pattern."""
-        pattern: dict[str, Any] = done(question)["suppression"]
-        return pattern
+        return done(question)["suppression"]

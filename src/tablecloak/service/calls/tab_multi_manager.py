@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from tablecloak.errors import listed, suggestion
 from tablecloak.service.call import CALLS, Question
@@ -13,7 +14,9 @@ from tablecloak.service.columns import Columns, frame_of
 from tablecloak.service.request import RequestError
 from tablecloak.service.rtauargus import (
     Asked,
+    Letters,
     Names,
+    Statistics,
     Tables,
     Totals,
     listing,
@@ -24,6 +27,22 @@ from tablecloak.service.rtauargus import (
 __all__ = ["TabMultiManager"]
 
 ByTable = dict[str, dict[str, str]] | None
+
+
+class Statuses(TypedDict):
+    """Status of each row of one table."""
+
+    is_secret_1: list[bool]
+    Status: Letters
+
+
+class Answer(TypedDict):
+    """Statuses of the rows of all tables, by their names."""
+
+    is_safe: bool
+    summary: str
+    tables: dict[str, Statuses]
+    stats: dict[str, Statistics] | None
 
 
 @CALLS.register
@@ -57,7 +76,7 @@ class TabMultiManager(Asked):
     ip_end: Annotated[float, Field(ge=0, description="Not needed: nothing is done twice.")] = 0.0
     num_iter_max: Annotated[int, Field(ge=1, description="Not needed, as ip_end.")] = 10
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Answer:
         """Return for each table `is_secret_1` and `Status` of each row, and `stats` if wanted."""
         self.check_method()
         self._check()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from tablecloak.service.call import CALLS, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.service.request import RequestError
 from tablecloak.service.rtauargus import (
     Asked,
+    Letters,
     Names,
+    Statistics,
     Tables,
     Totals,
     listing,
@@ -21,6 +24,15 @@ from tablecloak.service.rtauargus import (
 )
 
 __all__ = ["TabRtauargus"]
+
+
+class Answer(TypedDict):
+    """Status of each row of a table."""
+
+    is_safe: bool
+    summary: str
+    Status: Letters
+    stats: Statistics | None
 
 
 @CALLS.register
@@ -39,7 +51,7 @@ class TabRtauargus(Asked):
     output_type: Annotated[int, Field(description="4: the statuses. Others: run a batch.")] = 4
     output_options: Annotated[str, Field(description="Not needed here.")] = ""
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Answer:
         """Return `Status` for each row: A, B, D or V, and `stats` if they are asked for."""
         self.check_method()
         if self.output_type != 4:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import pandas as pd
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.service.request import RequestError
 
 __all__ = ["WriteHrc2"]
+
+
+class Answer(TypedDict):
+    """Lines of the file."""
+
+    lines: list[str]
 
 
 @CALLS.register
@@ -35,7 +42,7 @@ class WriteHrc2(Call):
     ] = True
     add_char: Annotated[str, Field(description="Not needed here, as adjust_unique_roots.")] = "ZZZ"
 
-    def answer(self, question: Question) -> dict[str, Any]:
+    def answer(self, question: Question) -> Answer:
         """Return the lines of the file, without the total."""
         frame = frame_of(self.corr_table, "corr_table")
         frame = frame[list(frame.columns)[::-1]] if self.rev else frame

@@ -70,6 +70,7 @@ def test_the_hierarchies_of_insee_are_those_of_their_levels(variable, tmp_path):
     [
         ({"corr_table": {"a": ["x", "y"], "b": ["1", "1"]}}, "'1' lies below x and below y"),
         ({"corr_table": {"a": ["x", "x"], "b": ["1", None]}}, "column 'b' lacks codes"),
+        ({"corr_table": {"a": [None, "x"], "b": ["1", "2"]}}, "the first row lacks codes"),
         ({"corr_table": {"a": ["@x", "y"]}}, "begins with the lead"),
         ({"hier_lead_string": "@@"}, "hier_lead_string: must be"),
         ({"lead": "@"}, "unknown key"),

@@ -52,7 +52,10 @@ class WriteHrc2(Call):
                 "corr_table",
             )
         # A code that is left out is that of the row above.
-        frame = frame.ffill().astype(str)
+        frame = frame.ffill()
+        if frame.isna().to_numpy().any():
+            raise RequestError("the first row lacks codes. Fill them in.", "corr_table")
+        frame = frame.astype(str)
         frame = frame.sort_values(list(frame.columns)) if self.sort_table else frame
         if frame.shape[1] > 1 and len(set(frame[frame.columns[0]])) == 1:
             frame = frame[frame.columns[1:]]

@@ -9,6 +9,7 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import by_code, cross, one_row
+from random_tables import random_problem
 from tablecloak.cta.decimals import decimals_of, in_decimals, marks_changes
 
 
@@ -78,6 +79,16 @@ def test_a_preserved_mean_holds_within_half_of_the_last_digit():
     whole = in_decimals(one)
     assert abs(whole.changes.sum()) <= 0.5
     assert whole.preserved[0].slack >= 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_of_a_rounded_table_is_what_its_looser_statistics_prove(seed):
+    """Half a digit of slack in a slope proves less than none: the old bound is not claimed."""
+    one = tc.adjust(random_problem(seed), preserve=["slope:all"], integer=False, time_limit=1000)
+    whole = in_decimals(one)
+    assert np.array_equal(whole.values, np.rint(whole.values))
+    assert 0 < whole.bound <= one.bound
+    whole.verify()
 
 
 def test_where_no_table_in_these_digits_exists_nothing_is_published():

@@ -17,7 +17,8 @@ from scipy.sparse import csr_array, vstack
 
 from tablecloak.budget import Budget
 from tablecloak.cta.adjusted import Adjusted
-from tablecloak.cta.statistics.statistic import Condition, PreservedRow
+from tablecloak.cta.claims import proved_bound
+from tablecloak.cta.statistics.statistic import Condition, PreservedRow, SmoothCondition
 from tablecloak.cta.steps import Block, StepProgram
 from tablecloak.errors import SolverError, VerificationError
 from tablecloak.solve.linear import LinearSolver
@@ -35,6 +36,10 @@ STEPS = (0, 1, 3, 10)
 WHOLE = 1e-6
 """Largest distance from a whole number at which a point of the relaxation counts as whole."""
 
+
+SMOOTH_SHARE = 0.9
+"""Share of the tolerance of a statistic of two variables that its row may use in last digits: what
+is not linear takes little, since values move by few digits."""
 
 LEAST_WEIGHT = 1e-4
 """Smallest weight of a cell in the search for digits, as a share of the median; the inverse is the
@@ -78,8 +83,8 @@ def in_decimals(adjusted: AdjustedT, *, time_limit: float = 60.0) -> AdjustedT:
     -------
     Adjustment
         Verified; the same object if its values have these digits already. Preserved statistics
-        hold within half of the last digit, as for whole numbers; the bound is that of the table
-        before it was rounded.
+        hold within half of the last digit, as for whole numbers, and those of two variables
+        within their tolerance; the bound is what is proved of that.
 
     Raises
     ------
@@ -100,8 +105,8 @@ def in_decimals(adjusted: AdjustedT, *, time_limit: float = 60.0) -> AdjustedT:
     raise SolverError(
         f"The adjusted values have more than the {decimals} decimals of the true ones, which would "
         f"mark the changed cells, and no table in {decimals} decimals that adds up and protects "
-        f"was found near them. Raise `time_limit`, preserve fewer statistics, or take the distance "
-        f"L1; for values that stay inside, read `values`."
+        f"was found near them. Raise `time_limit`, preserve fewer statistics, raise their "
+        f"`tolerance`, or take the distance L1; for values that stay inside, read `values`."
     )
 
 
@@ -115,7 +120,9 @@ def _rounded(adjusted: AdjustedT, changes: Floats, decimals: int) -> AdjustedT |
         preserved=tuple(_within(kept, half) for kept in adjusted.preserved),
         notes=(f"rounded to {decimals} decimals, as the true values have", *adjusted.notes),
     )
-    return _verified(replace(rounded, bound=min(rounded.bound, rounded.loss)))
+    # Rows with more slack prove less of what was proved of the table before it was rounded.
+    proved = min(rounded.bound, proved_bound(rounded))
+    return _verified(replace(rounded, bound=min(proved, rounded.loss)))
 
 
 def _verified(adjusted: AdjustedT) -> AdjustedT | None:
@@ -194,15 +201,24 @@ class _Grid:
         unit = self.adjusted.unit / self.last
         for kept in self.adjusted.preserved:
             if isinstance(kept, PreservedRow):
-                slack = max(kept.slack * unit, 0.5)
-                middle = kept.target * unit - float(kept.coefficients @ start)
-                ends = np.array([middle - slack]), np.array([middle + slack])
-                sides.append((csr_array(kept.coefficients[None, :]), *ends))
+                sides.append(_side(kept, start, unit, 0.5))
+            elif isinstance(kept, SmoothCondition):
+                row = kept.row(self.adjusted.problem, self.adjusted.changes, slack=SMOOTH_SHARE)
+                sides.append(_side(row, start, 1 / self.last, 0.0))
         return (
             csr_array(vstack([part for part, _, _ in sides], format="csr")),
             np.concatenate([low for _, low, _ in sides]),
             np.concatenate([high for _, _, high in sides]),
         )
+
+
+def _side(
+    row: PreservedRow, start: Floats, unit: float, least: float
+) -> tuple[csr_array, Floats, Floats]:
+    """Return a row on moves from a start and its sides, with a least slack, all in last digits."""
+    slack = max(row.slack * unit, least)
+    middle = row.target * unit - float(row.coefficients @ start)
+    return csr_array(row.coefficients[None, :]), *(np.array([middle + s]) for s in (-slack, slack))
 
 
 def _solved(program: Program, budget: Budget) -> Floats | None:

@@ -15,6 +15,7 @@ from instances import Instances
 from margins import with_margins
 from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import main
+from tablecloak.cta.decimals import in_decimals
 from tablecloak.cta.search import smooth
 from tablecloak.cta.statistics.association import Association
 
@@ -220,6 +221,20 @@ def test_the_file_of_a_certificate_proves_them_and_a_changed_one_does_not(tmp_pa
     far = arrays["association_first"] + 10**6
     assert "association_first: a number is out of range" in verdict(association_first=far)
     assert "is negative" in verdict(association_tolerance=np.array([-1.0]))
+
+
+def test_rounded_to_the_digits_of_the_table_they_are_kept_within_their_tolerance():
+    problem = random_pay(4)
+    asked = [tc.JointRegression(first="wages", second="bonuses"), "correlation:bonuses ~ wages"]
+    rounded = in_decimals(tc.adjust(problem, preserve=asked, time_limit=1000), time_limit=1000)
+    assert np.array_equal(rounded.values, np.rint(rounded.values))
+    assert rounded.bound <= rounded.loss
+    for kind in ("slope", "correlation"):
+        before, unit = by_hand(kind, problem, problem.table.values, "wages", "bonuses")
+        after, _ = by_hand(kind, problem, rounded.values, "wages", "bonuses")
+        assert abs(after - before) <= 1.001e-4 * unit
+    for claim in rounded.certificates:
+        claim.verify(problem)
 
 
 def test_where_no_table_is_found_the_error_says_what_to_change(monkeypatch):

@@ -18,7 +18,12 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.smooth import with_conditions
-from tablecloak.cta.statistics.statistic import Condition, PreservedRow, SmoothCondition
+from tablecloak.cta.statistics.statistic import (
+    ROW_SHARE,
+    Condition,
+    PreservedRow,
+    SmoothCondition,
+)
 from tablecloak.cta.subsets import select
 from tablecloak.errors import InputError, ModelError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
@@ -54,9 +59,14 @@ class Association(SmoothCondition):
         return self._excess_and_slopes(problem, changes)[0]
 
     def row(
-        self, problem: ProtectionProblem, changes: Floats, *, share: float = 1.0
+        self,
+        problem: ProtectionProblem,
+        changes: Floats,
+        *,
+        share: float = 1.0,
+        slack: float = ROW_SHARE,
     ) -> PreservedRow:
-        """Return the row that removes a share of the excess next to given changes."""
+        """Return the row that removes an excess next to given changes."""
         excess, of_first, of_second = self._excess_and_slopes(problem, changes)
         coefficients = np.zeros(len(changes))
         coefficients[self.first], coefficients[self.second] = of_first, of_second
@@ -67,9 +77,8 @@ class Association(SmoothCondition):
                 "values. Leave this statistic out."
             )
         target = (float(coefficients @ changes) - share * excess) / largest
-        # Rows of conditions that depend on one another must not contradict each other by rounding.
-        slack = ROW_SHARE * self.tolerance / largest
-        return PreservedRow("sum", coefficients / largest, slack, target)
+        accepted = slack * self.tolerance / largest
+        return PreservedRow("sum", coefficients / largest, accepted, target)
 
     def _excess_and_slopes(
         self, problem: ProtectionProblem, changes: Floats
@@ -205,9 +214,6 @@ class OfTwoVariables(SearchedStatistic):
         """Return changes that preserve the statistic, by rows that its gradient gives."""
         return with_conditions(model, changes, [self.kept(model.problem)], fixed, budget)
 
-
-ROW_SHARE = 1e-4
-"""Share of the tolerance that a linear row may use; the rest is left for what is not linear."""
 
 FEWEST_PAIRS = 3
 """Least number of pairs of cells: two have the correlation 1 or -1 whatever their values."""

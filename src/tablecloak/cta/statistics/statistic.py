@@ -30,6 +30,12 @@ __all__ = ["STATISTICS", "Condition", "PreservedRow", "SmoothCondition", "Statis
 Floats = npt.NDArray[np.float64]
 
 
+ROW_SHARE = 1e-4
+"""Share of the tolerance that a linear row may use; the rest is left for what is not linear.
+Without any, rows of conditions that depend on one another would contradict each other by rounding.
+"""
+
+
 class Condition(ABC):
     """A condition on an adjusted table that no linear row expresses, such as on its variance."""
 
@@ -50,9 +56,24 @@ class SmoothCondition(Condition):
 
     @abstractmethod
     def row(
-        self, problem: ProtectionProblem, changes: Floats, *, share: float = 1.0
+        self,
+        problem: ProtectionProblem,
+        changes: Floats,
+        *,
+        share: float = 1.0,
+        slack: float = ROW_SHARE,
     ) -> PreservedRow:
-        """Return the row that removes a share of the excess, to first order at given changes."""
+        """Return the row that removes an excess, to first order at given changes.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        changes : numpy.ndarray of float, shape (n_cells,)
+        share : float, default=1
+            Share of the excess that the row removes.
+        slack : float, default=ROW_SHARE
+            Share of the tolerance that the row may use.
+        """
 
     def error(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return by how much the excess exceeds the tolerance."""

@@ -9,9 +9,19 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from confirmed import end_of, ends_of
 from contributors import with_contributors
 
 COX = tc.examples.cox_rounded()
+
+
+FIRMS = pd.DataFrame(
+    [("N", "x", "Alpha", 90), ("N", "x", "Beta", 6), ("N", "x", "Gamma", 1),
+     ("N", "y", "Beta", 20), ("N", "y", "Delta", 25), ("N", "y", "Eta", 22),
+     ("S", "x", "Delta", 30), ("S", "x", "Eta", 26), ("S", "x", "Zeta", 29),
+     ("S", "y", "Zeta", 41), ("S", "y", "Alpha", 44), ("S", "y", "Gamma", 39)],
+    columns=["region", "branch", "firm", "v"],
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +31,7 @@ def pattern() -> tc.SuppressionPattern:
 
 def firms() -> tc.ProtectionProblem:
     """Two regions by two branches; in N, x one firm has nearly all."""
-    rows = [("N", "x", "Alpha", 90), ("N", "x", "Beta", 6), ("N", "x", "Gamma", 1),
-            ("N", "y", "Beta", 20), ("N", "y", "Delta", 25), ("N", "y", "Eta", 22),
-            ("S", "x", "Delta", 30), ("S", "x", "Eta", 26), ("S", "x", "Zeta", 29),
-            ("S", "y", "Zeta", 41), ("S", "y", "Alpha", 44), ("S", "y", "Gamma", 39)]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["region", "branch", "firm", "v"])
-    return with_contributors(frame, ["region", "branch"], "v", contributor="firm").protect(
+    return with_contributors(FIRMS, ["region", "branch"], "v", contributor="firm").protect(
         tc.PPercent(10)
     )
 
@@ -44,6 +49,48 @@ def test_a_sensitive_cell_names_its_rule_its_contributors_and_the_closest_inside
     assert found.best_attacker.startswith("contributors: ")
     assert found.best.share < found.external.share
     assert text.startswith("SECRET")
+
+
+def test_the_closest_insider_is_the_one_whose_own_contributions_leave_the_narrowest_interval():
+    problem, table = firms(), firms().table
+    hidden = (table.keys != "Total").all(axis=1).to_numpy()
+    cell = table.cell(region="N", branch="x")
+    told = tc.explain(problem, hidden, cell)
+    shares = {}
+    for firm in FIRMS["firm"].unique():
+        low, high = ends_of(problem, hidden)
+        for own in FIRMS[FIRMS.firm == firm].itertuples():
+            low[table.cell(region=own.region, branch=own.branch)] = own.v
+        ends = [end_of(table, low, high, cell, sign) for sign in (-1, 1)]
+        value, level = table.values[cell], problem.upper_protection[cell]
+        shares[firm] = min(value - ends[0], ends[1] - value) / level
+    assert told.best.share == pytest.approx(min(shares.values()))
+    assert shares[told.best_attacker.removeprefix("contributors: ")] == min(shares.values())
+
+
+def test_insiders_against_whom_a_pattern_holds_are_named_with_whom_they_would_attack():
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame({
+        "a": random.choice(list("wxyz"), 60), "b": random.choice(list("pqrs"), 60),
+        "firm": random.choice([f"F{i}" for i in range(15)], 60),
+        "v": np.ceil(random.lognormal(3, 1, 60)),
+    })  # fmt: skip
+    table = with_contributors(frame, ["a", "b"], "v", contributor="firm")
+    problem = table.protect(tc.PPercent(15), tc.MinimumFrequency(3))
+    pattern = tc.suppress(problem, protect_against="contributors", hold="possible",
+                          time_limit=1000)  # fmt: skip
+    attacks = {}
+    for cell in [None, *np.flatnonzero(pattern.secondary).tolist()]:
+        hidden = pattern.suppressed & (np.arange(table.n_cells) != cell)
+        found = tc.audit(problem, hidden, intruders="contributors").attacks
+        attacks[cell] = {(each.intruder, each.cell) for each in found}
+    before = attacks.pop(None)
+    named = {
+        cell: set(tc.explain(problem, pattern, cell, alternative=False).insiders)
+        for cell in attacks
+    }
+    assert named == {cell: found - before for cell, found in attacks.items()}
+    assert sum(map(len, named.values())) >= 4
 
 
 def test_a_secondary_suppression_says_who_needs_it_and_what_publishing_costs(pattern):
@@ -171,4 +218,4 @@ def test_a_file_of_anybody_and_the_result_itself_give_the_same_explanation(patte
 def test_a_search_cut_short_says_at_most_or_that_nothing_was_found(pattern):
     found = tc.explain(COX, pattern, "r2, c8", time_limit=0)
     assert found.alternative.outcome.value in ("found", "none found")
-    assert "at most" in found.text() or "no other pattern was found in time" in found.text()
+    assert "at most" in found.text() or "no other pattern was found within" in found.text()

@@ -41,7 +41,7 @@ class Outcome(Enum):
     """No pattern that publishes the cell protects all others: proved by an attack on the pattern
     that hides everything else."""
     NONE_FOUND = "none found"
-    """None was found in time, or by these searches; that proves nothing."""
+    """None was found in time, or none that holds against all insiders; that proves nothing."""
     NOT_ASKED = "not asked"
     """No search was made; the note says why."""
 
@@ -98,16 +98,21 @@ class Alternative:
         if self.outcome is Outcome.NOT_ASKED:
             return [f"Publishing it: not searched, since {self.note}."] * bool(self.note)
         if self.hidden is None:
-            return ["Publishing it: no other pattern was found in time."]
+            return ["Publishing it: no other pattern was found within the limits."]
         return [self._price(), *self._differences()]
 
     def _price(self) -> str:
-        change = f"{shown(abs(self.cost))} {'more' if self.cost >= 0 else 'less'}"
+        proved = self.outcome is Outcome.CHEAPEST
         losses = f"loss {shown(self.loss)} instead of {shown(self.present_loss)}"
-        if self.outcome is Outcome.CHEAPEST:
-            return f"Publishing it costs {change}: {losses}, proved to be the cheapest way."
-        least = f"no way loses less than {shown(self.bound)}" * bool(self.bound > 0)
-        return f"Publishing it costs at most {change}: {losses}{', and ' * bool(least)}{least}."
+        if self.cost < 0:
+            text = f"Publishing it lowers the loss by {shown(-self.cost)}: {losses}"
+        else:
+            text = f"Publishing it costs {'' if proved else 'at most '}{shown(self.cost)} more: "
+            text += losses
+        if proved:
+            return f"{text}, proved to be the cheapest way."
+        least = f", and no way loses less than {shown(self.bound)}" * bool(self.bound > 0)
+        return f"{text}{least}."
 
     def _differences(self) -> list[str]:
         assert self.hidden is not None

@@ -27,8 +27,8 @@ Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 SIMPLIFIED_CELLS = 20_000
-"""Most unknown cells among which the fewest relations are looked for. Chosen by trial; not
-measured."""
+"""Most unknown cells among which the fewest relations are looked for; what that gains is in
+docs/decisions.md, "Explanations". The number was chosen by trial; not measured."""
 
 COST_OF_TERM = 0.01
 """Cost of one more term of a sum, where one more relation costs 1: few relations come first."""

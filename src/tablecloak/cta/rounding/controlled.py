@@ -7,7 +7,8 @@ multiples alone::
 
 Two-dimensional tables always have such a rounding, and the linear relaxation finds it: their
 matrix is totally unimodular. In more dimensions there may be none; then K steps are allowed,
-|x_i - a_i| < K r, with K as small as possible.
+|x_i - a_i| < K r, with K as small as possible. Large tables of three dimensions and more are
+rounded slab by slab (`in_parts.py`), with as few exceptions from the first step as are found.
 
 References
 ----------
@@ -23,6 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, Progress
+from tablecloak.cta.rounding.large import large_rounding
 from tablecloak.cta.rounding.model import RoundingModel
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.search import Rounding, nearest_rounding
@@ -102,6 +104,10 @@ def controlled_rounding(
     notes: list[str] = []
     is_empty = True
     with budget.interruptible():
+        large = large_rounding(problem, base, max_steps, cost, budget)
+        if large is not None:
+            result = _verified(*large)
+            return replace(result, seconds=budget.elapsed)
         for steps in range(1, max_steps + 1):
             if notes and budget.is_over:
                 is_empty = False

@@ -91,6 +91,23 @@ class RoundedTable(Result):
         nearest = np.where(self.problem.frozen, 0.0, np.minimum(over, self.base - over))
         return float(np.dot(self.weights, nearest))
 
+    @property
+    def exceptions(self) -> int:
+        """Number of cells that are not at one of the two multiples around their true value."""
+        return int(np.count_nonzero(self._is_exception()))
+
+    @property
+    def zero_restricted(self) -> float:
+        """Share of cells at one of the two multiples around their true value, from 0 to 1."""
+        return 1 - float(np.mean(self._is_exception()))
+
+    def _is_exception(self) -> npt.NDArray[np.bool_]:
+        true = np.rint(self.problem.table.values).astype(np.int64)
+        is_multiple = true % self.base == 0
+        moved = np.abs(self.values - true)
+        found: npt.NDArray[np.bool_] = np.where(is_multiple, moved > 0, moved >= self.base)
+        return found
+
     def verify(self) -> None:
         """Check the table and its bound again, in whole numbers; no solver is called.
 
@@ -160,7 +177,9 @@ class RoundedTable(Result):
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""
-        how = "zero-restricted" if self.steps == 1 else f"up to {self.steps} steps"
+        how = f"up to {self.steps} steps, {self.exceptions} cells with more than one"
+        if self.steps == 1:
+            how = "zero-restricted"
         return (
             f"rounding to base {self.base}, {how}: loss {self.loss:.9g}, bound {self.bound:.9g}, "
             f"{self._gaps()}, {self.seconds:.1f} s"

@@ -1,0 +1,75 @@
+"""Rounding of large tables, tried on small ones beside a complete search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from cubes import cube
+from tablecloak.certificates.file import write_certificate
+from tablecloak.cli.main import app
+from tablecloak.cta.rounding import large
+
+
+@pytest.fixture
+def in_slabs(monkeypatch):
+    monkeypatch.setattr(large, "LARGE", 0)
+
+
+def by_a_tree(problem, base):
+    return tc.controlled_rounding(problem, base=base, time_limit=1000)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_slabs_take_one_step_where_a_complete_search_does(seed, monkeypatch):
+    problem = cube((3, 3, 3), seed)
+    exact = by_a_tree(problem, 5)
+    monkeypatch.setattr(large, "LARGE", 0)
+    found = by_a_tree(problem, 5)
+    assert found.steps == exact.steps == 1
+    assert found.bound - 1e-6 <= exact.loss <= found.loss
+    assert (found.exceptions, found.zero_restricted) == (0, 1.0)
+    assert not np.any(problem.table.relations @ found.values)
+
+
+def test_exceptions_are_counted_and_told(in_slabs):
+    problem = cube((3, 3, 3), 2)
+    found = by_a_tree(problem, 5)
+    values = found.values.copy()
+    multiple = int(np.flatnonzero(problem.table.values % 5 == 0)[0])
+    values[multiple] += 5
+    worse = replace(found, values=values, steps=2)
+    assert worse.exceptions == 1
+    assert worse.zero_restricted == 1 - 1 / problem.table.n_cells
+    assert "1 cells with more than one" in worse.summary()
+
+
+@pytest.mark.parametrize("base", [2, 3, 10])
+def test_bounds_and_additivity_hold_with_absent_cells_and_hierarchies(base, in_slabs):
+    trees = {"a": {"a1": ["x", "y"], "a2": ["u", "v"]}, "b": ["p", "q", "r"], "c": ["s", "t"]}
+    found = by_a_tree(cube(trees, seed=base, zeros=0.2), base)
+    found.verify()
+    assert 0 < found.bound <= found.loss
+    assert len(found.notes) == found.steps - 1
+
+
+def test_the_certificate_of_a_large_rounding_is_checked_from_files_alone(in_slabs, tmp_path):
+    problem = cube((4, 3, 3), 4)
+    found = by_a_tree(problem, 5)
+    proof, table = tmp_path / "certificate.npz", tmp_path / "problem.jj"
+    tc.write_jj(problem, table)
+    write_certificate(found, proof)
+    done = CliRunner().invoke(app, ["verify", str(proof), str(table)])
+    assert done.exit_code == 0, done.output
+    assert f"{found.loss:g}" in done.output
+
+
+def test_very_large_tables_without_a_rounding_in_time_are_refused(in_slabs, monkeypatch):
+    monkeypatch.setattr(large, "HOPELESS", 0)
+    monkeypatch.setattr(large, "rounded_in_parts", lambda *_: None)
+    with pytest.raises(tc.SolverError, match="found in time"):
+        by_a_tree(cube((3, 3, 3), 1), 5)

@@ -159,11 +159,11 @@ class SlabSearch:
         random : numpy.random.Generator
         """
         idle = turn = 0
-        while idle < PATIENCE and not budget.is_over:
+        while idle < PATIENCE:
             before = self.cost
             for at, leaf, back in self._turn(turn, random):
                 if budget.is_over:
-                    break
+                    return
                 shift = self.slabs.shift(at, leaf, back)
                 if shift is not None:
                     self.move(shift, budget)

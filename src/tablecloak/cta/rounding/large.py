@@ -21,8 +21,8 @@ Floats = npt.NDArray[np.float64]
 
 LARGE = 3_000
 """Cells from which a table of three dimensions or more is rounded slab by slab. A tree leaves a gap
-of 32 % at 8,745 cells after a minute, slabs leave one of 3 % after 2 s; on smaller tables a tree also
-proves that no rounding exists."""
+of 32 % at 8,745 cells after a minute, slabs leave one of 3 % after 2 s; on smaller tables a tree
+also proves that no rounding exists."""
 
 HOPELESS = 20_000
 """Cells from which nothing else is tried if slabs find no rounding."""

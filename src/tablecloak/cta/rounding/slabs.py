@@ -96,8 +96,8 @@ class Dimension:
         relations, of_entry = table.relations, codes[at][table.relations.indices]
         least = np.minimum.reduceat(of_entry, relations.indptr[:-1])
         most = np.maximum.reduceat(of_entry, relations.indptr[:-1])
-        number = {code: place for place, code in enumerate(tree.codes)}
-        leaves = np.array([number[leaf] for leaf in tree.leaves], dtype=np.int64)
+        position = {code: place for place, code in enumerate(tree.codes)}
+        leaves = np.array([position[leaf] for leaf in tree.leaves], dtype=np.int64)
         above = csr_array(tree.closure()).astype(np.int64)
         return cls(leaves, above, cell, np.where(least == most, least, ABSENT))
 

@@ -77,6 +77,15 @@ def test_a_job_file_is_tabulated_first(compare):
     assert asked["problem"].table.contributions is not None
 
 
+def test_records_of_a_job_reach_the_comparison_and_a_table_alone_has_none(compare, tmp_path):
+    done, asked, _ = compare("job.toml")
+    assert asked["records"].sizes.sum() == asked["problem"].table.values.max()
+    assert "Noise of records" not in done.output
+    done, asked, _ = compare("table.jj")
+    assert asked["records"] is None
+    assert "Noise of records is left out: it needs a job" in done.output
+
+
 def test_what_is_written_is_for_the_owner_alone(compare, tmp_path):
     done, _, found = compare("table.jj", "-o", tmp_path / "c.csv", "--report", tmp_path / "c.html")
     assert done.exit_code == 0

@@ -144,3 +144,40 @@ def test_records_of_another_table_are_refused():
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(tc.InputError, match=message):
         tc.noisy_table(problem(), contributed(), **options)
+
+
+def test_linked_tables_of_the_same_records_agree_and_a_cell_may_have_no_record():
+    linked = tc.tabulate(
+        records(),
+        DIMENSIONS,
+        "turnover",
+        contributor="firm",
+        decimals=0,
+        tables=[["region"], ["industry"]],
+        empty_cells=True,
+    ).protect(tc.PPercent(10))
+    apart = tc.noisy_table(linked, contributed(), seed=6)
+    whole = tc.noisy_table(problem(), contributed(), seed=6)
+    keys = linked.table.keys
+    for region, industry, shown in zip(keys.region, keys.industry, apart.values, strict=True):
+        assert value(whole, region, industry) == shown
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore:Some c:tablecloak.errors.TablecloakWarning")
+def test_mixed_signs_lose_at_most_rounding_of_their_distance(seed):
+    """One firm that gains in one region and loses in another, rounded away in both."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "firm": ["a", "a", "b", "b", "c"],
+            "region": list("NSNSS"),
+            "industry": list("uuvvw"),
+            "profit": random.integers(-900, 900, 5).astype(float),
+        }
+    )
+    table = tc.tabulate(frame, ["region", "industry"], "profit", contributor="firm", decimals=0)
+    given = tc.contributed(frame, ["region", "industry"], "profit", contributor="firm")
+    noisy = tc.noisy_table(table.protect(tc.Manual([1])), given, seed=seed)
+    assert np.abs(table.relations @ noisy.values).max() < 1e-9
+    assert np.all(np.abs(noisy.changes) >= noisy.least_distance * (1 - 1e-12))

@@ -38,6 +38,13 @@ Level = Annotated[
 TimeLimit = Annotated[float, typer.Option(min=0.0, help="Seconds for each method.")]
 
 
+NO_RECORDS = (
+    "Noise of records is left out: it needs a job of one variable with a value and a column of "
+    "contributors; a table alone does not tell who contributed what."
+)
+"""What is said where noise of records cannot be compared."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
     app.command(cls=LiveCommand)(compare)
@@ -73,9 +80,12 @@ def compare(
     is_job = file.suffix == ".toml"
     job = read_job(file) if is_job else None
     problem = load_problem(job) if job else read_problem(file)
+    records = contributed_records(job) if job else None
+    if records is None:
+        typer.echo(NO_RECORDS, err=True)
     comparison = compare_methods(
         problem,
-        records=contributed_records(job) if job else None,
+        records=records,
         level_factors=level or [1.0],
         knows=knows,
         risk_limit=risk_limit,

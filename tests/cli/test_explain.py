@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.main import app
+from tablecloak.jobs.load import load_problem, read_job
 
 RUN = CliRunner()
 
@@ -56,3 +58,20 @@ def test_a_misspelt_cell_is_answered_with_the_nearest_ones(files):
     found = run(files, "pattern.csv", "r2, c88")
     assert found.exit_code == 2
     assert "Did you mean (row=r2, column=c8)" in found.stderr.replace("\n", " ")
+
+
+def test_a_job_tells_its_rules_and_its_insiders(tmp_path):
+    tc.examples.write("firms", tmp_path)
+    problem = load_problem(read_job(tmp_path / "job.toml"))
+    pattern = tc.suppress(problem, method="sequential", time_limit=1000)
+    pattern.release().to_csv(tmp_path / "table.csv", index=False)
+    secondary, sensitive = (
+        problem.table.label(int(np.flatnonzero(chosen)[0]))
+        for chosen in (pattern.secondary, problem.sensitive & (problem.reasons == "p-percent"))
+    )
+    words = ["explain", str(tmp_path / "job.toml"), str(tmp_path / "table.csv")]
+    found = RUN.invoke(app, [*words, secondary, sensitive, "--json", "--no-alternative"])
+    hidden, primary = json.loads(found.stdout)
+    assert hidden["insiders_tried"] == ["contributors", "holdings"]
+    assert "PPercent(p=10" in primary["rule"]
+    assert primary["contributors"]

@@ -85,18 +85,19 @@ def test_insiders_against_whom_a_pattern_holds_are_named_with_whom_they_would_at
         found = tc.audit(problem, hidden, intruders="contributors").attacks
         attacks[cell] = {(each.intruder, each.cell) for each in found}
     before = attacks.pop(None)
-    named = {
-        cell: set(tc.explain(problem, pattern, cell, alternative=False).insiders)
-        for cell in attacks
-    }
+    told = {cell: tc.explain(problem, pattern, cell, alternative=False) for cell in attacks}
+    named = {cell: set(each.insiders) for cell, each in told.items()}
     assert named == {cell: found - before for cell, found in attacks.items()}
     assert sum(map(len, named.values())) >= 4
+    shown = [interval for each in told.values() for interval in each.insider_attacks.values()]
+    assert shown
+    assert all(interval.is_too_narrow for interval in shown)
 
 
 def test_a_secondary_suppression_says_who_needs_it_and_what_publishing_costs(pattern):
     found = tc.explain(COX, pattern, "r2, c8", time_limit=1000)
     assert COX.table.labels(found.needed_by) == ["(row=r3, column=c8)"]
-    assert "would follow" in found.text()
+    assert "everybody could compute (row=r3, column=c8) = 300 exactly" in found.text()
     assert "2588 (row=Total, column=c8) - 1150 (row=r1, column=c8) - 1138" in found.text()
     assert found.alternative.outcome.value == "cheapest"
     assert found.alternative.cost == 12

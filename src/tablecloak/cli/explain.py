@@ -11,7 +11,7 @@ from tablecloak.cli import names
 from tablecloak.cli.display import reporting
 from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Require, Seed, Solver, Threads, TimeLimit, Tolerance
-from tablecloak.cli.originals import read_original_and_rules
+from tablecloak.cli.originals import read_original_as_asked
 
 __all__ = ["register"]
 
@@ -67,7 +67,8 @@ def explain(
     succeed without it, and what publishing it would cost. For a changed value: what moved it, and
     how far it had to move.
 
-    All output is secret: it names hidden values.
+    Insiders (--intruder) are those of a job, if ORIGINAL is one. All output is secret: it names
+    hidden values.
 
     Example: tablecloak explain table.jj pattern.csv 'N, 47'
 
@@ -79,7 +80,7 @@ def explain(
     from tablecloak.publish.explain import explain as run
 
     with reporting() as reporter:
-        problem, rules = read_original_and_rules(original, tolerance)
+        problem, rules, insiders = read_original_as_asked(original, tolerance)
         numbers = [cell_asked(problem.table, cell) for cell in cells]
         found = [
             run(
@@ -87,7 +88,7 @@ def explain(
                 release,
                 number,
                 require=require,
-                intruders=intruder or None,
+                intruders=intruder or insiders or None,
                 rules=rules,
                 alternative=alternative,
                 time_limit=time_limit,

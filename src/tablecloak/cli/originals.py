@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
     from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["read_original", "read_original_and_rules"]
+__all__ = ["read_original", "read_original_as_asked"]
 
 
 def read_original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
@@ -19,10 +19,16 @@ def read_original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list
     return problem, [] if job is None else job.group_rules
 
 
-def read_original_and_rules(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
-    """Return the problem of a file, and all rules of a job."""
+def read_original_as_asked(
+    path: Path, tolerance: float
+) -> tuple[ProtectionProblem, list[Rule], list[str]]:
+    """Return the problem of a file; of a job also its rules, and its insiders by name."""
     problem, job = _read(path, tolerance)
-    return problem, [] if job is None else job.rules
+    if job is None:
+        return problem, [], []
+    from tablecloak.jobs.run import insiders_of
+
+    return problem, job.rules, insiders_of(job, problem)
 
 
 def _read(path: Path, tolerance: float) -> tuple[ProtectionProblem, Job | None]:

@@ -14,6 +14,7 @@ from tablecloak.budget import Budget
 from tablecloak.explaining.derivation import Derivation, derived
 from tablecloak.explaining.known import Known
 from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.needs import Needs, asked_of
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
@@ -161,6 +162,13 @@ class PatternQuestion:
         low[cell] = high[cell] = value
         hidden[cell] = False
         return replace(self, lower=low, upper=high, hidden=hidden)
+
+    def knowing(self, knowledge: Knowledge) -> Known:
+        """Return all that an insider knows."""
+        cells = knowledge.cells
+        lower = np.maximum(self.known.lower[cells], knowledge.lower)
+        upper = np.minimum(self.known.upper[cells], knowledge.upper)
+        return self.known.with_ends(cells, lower, upper)
 
     def interval(self, cell: int, known: Known | None = None) -> Interval:
         """Return what somebody can compute of a cell, as two sums."""

@@ -30,7 +30,7 @@ def rule_text(problem: ProtectionProblem, cell: int, rules: Sequence[Rule] = ())
         n = int(found.count[cell])
         words += f"; {n} contributor{'s' * (n != 1)}"
         largest = found.largest[cell] * found.largest_weight[cell]
-        if largest.size and found.total[cell] > 0:
+        if largest.size and largest[0] > 0 and found.total[cell] > 0:
             share = 100 * float(largest[0]) / float(found.total[cell])
             words += f", the largest with {shown(round(share, 1))} % of the value"
     return words

@@ -15,7 +15,7 @@ from tablecloak.explaining.intervals_text import interval_facts, span, sum_lines
 from tablecloak.explaining.numbers import shown
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.suppression.audit.audit import Audit, attacked
-from tablecloak.suppression.audit.finding import Verdict
+from tablecloak.suppression.audit.finding import Finding, Verdict
 from tablecloak.suppression.question import Question
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -51,10 +51,14 @@ class HiddenCell(Explanation):
         The attacks on the first of them, as sums.
     insiders : tuple of (str, int)
         Insiders who could attack then, and whom.
+    insider_attacks : dict of (str, int) to Interval
+        The attacks of the first of these, as sums.
     undecided : tuple of int
         Sensitive cells of which time did not allow to say.
     open_before : tuple of int
         Sensitive cells that can be attacked as things stand, whatever happens to this cell.
+    judged : tuple of str
+        Kinds of insiders that were tried.
     alternative : Alternative
     """
 
@@ -65,8 +69,10 @@ class HiddenCell(Explanation):
     needed_by: tuple[int, ...]
     attacks: dict[int, Interval]
     insiders: tuple[tuple[str, int], ...]
+    insider_attacks: dict[tuple[str, int], Interval]
     undecided: tuple[int, ...]
     open_before: tuple[int, ...]
+    judged: tuple[str, ...]
     alternative: Alternative
 
     @property
@@ -85,20 +91,24 @@ class HiddenCell(Explanation):
         """Return who needs it, the attacks without it, and what publishing it would cost."""
         lines = self._need_lines()
         for cell, interval in self.attacks.items():
-            low, high = interval.ends
-            lies = "follow" if low == high else f"lie {span(interval)}"
-            lines.append(
-                f"If it were published, ({self._label(cell)}) = {shown(interval.value)} would "
-                f"{lies}:"
-            )
-            for each in interval.failing():
-                lines += sum_lines(each, "exactly" if interval.is_point else "")
-            lines.append(f"  {verdict(interval)}")
+            lines += self._attack_lines("everybody", cell, interval)
+        for (name, cell), interval in self.insider_attacks.items():
+            lines += self._attack_lines(name, cell, interval)
         if self.undecided:
             lines.append(f"Not settled in time: {self._named(self.undecided)}.")
         if self.open_before:
             lines.append(f"Attackable as things stand: {self._named(self.open_before)}.")
         return lines + self.alternative.lines()
+
+    def _attack_lines(self, who: str, cell: int, interval: Interval) -> list[str]:
+        """Say what somebody could compute of a sensitive cell, as sums."""
+        low, high = interval.ends
+        lies = "exactly" if low == high else f"to lie {span(interval)}"
+        named = f"({self._label(cell)}) = {shown(interval.value)}"
+        lines = [f"If it were published, {who} could compute {named} {lies}:"]
+        for each in interval.failing():
+            lines += sum_lines(each, "exactly" if interval.is_point else "")
+        return [*lines, f"  {verdict(interval)}"]
 
     def _need_lines(self) -> list[str]:
         lines = []
@@ -110,8 +120,15 @@ class HiddenCell(Explanation):
             ]
             lines.append(f"Needed against insiders: {listed(told, NAMED)}.")
         if not lines and not self.undecided:
-            lines.append("No sensitive cell needs it: all stay protected if it is published.")
+            lines.append(
+                f"No sensitive cell needs it: all stay protected from {self._judged()} if it is "
+                f"published."
+            )
         return lines
+
+    def _judged(self) -> str:
+        """Name all who were tried."""
+        return " and ".join(["the external intruder", *self.judged])
 
     def _label(self, cell: int) -> str:
         return self.problem.table.label(cell)
@@ -129,6 +146,11 @@ class HiddenCell(Explanation):
                 for cell, interval in self.attacks.items()
             ],
             "insiders": [{"insider": name, "cell": codes[cell]} for name, cell in self.insiders],
+            "insider_attacks": [
+                {"insider": name, "cell": codes[cell], **interval_facts(interval)}
+                for (name, cell), interval in self.insider_attacks.items()
+            ],
+            "insiders_tried": list(self.judged),
             "undecided": [codes[cell] for cell in self.undecided],
             "open_before": [codes[cell] for cell in self.open_before],
             "alternative": self.alternative.facts(),
@@ -151,7 +173,7 @@ def explain_secondary(asked: PatternQuestion, cell: int, *, with_price: bool = T
     fallen, undecided = (_with(audit, each) for each in (Verdict.ATTACKABLE, Verdict.UNDECIDED))
     before, known = _before(asked, near) if fallen or audit.attacks else ([], set())
     needed = [p for p in fallen if p not in before]
-    found = [(each.intruder, each.cell) for each in audit.attacks]
+    found = [each for each in audit.attacks if (each.intruder, each.cell) not in known]
     return HiddenCell(
         problem=asked.problem,
         cell=cell,
@@ -159,9 +181,11 @@ def explain_secondary(asked: PatternQuestion, cell: int, *, with_price: bool = T
         is_interval=asked.is_of_intervals,
         needed_by=tuple(needed),
         attacks={p: without.interval(p) for p in needed[:SHOWN_ATTACKS]},
-        insiders=tuple(each for each in found if each not in known),
+        insiders=tuple((each.intruder, each.cell) for each in found),
+        insider_attacks=_insider_attacks(without, found),
         undecided=tuple(undecided),
         open_before=tuple(before),
+        judged=tuple(audit.intruders),
         alternative=_price(asked, cell, with_price=with_price),
     )
 
@@ -177,6 +201,18 @@ def _audited(without: PatternQuestion, near: npt.NDArray[np.int64]) -> Audit:
         question = question.knowing(without.known.lower, without.known.upper)
     budget = without.budget.share(AUDIT_SHARE)
     return attacked(question, hidden, budget, witnesses=list(without.witnesses))
+
+
+def _insider_attacks(
+    without: PatternQuestion, found: list[Finding]
+) -> dict[tuple[str, int], Interval]:
+    """Return the first attacks of insiders as sums; whole numbers are a search, and no sum."""
+    attacks = {}
+    for each in [each for each in found if each.knowledge is not None][:SHOWN_ATTACKS]:
+        assert each.knowledge is not None
+        interval = without.interval(each.cell, without.knowing(each.knowledge))
+        attacks[each.intruder, each.cell] = interval
+    return attacks
 
 
 def _with(audit: Audit, verdict: Verdict) -> list[int]:

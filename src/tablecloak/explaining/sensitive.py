@@ -137,9 +137,7 @@ def _best_insider(
             break
         tried += 1
         asked.budget.report("explain: insiders tried", tried, np.nan, len(members) - tried)
-        lower = np.maximum(asked.known.lower[knowledge.cells], knowledge.lower)
-        upper = np.minimum(asked.known.upper[knowledge.cells], knowledge.upper)
-        found = asked.interval(cell, asked.known.with_ends(knowledge.cells, lower, upper))
+        found = asked.interval(cell, asked.knowing(knowledge))
         if found.share < least * (1 - 1e-9):
             best, least = (f"{name}: {knowledge.name}", found), found.share
     return *best, tried, len(members) - tried

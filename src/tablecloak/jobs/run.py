@@ -38,7 +38,7 @@ from tablecloak.tables.formats import FORMATS
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sums import Groups
 
-__all__ = ["run_job"]
+__all__ = ["insiders_of", "run_job"]
 
 ROUNDING = 0.1
 """Least share of the time limit of an adjustment for rounding it to the digits of the table.
@@ -143,7 +143,7 @@ def _suppressed(job: Job, loaded: Loaded, progress: Progress) -> SuppressionPatt
         method=options.method,
         require=options.require,
         weights=None if options.cost else options.weights,
-        protect_against=_insiders(job, loaded.problem),
+        protect_against=insiders_of(job, loaded.problem),
         hold=options.hold,
         unfreeze=options.unfreeze,
         published=loaded.published or (),
@@ -181,7 +181,7 @@ def _groups(job: Job, problem: ProtectionProblem) -> Groups | None:
     )
 
 
-def _insiders(job: Job, problem: ProtectionProblem) -> list[str]:
+def insiders_of(job: Job, problem: ProtectionProblem) -> list[str]:
     """Return the insiders against whom the suppression is to hold, as firmly as the job says.
 
     Raises
@@ -245,7 +245,7 @@ def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) 
     options = job.audit
     groups = job.group_rules if options.groups else []
     strict = job.suppression is not None and Hold.parse(job.suppression.hold).is_strict
-    promised = _insiders(job, problem) if strict else []
+    promised = insiders_of(job, problem) if strict else []
     intruders = list(dict.fromkeys([*options.intruders, *promised]))
     result = audit(
         # The problem of a pattern has the sums of hidden cells that it protects.

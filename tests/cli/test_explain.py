@@ -63,14 +63,15 @@ def test_a_misspelt_cell_is_answered_with_the_nearest_ones(files):
 def test_a_job_tells_its_rules_and_its_insiders(tmp_path):
     tc.examples.write("firms", tmp_path)
     problem = load_problem(read_job(tmp_path / "job.toml"))
-    pattern = tc.suppress(problem, method="sequential", time_limit=1000)
-    pattern.release().to_csv(tmp_path / "table.csv", index=False)
-    secondary, sensitive = (
-        problem.table.label(int(np.flatnonzero(chosen)[0]))
-        for chosen in (pattern.secondary, problem.sensitive & (problem.reasons == "p-percent"))
-    )
+    keys, sensitive = problem.table.keys, problem.sensitive
+    safe = int(np.flatnonzero(~sensitive)[-1])
+    hidden = sensitive | (np.arange(len(keys)) == safe)
+    statuses = np.where(hidden, "suppressed", "published")
+    keys.assign(status=statuses).to_csv(tmp_path / "table.csv", index=False)
+    unsafe = int(np.flatnonzero(sensitive & (problem.reasons == "p-percent"))[0])
     words = ["explain", str(tmp_path / "job.toml"), str(tmp_path / "table.csv")]
-    found = RUN.invoke(app, [*words, secondary, sensitive, "--json", "--no-alternative"])
+    cells = [problem.table.label(cell) for cell in (safe, unsafe)]
+    found = RUN.invoke(app, [*words, *cells, "--json", "--no-alternative"])
     hidden, primary = json.loads(found.stdout)
     assert hidden["insiders_tried"] == ["contributors", "holdings"]
     assert "PPercent(p=10" in primary["rule"]

@@ -16,6 +16,8 @@ from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.decimals import in_decimals
 from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.preserve import parse
+from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.history import History
 from tablecloak.jobs.load import Loaded, load_data, read_job
@@ -234,7 +236,10 @@ def _whole(problem: ProtectionProblem, chosen: AdjustmentSpec) -> bool | None:
     """Whole numbers for a table of these; else the last digit of the table, where there is one."""
     if chosen.integer is not None:
         return chosen.integer
-    return True if problem.table.integer and DISTANCES[chosen.distance].has_whole_numbers else None
+    # Such statistics are kept in real numbers, which are rounded to digits afterwards.
+    searched = any(isinstance(each, SearchedStatistic) for each in parse(chosen.preserve))
+    may_be_whole = DISTANCES[chosen.distance].has_whole_numbers and not searched
+    return True if problem.table.integer and may_be_whole else None
 
 
 def _audited(job: Job, problem: ProtectionProblem, found: Any, kind: type[Any]) -> Any:

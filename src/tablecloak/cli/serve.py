@@ -37,6 +37,9 @@ def serve(
     `tablecloak call --help` lists the calls. Needs the extra `app`.
 
     Example: tablecloak serve --port 8765
+
+    Example of a question: curl "http://127.0.0.1:8765/v1/suppress?wait=60" -H "Authorization:
+    Bearer TOKEN" -H "Content-Type: application/json" -d @request.json
     """
     from tablecloak.service import serve as run
     from tablecloak.service.server import MEGABYTE
@@ -56,6 +59,10 @@ def call(
     Exit code 0: answered; 1: answered, but a release is not proved safe; 2: wrong input.
 
     Example: tablecloak call suppress request.json -o answer.json
+
+    Example of request.json: {"data": {"kind": "table", "file": "cells.csv", "flags": "secret"},
+    "dimensions": {"region": {}}, "files": {"cells.csv": {"region": ["N", "S", "Total"], "value":
+    [3, 9, 12], "secret": [true, false, false]}}}
     """
     from tablecloak.service.files import answer_file
 

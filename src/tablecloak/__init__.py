@@ -32,6 +32,7 @@ _HOME = {
     "IntervalPattern": "suppression.intervals",
     "InputError": "errors",
     "JointCovariance": "cta.statistics.joint_covariance",
+    "JointMoments": "cta.statistics.joint_moments",
     "JointRegression": "cta.statistics.joint_regression",
     "KDisclosure": "tables.rules.k_disclosure",
     "Manual": "tables.rules.manual",
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from tablecloak.cta.statistics.correlation import Correlation as Correlation
     from tablecloak.cta.statistics.covariance import Covariance as Covariance
     from tablecloak.cta.statistics.joint_covariance import JointCovariance as JointCovariance
+    from tablecloak.cta.statistics.joint_moments import JointMoments as JointMoments
     from tablecloak.cta.statistics.joint_regression import JointRegression as JointRegression
     from tablecloak.cta.statistics.mean import Mean as Mean
     from tablecloak.cta.statistics.regression import Regression as Regression

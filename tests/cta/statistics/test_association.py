@@ -25,6 +25,8 @@ KINDS = {
     "slope": tc.JointRegression,
 }
 
+CLAIMS = ("statistics", "association")
+
 
 def random_pay(seed: int, n: int = 5, equation: bool = True) -> tc.ProtectionProblem:
     """Wages and bonuses of n x 4 cells that go together, and their sum; some cells sensitive."""
@@ -190,6 +192,40 @@ def test_several_statistics_are_kept_together_with_means():
     kinds = [claim.kind for claim in adjusted.certificates]
     assert kinds == ["protection", "additivity", "statistics", "association", "loss", "bound"]
     assert adjusted.changes.sum() == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [2, 7])
+def test_all_moments_of_two_variables_are_kept_and_so_are_both_regressions(seed):
+    problem = random_pay(seed, equation=False)
+    asked = tc.JointMoments(first="wages", second="bonuses", tolerance=1e-6)
+    adjusted = tc.adjust(problem, preserve=[asked], time_limit=1000)
+    for kind, first, second in (
+        ("covariance", "wages", "bonuses"),
+        ("correlation", "wages", "bonuses"),
+        ("slope", "wages", "bonuses"),
+        ("slope", "bonuses", "wages"),
+    ):
+        before, unit = by_hand(kind, problem, problem.table.values, first, second)
+        after, _ = by_hand(kind, problem, adjusted.values, first, second)
+        assert abs(after - before) <= 4e-6 * unit
+    claims = {claim.kind: claim for claim in adjusted.certificates}
+    lines = [line for kind in CLAIMS for line in claims[kind].verify(problem)]
+    assert claims["bound"].verify(problem)
+    assert sum("the variance of 20 cells is kept" in line for line in lines) == 2
+    assert sum("the mean of 20 cells is kept" in line for line in lines) == 2
+    assert any("the covariance of 20 pairs of cells" in line for line in lines)
+
+
+def test_the_row_of_a_variance_is_its_tangent():
+    problem = pay()
+    _, of_wages, _ = tc.JointMoments(first="wages", second="pay").smooth(problem)
+    random = np.random.default_rng(3)
+    z, way = random.normal(0, 20, (2, problem.table.n_cells))
+    row = of_wages.row(problem, z)
+    gap = row.target - row.coefficients @ z
+    factor = -of_wages.excess(problem, z) / gap
+    rise = of_wages.excess(problem, z + 1e-4 * way) - of_wages.excess(problem, z)
+    assert rise == pytest.approx(1e-4 * factor * (row.coefficients @ way), rel=1e-2)
 
 
 def test_a_variance_of_one_variable_is_not_kept_beside_them():

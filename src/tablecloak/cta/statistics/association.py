@@ -153,11 +153,15 @@ class OfTwoVariables(SearchedStatistic):
         return []
 
     def conditions(self, problem: ProtectionProblem) -> list[Condition]:
-        """Return the condition itself."""
+        """Return what `smooth` returns."""
+        return [*self.smooth(problem)]
+
+    def smooth(self, problem: ProtectionProblem) -> list[SmoothCondition]:
+        """Return the conditions, by default that of one association."""
         return [self.kept(problem)]
 
     def kept(self, problem: ProtectionProblem) -> Association:
-        """Return the condition itself, for checks.
+        """Return the condition on the association itself, for checks.
 
         Raises
         ------
@@ -212,7 +216,7 @@ class OfTwoVariables(SearchedStatistic):
         self, model: AdjustmentModel, changes: Floats, fixed: Floats | None, budget: Budget
     ) -> Floats:
         """Return changes that preserve the statistic, by rows that its gradient gives."""
-        return with_conditions(model, changes, [self.kept(model.problem)], fixed, budget)
+        return with_conditions(model, changes, self.smooth(model.problem), fixed, budget)
 
 
 FEWEST_PAIRS = 3

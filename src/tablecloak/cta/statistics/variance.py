@@ -15,7 +15,13 @@ from tablecloak.cta.moments import Moments, moments
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.variance import VarianceTarget, with_variance
 from tablecloak.cta.statistics.slope import Slope
-from tablecloak.cta.statistics.statistic import STATISTICS, Condition, PreservedRow
+from tablecloak.cta.statistics.statistic import (
+    ROW_SHARE,
+    STATISTICS,
+    Condition,
+    PreservedRow,
+    SmoothCondition,
+)
 from tablecloak.cta.subsets import select
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -26,7 +32,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class PreservedVariance(Condition):
+class PreservedVariance(SmoothCondition):
     """The variance over some cells stays, within a tolerance; its quadratic form is checked.
 
     Parameters
@@ -39,13 +45,28 @@ class PreservedVariance(Condition):
     cells: Flags
     tolerance: float
 
-    def error(self, problem: ProtectionProblem, changes: Floats) -> float:
-        """Return by how much the ratio of variances exceeds the tolerance, as a share."""
-        return max(abs(self.excess(problem, changes)) - self.tolerance, 0.0)
-
     def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return Var(a + z) / Var(a) - 1."""
         return self.moments(problem, changes).variance_ratio - 1
+
+    def row(
+        self,
+        problem: ProtectionProblem,
+        changes: Floats,
+        *,
+        share: float = 1.0,
+        slack: float = ROW_SHARE,
+    ) -> PreservedRow:
+        """Return the row that removes an excess next to given changes."""
+        true = problem.table.values[self.cells]
+        now = true + changes[self.cells]
+        slopes = 2 * (now - now.mean()) / (len(now) * np.var(true))
+        largest = float(np.abs(slopes).max())
+        coefficients = np.zeros(len(changes))
+        coefficients[self.cells] = slopes / largest
+        removed = share * self.excess(problem, changes) / largest
+        target = float(coefficients @ changes) - removed
+        return PreservedRow("sum", coefficients, slack * self.tolerance / largest, target)
 
     def moments(self, problem: ProtectionProblem, changes: Floats) -> Moments:
         """Compare the values of the cells before and after changes of all cells."""

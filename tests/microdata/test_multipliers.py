@@ -62,6 +62,16 @@ def test_a_contributor_in_several_groups_weighs_noise_by_the_share_that_it_distu
     assert directions[2] == -1
 
 
+@pytest.mark.parametrize("spread", [1, 2])
+def test_several_draws_are_balanced_like_each_of_them(spread):
+    groups = random_groups(3, spread=spread)
+    random = np.random.default_rng(4)
+    directions, sizes = random.choice([-1.0, 1.0], (60, 5)), random.uniform(0.1, 0.2, (60, 5))
+    several = balanced(directions, sizes, groups)
+    one_by_one = [balanced(directions[:, at], sizes[:, at], groups) for at in range(5)]
+    assert np.array_equal(several, np.column_stack(one_by_one))
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_balanced_noise_is_at_most_that_of_the_largest_contributor(seed):
     groups = random_groups(seed)

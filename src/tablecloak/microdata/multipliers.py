@@ -174,16 +174,22 @@ def balanced(directions: Floats, sizes: Floats, groups: csr_array) -> Floats:
 
     Parameters
     ----------
-    directions, sizes : numpy.ndarray of float, shape (n_contributors,)
+    directions, sizes : numpy.ndarray of float, shape (n_contributors,) or (n_contributors, n_draws)
     groups : scipy.sparse.csr_array, shape (n_groups, n_contributors)
     """
     total = np.asarray(abs(groups).sum(axis=1)).ravel()
     scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
     shares = csc_array(csr_array(groups) * scale[:, None])
-    start, group, share = shares.indptr.tolist(), shares.indices.tolist(), shares.data.tolist()
     # Large contributors first: what comes later can only take away what they leave.
     order = np.argsort(-np.asarray(abs(groups).sum(axis=0)).ravel(), kind="stable").tolist()
-    noise = [0.0] * groups.shape[0]
+    one_by_one = _one_draw if directions.ndim == 1 else _many_draws
+    return one_by_one(directions, sizes, shares, order)
+
+
+def _one_draw(directions: Floats, sizes: Floats, shares: csc_array, order: list[int]) -> Floats:
+    """Balance one draw; lists are several times as fast as arrays of single numbers."""
+    start, group, share = shares.indptr.tolist(), shares.indices.tolist(), shares.data.tolist()
+    noise = [0.0] * shares.shape[0]
     chosen, size = directions.tolist(), sizes.tolist()
     for who in order:
         entries = range(start[who], start[who + 1])
@@ -194,6 +200,20 @@ def balanced(directions: Floats, sizes: Floats, groups: csr_array) -> Floats:
         for entry in entries:
             noise[group[entry]] += change * share[entry]
     return np.array(chosen, dtype=np.float64)
+
+
+def _many_draws(directions: Floats, sizes: Floats, shares: csc_array, order: list[int]) -> Floats:
+    """Balance several draws at once, a step for each contributor."""
+    start = shares.indptr.tolist()
+    noise = np.zeros((shares.shape[0], directions.shape[1]))
+    chosen = directions.copy()
+    for who in order:
+        own = slice(start[who], start[who + 1])
+        group, share = shares.indices[own], shares.data[own]
+        pull = share @ noise[group]
+        chosen[who] = np.where(pull == 0, chosen[who], -np.sign(pull))
+        noise[group] += share[:, None] * (chosen[who] * sizes[who])
+    return chosen
 
 
 def kept(directions: Floats, sizes: Floats, groups: csr_array, bounds: Sizes) -> Floats:

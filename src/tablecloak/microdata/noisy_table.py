@@ -75,8 +75,8 @@ class Design:
         n = self.n_contributors
         draws = max(min(DRAWS, MOST_DRAWN // max(n, 1)), FEWEST_DRAWS)
         shares = np.random.default_rng(draws).random((2, n, draws))
-        if self._both is None:
-            return Multipliers.of_shares(shares, self.sizes).changes
+        if self.keep is None:
+            return Multipliers.of_shares(shares, self.sizes, balance=self._both).changes
         made = (
             Multipliers.of_shares(each, self.sizes, balance=self._both, keep=self.keep)
             for each in np.moveaxis(shares, 2, 0)

@@ -145,7 +145,7 @@ class BenchPages:
             # A pattern found near another one counts costs otherwise.
             result = result.suppressed
         found = explain(self.bench.problem, result, cell, time_limit=WHY_SECONDS)
-        return {"text": found.text()}
+        return {"text": found.text(self.bench.labels)}
 
     def decide(self) -> Any:
         """Note a decision about cells."""

@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any
 
+from tablecloak.explaining.labels import Labels, with_labels
 from tablecloak.explaining.numbers import shown
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -52,9 +53,16 @@ class Explanation(ABC):
         """Cell, value and what the release does with it."""
         return f"({self.label}) = {shown(self.value)}: {self.kind}"
 
-    def text(self) -> str:
-        """Return the whole explanation in plain English."""
-        return "\n".join([SECRET, self.heading, *(f"  {line}" for line in self.lines())])
+    def text(self, labels: Labels | None = None) -> str:
+        """Return the whole explanation in plain English.
+
+        Parameters
+        ----------
+        labels : mapping of str to mapping of str to str, optional
+            For a dimension what its codes are called, as in ``{"branch": {"47": "Retail"}}``.
+        """
+        text = "\n".join([SECRET, self.heading, *(f"  {line}" for line in self.lines())])
+        return with_labels(text, labels or {})
 
     def summary(self) -> str:
         """Return the heading and the first reason in one line."""

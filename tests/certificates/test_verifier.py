@@ -241,6 +241,16 @@ def test_entries_that_cancel_are_refused_beside_the_true_problem(verdict):
     assert (code, text) == (1, "REFUSED: witness: numbers are twice or out of order\n")
 
 
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.99])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_witness_that_reaches_less_than_the_level_on_one_side_is_refused(verdict, side, share):
+    reached = [5.0, -5.0]
+    assert verdict(certificate(witnesses=[rectangle(each) for each in reached]))[0] == 0
+    reached[side] *= share
+    code, text = verdict(certificate(witnesses=[rectangle(each) for each in reached]))
+    assert code == 1 and text.startswith("REFUSED")
+
+
 def test_small_cell_that_a_witness_moves_alone_is_refused_beside_large_levels(verdict):
     values = [value * 1e9 for value in VALUES]
     for cell, change in ((0, 18.0 - values[0]),):

@@ -129,6 +129,14 @@ def test_records_of_another_table_are_refused():
     other = tc.contributed(records().iloc[:-1], DIMENSIONS, "turnover", contributor="firm")
     with pytest.raises(tc.InputError, match="not one of these records: cell .* but its records"):
         tc.noisy_table(problem(), other)
+    both = tc.join({"one": problem(), "two": problem()})
+    with pytest.raises(tc.InputError, match="Take the table of each variable"):
+        tc.noisy_table(both, contributed())
+    keys = problem().table.keys.copy()
+    keys.loc[3, "region"] = "nowhere"
+    odd = replace(problem(), table=replace(problem().table, keys=keys))
+    with pytest.raises(tc.InputError, match="no combination of codes that records can have"):
+        tc.noisy_table(odd, contributed())
     with pytest.raises(tc.InputError, match="Give the dimensions of the table"):
         tc.noisy_table(tc.examples.cox(), contributed())
 

@@ -73,6 +73,11 @@ class Contributed:
                 f"dimensions {', '.join(map(str, table.keys.columns))}. Give the dimensions of the "
                 "table."
             )
+        if table.variables is not None:
+            raise InputError(
+                "The table holds several variables, and the records are those of one. Take the "
+                "table of each variable before they are joined."
+            )
         member = self._member(table)
         off = np.abs(member @ self.totals - table.values) > self._rounding(table, member)
         if np.any(off):
@@ -94,9 +99,18 @@ class Contributed:
             {code: index for index, code in enumerate(table.hierarchies[name].codes)}
             for name in names
         ]
-        rows = np.column_stack(
-            [table.keys[name].map(of).to_numpy() for name, of in zip(names, number, strict=True)]
-        ).astype(np.int64)
+        found = pd.DataFrame(
+            {name: table.keys[name].map(of) for name, of in zip(names, number, strict=True)}
+        )
+        unknown = np.flatnonzero(found.isna().any(axis=1))
+        if len(unknown):
+            cell = int(unknown[0])
+            raise InputError(
+                f"Cell {table.label(cell)} is no combination of codes that records can have, such "
+                "as what is left of a group. Protect the table by rules on single cells.",
+                cells=[cell],
+            )
+        rows = found.to_numpy().astype(np.int64)
         source, above = np.arange(len(self.leaves)), self.leaves[:, axes]
         for axis, name in enumerate(names):
             part, above = expand(above, axis, ancestors_of(table.hierarchies[name]))
@@ -114,7 +128,9 @@ class Contributed:
         """By how much rounding may have moved each cell: half a unit for each leaf."""
         count = np.asarray(member.sum(axis=1)).ravel()
         digit = 0.0 if table.decimals is None else 10.0**-table.decimals
-        slack: Floats = 0.51 * digit * count + table.tolerance + 1e-9 * np.abs(table.values)
+        slack: Floats = (
+            0.51 * digit * count + table.tolerance + 1e-9 * (member @ np.abs(self.totals))
+        )
         return slack
 
     @cached_property

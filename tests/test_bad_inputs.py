@@ -50,6 +50,8 @@ ALWAYS = [
     "ptable.csv with a header only",
     "reconcile: variance 'inf' in noisy.csv",
     "reconcile: keep 'perhaps' in noisy.csv",
+    "serve --host 0.0.0.0",
+    'call: \'"file": "/etc/passwd"\' for \'"file": "cells.csv"\'',
 ]
 """Faults that once ended in a traceback, or in a release."""
 

@@ -189,8 +189,14 @@ def confirm_adjusted(adjusted: tc.Adjustment, cell: int, told: dict[str, Any],
     directions = np.where(problem.sensitive, np.sign(changes), 0.0)
     low, high = rooms_of(problem, directions)
     side, unit = np.zeros(problem.table.n_relations), problem.unit
-    confirm_sum(problem.table, told["least_sum"], cell, low, high, unit, side=side)
-    count["least changes"] += 1
+    if told["least_sum"] is None:
+        sign = np.sign(told["change"])
+        end = end_of(problem.table, low, high, cell, -sign, side)
+        assert sign * end <= NEAR * unit
+        count["changes that nothing forces"] += 1
+    else:
+        confirm_sum(problem.table, told["least_sum"], cell, low, high, unit, side=side)
+        count["least changes"] += 1
     assert told["least_distance"] <= abs(told["change"]) * (1 + NEAR)
     forcing = {problem.table.cell(**codes) for codes in told["forced_by"]}
     assert all(problem.sensitive[each] and each != cell for each in forcing)

@@ -23,7 +23,7 @@ from tablecloak.explaining.adjusted_question import (
     other_way,
     staying,
 )
-from tablecloak.explaining.derivation import Derivation, derived
+from tablecloak.explaining.derivation import Derivation
 from tablecloak.explaining.explanation import Explanation
 from tablecloak.explaining.intervals_text import sum_lines
 from tablecloak.explaining.numbers import shown
@@ -50,8 +50,7 @@ class AdjustedCell(Explanation):
     level : float
         How far a sensitive cell must move in its direction; 0 for others.
     least : Derivation or None
-        The least change that the sensitive cells allow, with their directions; None if the cell did
-        not move.
+        The least change that the sensitive cells allow, with their directions; None if that is 0.
     forced_by : tuple of int
         Sensitive cells whose levels are terms of that sum.
     anywhere : float or None
@@ -125,9 +124,8 @@ class AdjustedCell(Explanation):
         return [f"It must lie at least {shown(self.level)} {way} its true value on this side."]
 
     def _forced_lines(self) -> list[str]:
-        assert self.least is not None
         least = self.least_distance
-        if not least:
+        if self.least is None:
             return [
                 "No relation forces it while the sensitive cells keep their directions; the table "
                 "as a whole costs least so."
@@ -174,7 +172,6 @@ class AdjustedCell(Explanation):
 
     def facts(self) -> dict[str, Any]:
         """Return the same as plain numbers."""
-        codes = self.problem.table.keys.to_dict("index")
         other, staying = self.other_way, self.staying
         return {
             "adjusted": self.adjusted,
@@ -183,12 +180,12 @@ class AdjustedCell(Explanation):
             "level": self.level,
             "least_distance": self.least_distance,
             "least_sum": None if self.least is None else self.least.to_dict(),
-            "forced_by": [codes[cell] for cell in self.forced_by],
+            "forced_by": [self.codes(cell) for cell in self.forced_by],
             "least_anywhere": self.anywhere,
             "other_way": None if other is None else other.facts(),
             "staying": None if staying is None else staying.facts(),
             "beside": [
-                [{"cell": codes[cell], "change": moved} for cell, moved in changes.items()]
+                [{"cell": self.codes(cell), "change": moved} for cell, moved in changes.items()]
                 for changes in self.beside
             ],
             "loss": self.loss,
@@ -211,9 +208,7 @@ def explain_adjusted(
     """
     problem, release = asked.problem, asked.release
     change, is_sensitive = float(asked.changes[cell]), bool(problem.sensitive[cell])
-    least = None
-    if change:
-        least = derived(asked.known, cell, -1 if change > 0 else 1, asked.budget.left)
+    least = asked.forced(cell) if change else None
     level = (problem.upper_protection if change > 0 else problem.lower_protection)[cell]
     found = AdjustedCell(
         problem=problem,

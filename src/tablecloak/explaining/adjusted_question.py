@@ -68,6 +68,15 @@ class AdjustedQuestion:
         whole = room_of(self.problem, limit=limit, strict=False)
         return replace(whole, up_level=own.up_level, down_level=own.down_level)
 
+    def forced(self, cell: int) -> Derivation | None:
+        """Return the sum that bounds the change of a cell away from 0; None if nothing does."""
+        sign = 1 if self.changes[cell] > 0 else -1
+        end = self.known.limit(cell, -sign, self.budget.left, simple=False).end
+        if sign * end <= NOISE * self.problem.unit:
+            return None
+        found = derived(self.known, cell, -sign, self.budget.left)
+        return found if sign * float(found.limit) > 0 else None
+
     @property
     def can_be_priced(self) -> bool:
         """Whether another adjustment can be compared: a search made this one, by its loss alone."""
@@ -137,9 +146,12 @@ def other_way(asked: AdjustedQuestion, cell: int, *, with_price: bool) -> OtherW
     if not may or reach < needed:
         return None
     free = np.array([cell]), np.array([-room.down[cell]]), np.array([room.up[cell]])
-    bound = derived(asked.known.with_ends(*free), cell, -sign, asked.budget.left)
-    if sign * float(bound.limit) > -needed * (1 - NOISE):
-        return OtherWay(bound)
+    turned, most = asked.known.with_ends(*free), -needed * (1 - NOISE)
+    # The sum is looked for only where the end says that there is one to tell.
+    if sign * turned.limit(cell, -sign, asked.budget.left, simple=False).end > most:
+        bound = derived(turned, cell, -sign, asked.budget.left)
+        if sign * float(bound.limit) > most:
+            return OtherWay(bound)
     if not (with_price and asked.can_be_priced):
         return OtherWay(None)
     directions = np.where(asked.changes > 0, 1, -1)

@@ -71,15 +71,19 @@ class Explanation(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain numbers and texts, for JSON. Secret."""
-        codes = self.problem.table.keys.iloc[self.cell]
         return {
             "secret": True,
-            "cell": {str(name): str(code) for name, code in codes.items()},
+            "cell": self.codes(self.cell),
             "value": self.value,
             "kind": self.kind,
             **self.facts(),
             "text": self.text(),
         }
+
+    def codes(self, cell: int) -> dict[str, str]:
+        """Return the code of a cell on each dimension."""
+        codes = self.problem.table.keys.iloc[cell]
+        return {str(name): str(code) for name, code in codes.items()}
 
     def to_json(self) -> str:
         """Return the explanation as JSON. Secret."""

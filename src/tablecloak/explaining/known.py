@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-SIMPLIFIED_CELLS = 20_000
+SIMPLIFIED_CELLS = 5_000
 """Most unknown cells among which the fewest relations are looked for; what that gains is in
 docs/decisions.md, "Explanations". The number was chosen by trial; not measured."""
 
@@ -132,7 +132,7 @@ class Known:
         own = float((self.upper if sign > 0 else self.lower)[cell])
         nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
         cells = self.component(cell)
-        if not len(cells):
+        if not len(cells) or own == self.point[cell]:
             return Limit(own, (nothing,), True)
         program = _Extreme(self, cells, cell, sign)
         distance, multipliers, is_exact = program.solved(seconds)

@@ -138,21 +138,22 @@ class HiddenCell(Explanation):
 
     def facts(self) -> dict[str, Any]:
         """Return the same as plain numbers."""
-        codes = self.problem.table.keys.to_dict("index")
         return {
-            "needed_by": [codes[cell] for cell in self.needed_by],
+            "needed_by": [self.codes(cell) for cell in self.needed_by],
             "attacks": [
-                {"cell": codes[cell], **interval_facts(interval)}
+                {"cell": self.codes(cell), **interval_facts(interval)}
                 for cell, interval in self.attacks.items()
             ],
-            "insiders": [{"insider": name, "cell": codes[cell]} for name, cell in self.insiders],
+            "insiders": [
+                {"insider": name, "cell": self.codes(cell)} for name, cell in self.insiders
+            ],
             "insider_attacks": [
-                {"insider": name, "cell": codes[cell], **interval_facts(interval)}
+                {"insider": name, "cell": self.codes(cell), **interval_facts(interval)}
                 for (name, cell), interval in self.insider_attacks.items()
             ],
             "insiders_tried": list(self.judged),
-            "undecided": [codes[cell] for cell in self.undecided],
-            "open_before": [codes[cell] for cell in self.open_before],
+            "undecided": [self.codes(cell) for cell in self.undecided],
+            "open_before": [self.codes(cell) for cell in self.open_before],
             "alternative": self.alternative.facts(),
         }
 

@@ -1,13 +1,18 @@
 """The R package: what it would send is answered as its own tests expect; its pages fit its code.
 
-R itself runs `clients/r/tests` in .github/workflows/tests.yml; both sides read requests.json.
+Where R is installed, its package is installed and asks the program a real question. All of
+`clients/r/tests` runs in .github/workflows/tests.yml; both sides read requests.json.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -139,3 +144,49 @@ def test_brackets_and_quotes_of_r_are_closed(path):
             assert open_.pop() + letter in ("()", "[]", "{}")
     assert not open_
     assert "\t" not in code
+
+
+def has_r() -> bool:
+    """Whether R and what the package needs are installed."""
+    if shutil.which("Rscript") is None:
+        return False
+    asked = ["Rscript", "-e", "stopifnot(requireNamespace('jsonlite', quietly = TRUE))"]
+    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+
+QUESTION = """
+library(tablecloak)
+options(tablecloak.program = Sys.getenv("TABLECLOAK_PROGRAM"))
+table <- data.frame(
+  region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+  TOT = c(10, 20, 30, 40, 50, 90, 50, 70, 120), N_OBS = c(1, 9, 10, 9, 9, 18, 10, 18, 28)
+)
+table$is_secret_prim <- table$N_OBS < 3
+found <- tab_rtauargus(
+  table, c("region", "size"), value = "TOT", freq = "N_OBS", secret_var = "is_secret_prim",
+  totcode = c(region = "Total", size = "Total"), verbose = FALSE
+)
+cat(sum(found$Status != "V"), "\\n")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_r(), reason="no R with jsonlite on this machine")
+def test_r_asks_the_program_and_gets_a_protected_table(tmp_path):
+    library = tmp_path / "library"
+    library.mkdir()
+    environment = os.environ | {
+        "R_LIBS": str(library),
+        "TABLECLOAK_PROGRAM": str(Path(sys.executable).with_name("tablecloak")),
+    }
+    install = ["R", "CMD", "INSTALL", f"--library={library}", str(PACKAGE)]
+    subprocess.run(install, env=environment, check=True, capture_output=True)
+    (tmp_path / "question.R").write_text(QUESTION)
+    asked = ["Rscript", str(tmp_path / "question.R")]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    # One sensitive cell; three more make a rectangle around it.
+    assert done.stdout.split()[-1] == "4"
+    given = ["Rscript", "requests.R"]
+    folder = PACKAGE / "tests"
+    subprocess.run(given, env=environment, cwd=folder, check=True, capture_output=True)

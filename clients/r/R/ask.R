@@ -11,9 +11,20 @@ run <- function(words) {
     )
   }
   quoted <- shQuote(words, type = if (.Platform$OS.type == "windows") "cmd" else "sh")
-  told <- suppressWarnings(system2(program, quoted, stdout = TRUE, stderr = TRUE))
+  told <- suppressWarnings(
+    system2(program, quoted, stdout = TRUE, stderr = TRUE, env = library_path())
+  )
   status <- attr(told, "status")
   list(status = if (is.null(status)) 0L else as.integer(status), told = as.character(told))
+}
+
+# R puts folders of the system in front of the libraries that Python was built with, and Python may
+# then load those of another Python. The system looks into these folders in any case.
+library_path <- function(given = Sys.getenv("LD_LIBRARY_PATH")) {
+  if (.Platform$OS.type == "windows" || given == "") return(character())
+  parts <- strsplit(given, ":", fixed = TRUE)[[1]]
+  own <- parts[!startsWith(parts, R.home()) & !grepl("^/(usr/)?lib", parts)]
+  paste0("LD_LIBRARY_PATH=", shQuote(paste(own, collapse = ":")))
 }
 
 # Ask one question and return the answer. `request` has the arguments by name.

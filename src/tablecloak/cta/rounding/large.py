@@ -8,7 +8,7 @@ import numpy.typing as npt
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.in_parts import StepCosts, rounded_in_parts
 from tablecloak.cta.rounding.model import RoundingModel
-from tablecloak.cta.rounding.prices import priced
+from tablecloak.cta.rounding.prices import driven, priced
 from tablecloak.cta.rounding.rounded_table import RoundingBound
 from tablecloak.cta.rounding.search import Rounding
 from tablecloak.cta.rounding.slabs import Slabs
@@ -29,6 +29,9 @@ HOPELESS = 20_000
 
 PRICES_SHARE = 0.3
 """Share of the time for prices; 150,000 cells take 4 s."""
+
+DRIVEN_SHARE = 0.5
+"""Share of what is left then for driving the point of the prices to whole numbers."""
 
 SEARCH_SHARE = 0.8
 """Share of what is left then for the search; a bound for more steps, and the check, follow."""
@@ -61,7 +64,9 @@ def large_rounding(
     model = RoundingModel(problem, base, 1, weights)
     prices = priced(model.program, budget.share(PRICES_SHARE))
     costs = StepCosts.of(problem, base, max_steps, weights)
-    start = model.values(np.rint(prices.x)) // base
+    step_cost = np.maximum(model.up_cost, 1.0)
+    x = driven(model.program, prices, step_cost, budget.share(DRIVEN_SHARE))
+    start = model.values(np.rint(x)) // base
     t = rounded_in_parts(slabs, costs, start, budget.share(SEARCH_SHARE))
     if t is None and n_cells < HOPELESS:
         return None

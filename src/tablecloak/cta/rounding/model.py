@@ -27,6 +27,11 @@ class RoundingModel:
     base : int
     steps : int
     weights : numpy.ndarray of float, shape (n_cells,)
+
+    Attributes
+    ----------
+    up_cost : numpy.ndarray of float
+        What a whole step costs each value that is not a multiple, in the unit of the program.
     """
 
     def __init__(self, problem: ProtectionProblem, base: int, steps: int, weights: Floats) -> None:
@@ -41,6 +46,7 @@ class RoundingModel:
         scaled = weights * base / self.unit
         up = np.flatnonzero(rest)
         share = rest[up] / base
+        self.up_cost = scaled[up]
         blocks = [Block(up, 1, scaled[up] * (1 - 2 * share), np.ones(len(up)))]
         if steps > 1:
             blocks += self._further(np.flatnonzero(~problem.frozen), scaled, float(steps - 1))

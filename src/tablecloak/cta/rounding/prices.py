@@ -1,6 +1,8 @@
 """Multipliers of the relaxation of a large rounding, by the primal-dual hybrid gradient method.
 
-Any multipliers prove a bound by weak duality, so that the method may be stopped at any time.
+Any multipliers prove a bound by weak duality, so that the method may be stopped at any time. After
+that, costs that grow with the distance from whole numbers drive its point to a vertex of the unit
+cube, while the multipliers go on pulling it towards the rows.
 
 References
 ----------
@@ -21,7 +23,7 @@ from scipy.sparse import csr_array
 from tablecloak.budget import Budget
 from tablecloak.solve.program import Program
 
-__all__ = ["Prices", "priced"]
+__all__ = ["Prices", "driven", "priced"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,6 +42,16 @@ SETTLED = 2e-6
 
 PATIENCE = 10
 """Looks over which growth is measured."""
+
+STAGES = 160
+"""Times at which the push towards whole numbers grows. With it a start for slabs has 27 exceptions and
+a gap of 2 % at 237,628 cells, without it 9,784 and 21 % (docs/decisions.md, "Adjustment")."""
+
+STAGE_STEPS = 20
+"""Steps between two pushes."""
+
+LAST_PUSH = 0.8
+"""Largest push, as a share of what a step of the cell costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +77,17 @@ class _Method:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self.cost = program.cost
         self._matrix = csr_array(program.matrix)
         self._transposed = csr_array(program.matrix.T)
         self._length = 1 / np.maximum(np.abs(self._transposed).sum(axis=1), 1.0)
         self._price_length = 1 / np.maximum(np.abs(self._matrix).sum(axis=1), 1.0)
-        self.x = np.clip(np.full(program.n_columns, 0.5), program.lower, program.upper)
-        self.duals = np.zeros(program.n_rows)
-        self._paid = np.zeros(program.n_columns)
+        self.start(np.full(program.n_columns, 0.5), np.zeros(program.n_rows))
+
+    def start(self, x: Floats, duals: Floats) -> None:
+        """Go on from another point and other multipliers."""
+        self.x = np.clip(x, self._program.lower, self._program.upper)
+        self.duals, self._paid = duals, self._transposed @ duals
         self._forget()
 
     def _forget(self) -> None:
@@ -80,7 +96,7 @@ class _Method:
 
     def step(self) -> None:
         program = self._program
-        new = self.x - self._length * (program.cost - self._paid)
+        new = self.x - self._length * (self.cost - self._paid)
         np.clip(new, program.lower, program.upper, out=new)
         gap = program.row_lower - self._matrix @ (2 * new - self.x)
         self.duals = self.duals + self._price_length * gap
@@ -93,9 +109,7 @@ class _Method:
         return self._sum / self._number, self._price_sum / self._number
 
     def restart(self) -> None:
-        self.x, self.duals = self.average()
-        self._paid = self._transposed @ self.duals
-        self._forget()
+        self.start(*self.average())
 
     def bound(self, duals: Floats) -> float:
         program = self._program
@@ -136,3 +150,30 @@ def priced(program: Program, budget: Budget) -> Prices:
         if number in RESTARTS:
             method.restart()
     return best
+
+
+def driven(program: Program, prices: Prices, step_cost: Floats, budget: Budget) -> Floats:
+    """Return a point near whole numbers that nearly satisfies the rows, at little more cost.
+
+    Parameters
+    ----------
+    program : Program
+        Of columns between 0 and 1.
+    prices : Prices
+        Where to start.
+    step_cost : numpy.ndarray of float, shape (n_columns,)
+        What a step of the cell costs, which is the unit of the push.
+    budget : Budget
+        With less time the push grows faster.
+    """
+    method = _Method(program)
+    method.start(prices.x, prices.duals)
+    given, number = budget.left, 0
+    while number < STAGES and not budget.is_over:
+        spent = 1 - budget.left / given if np.isfinite(given) else 0.0
+        number = max(number + 1, int(spent * STAGES))
+        push = LAST_PUSH * number / STAGES
+        method.cost = program.cost + push * step_cost * (1 - 2 * method.x)
+        for _ in range(STAGE_STEPS):
+            method.step()
+    return method.x

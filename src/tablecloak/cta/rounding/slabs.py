@@ -66,12 +66,15 @@ class Dimension:
         The cell of a code at each place, or `ABSENT`.
     slab : numpy.ndarray of int, shape (n_relations,)
         The code that all cells of a relation share, or `ABSENT`.
+    family : numpy.ndarray of int, shape (n_leaves,)
+        The smallest code above each leaf.
     """
 
     leaves: Integers
     above: csr_array
     cell: Integers
     slab: Integers
+    family: Integers
 
     @classmethod
     def of(cls, table: Table, codes: Sequence[Integers], at: int, tree: Hierarchy) -> Dimension:
@@ -99,7 +102,30 @@ class Dimension:
         position = {code: place for place, code in enumerate(tree.codes)}
         leaves = np.array([position[leaf] for leaf in tree.leaves], dtype=np.int64)
         above = csr_array(tree.closure()).astype(np.int64)
-        return cls(leaves, above, cell, np.where(least == most, least, ABSENT))
+        slab = np.where(least == most, least, ABSENT)
+        return cls(leaves, above, cell, slab, _smallest_above(above, leaves))
+
+    def neighbours(self, random: np.random.Generator) -> Integers:
+        """Return all leaves in random order, with those of one family side by side.
+
+        Parameters
+        ----------
+        random : numpy.random.Generator
+        """
+        rank = random.permutation(int(self.family.max()) + 1)[self.family]
+        found: Integers = np.lexsort((random.random(len(self.leaves)), rank))
+        return found
+
+
+def _smallest_above(above: csr_array, leaves: Integers) -> Integers:
+    """Return the code with the fewest leaves that each leaf adds to, other than itself."""
+    number = np.diff(above.indptr)
+    entries = above.tocoo()
+    size = np.where(entries.row == leaves[entries.col], np.inf, number[entries.row])
+    order = np.lexsort((size, entries.col))
+    first = np.unique(entries.col[order], return_index=True)[1]
+    found: Integers = entries.row[order[first]].astype(np.int64)
+    return found
 
 
 class Slabs:

@@ -35,7 +35,7 @@ def rounded(problem, setting):
 def instances(folder):
     del folder
     for name, (codes, zeros) in FLAT.items():
-        trees = {dimension: (codes,) for dimension in "abc"}
+        trees = dict.fromkeys("abc", (codes,))
         table = partial(leaf_table, trees, zeros=zeros, sensitive=0.0, seed=1)
         yield Instance(name, table, limits=(60.0,))
     for name, trees in NESTED.items():
@@ -43,7 +43,7 @@ def instances(folder):
         yield Instance(name, table, limits=(600.0 if name.startswith("1M") else 120.0,))
     yield Instance(
         "1M flat",
-        partial(leaf_table, {d: (100,) for d in "abc"}, zeros=0.03, sensitive=0.0, seed=1),
+        partial(leaf_table, dict.fromkeys("abc", (100,)), zeros=0.03, sensitive=0.0, seed=1),
         limits=(600.0,),
     )
 

@@ -8,7 +8,7 @@ import pytest
 from cubes import cube
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.model import RoundingModel
-from tablecloak.cta.rounding.prices import priced
+from tablecloak.cta.rounding.prices import driven, priced
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
 from tight_forms import ENOUGH
@@ -34,3 +34,24 @@ def test_prices_of_a_budget_that_is_over_still_prove_something():
     prices = priced(program, Budget.of(0))
     assert np.all((prices.x >= program.lower) & (prices.x <= program.upper))
     assert dual_bound(program, prices.duals) >= np.minimum(program.cost, 0).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_driven_point_is_nearer_to_whole_numbers_and_costs_little_more(seed):
+    problem = cube((6, 5, 4), seed)
+    model = RoundingModel(problem, 5, 1, np.ones(problem.table.n_cells))
+    program = model.program
+    prices = priced(program, Budget.of(ENOUGH))
+    x = driven(program, prices, model.up_cost, Budget.of(ENOUGH))
+    rows = [np.abs(program.matrix @ np.rint(p) - program.row_lower).sum() for p in (prices.x, x)]
+    off = [np.abs(p - np.rint(p)).mean() for p in (prices.x, x)]
+    assert off[1] < 0.3 * off[0]
+    assert rows[1] < rows[0]
+    assert model.loss(program.cost @ x) < 1.2 * model.loss(prices.bound)
+
+
+def test_a_point_is_not_driven_anywhere_once_the_search_is_stopped():
+    program, budget = program_of(2), Budget.of(ENOUGH)
+    prices = priced(program, budget)
+    budget.stop()
+    assert np.array_equal(driven(program, prices, np.ones(program.n_columns), budget), prices.x)

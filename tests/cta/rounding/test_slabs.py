@@ -63,3 +63,14 @@ def test_tables_that_are_not_sums_of_crossed_codes_have_no_slabs():
     frame = pd.DataFrame(whole.keys[kept]).assign(n=whole.values[kept])
     margins = tc.Table.from_frame(frame, dict(whole.hierarchies), "n")
     assert Slabs.of(margins) is None
+
+
+def test_leaves_of_one_family_are_neighbours_in_every_order():
+    slabs = Slabs.of(cube(NESTED, seed=1).table)
+    first = slabs.dimensions[0]
+    assert len(np.unique(first.family)) == 2
+    for seed in range(5):
+        order = first.neighbours(np.random.default_rng(seed))
+        assert sorted(order) == list(range(5))
+        assert np.count_nonzero(np.diff(first.family[order])) == 1
+    assert len(np.unique(slabs.dimensions[2].family)) == 1

@@ -176,7 +176,7 @@ class SlabSearch:
         """Return dimension and leaves of the shifts of a turn: single slabs, or pairs of them."""
         found: list[tuple[int, int, int | None]] = []
         for at, dimension in enumerate(self.slabs.dimensions):
-            # Two slabs of one family leave all slabs above them alone, so that more is free to move.
+            # Two slabs of one family leave all slabs above alone, so that more is free to move.
             order = dimension.neighbours(random).tolist()
             if turn % 2:
                 found += [(at, a, b) for a, b in itertools.pairwise(order)]

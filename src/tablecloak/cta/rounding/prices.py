@@ -44,8 +44,8 @@ PATIENCE = 10
 """Looks over which growth is measured."""
 
 STAGES = 160
-"""Times at which the push towards whole numbers grows. With it a start for slabs has 27 exceptions and
-a gap of 2 % at 237,628 cells, without it 9,784 and 21 % (docs/decisions.md, "Adjustment")."""
+"""Times at which the push towards whole numbers grows. With it slabs start from 27 exceptions and a
+gap of 2 % at 237,628 cells, without it from 9,784 and 21 % (docs/decisions.md, "Adjustment")."""
 
 STAGE_STEPS = 20
 """Steps between two pushes."""

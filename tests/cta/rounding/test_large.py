@@ -68,6 +68,25 @@ def test_the_certificate_of_a_large_rounding_is_checked_from_files_alone(in_slab
     assert f"{found.loss:g}" in done.output
 
 
+def test_searches_go_on_while_exceptions_are_left_and_the_best_one_counts(in_slabs, monkeypatch):
+    problem, searches = cube((3, 3, 3), 1), []
+    search = large.rounded_in_parts
+
+    def with_exception(slabs, costs, start, budget):
+        t = search(slabs, costs, start, budget)
+        searches.append(t)
+        if len(searches) == 3:
+            return t
+        leaf = int(np.flatnonzero(slabs.is_leaf)[len(searches)])
+        return slabs.added_up(np.where(np.arange(len(t)) == leaf, costs.high + 1, t))
+
+    monkeypatch.setattr(large, "rounded_in_parts", with_exception)
+    found = by_a_tree(problem, 5)
+    assert len(searches) == 3
+    assert found.exceptions == 0
+    assert np.array_equal(found.values, 5 * searches[2])
+
+
 def test_very_large_tables_without_a_rounding_in_time_are_refused(in_slabs, monkeypatch):
     monkeypatch.setattr(large, "HOPELESS", 0)
     monkeypatch.setattr(large, "rounded_in_parts", lambda *_: None)

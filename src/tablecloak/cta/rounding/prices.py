@@ -152,7 +152,9 @@ def priced(program: Program, budget: Budget) -> Prices:
     return best
 
 
-def driven(program: Program, prices: Prices, step_cost: Floats, budget: Budget) -> Floats:
+def driven(
+    program: Program, prices: Prices, step_cost: Floats, budget: Budget, slowness: int = 1
+) -> Floats:
     """Return a point near whole numbers that nearly satisfies the rows, at little more cost.
 
     Parameters
@@ -165,6 +167,8 @@ def driven(program: Program, prices: Prices, step_cost: Floats, budget: Budget) 
         What a step of the cell costs, which is the unit of the push.
     budget : Budget
         With less time the push grows faster.
+    slowness : int, default=1
+        How many times as many steps are made.
     """
     method = _Method(program)
     method.start(prices.x, prices.duals)
@@ -174,6 +178,8 @@ def driven(program: Program, prices: Prices, step_cost: Floats, budget: Budget) 
         number = max(number + 1, int(spent * STAGES))
         push = LAST_PUSH * number / STAGES
         method.cost = program.cost + push * step_cost * (1 - 2 * method.x)
-        for _ in range(STAGE_STEPS):
+        for _ in range(slowness * STAGE_STEPS):
             method.step()
+            if budget.is_over:
+                break
     return method.x

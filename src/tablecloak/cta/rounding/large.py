@@ -38,8 +38,8 @@ DRIVEN_SHARE = 0.5
 """Share of the search for driving the point of the prices to whole numbers."""
 
 TRIES = 4
-"""Searches while exceptions are left, each from a point that was driven more slowly: of 19,628 cells
-in three hierarchies one left two exceptions, the next none."""
+"""Searches while exceptions are left, each from a point that was driven more slowly: of 19,628
+cells in three hierarchies one left two exceptions, the next none."""
 
 MORE_STEPS_SHARE = 0.6
 """Share of what is left after the search for prices of roundings with more steps."""

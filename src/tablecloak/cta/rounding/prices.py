@@ -105,6 +105,13 @@ class _Method:
         self._price_sum += self.duals
         self._number += 1
 
+    def steps(self, number: int, budget: Budget) -> None:
+        """Make some steps, at least one."""
+        for _ in range(number):
+            self.step()
+            if budget.is_over:
+                break
+
     def average(self) -> tuple[Floats, Floats]:
         return self._sum / self._number, self._price_sum / self._number
 
@@ -126,16 +133,13 @@ def priced(program: Program, budget: Budget) -> Prices:
     program : Program
         Whole-number conditions are left out.
     budget : Budget
-        At least `LOOK` steps are made.
+        At least one step is made.
     """
     method, scale = _Method(program), float(np.abs(program.cost).sum())
     best = Prices(method.x, method.duals, method.bound(method.duals))
     history = [best.bound]
     for number in range(LOOK, MOST_STEPS + 1, LOOK):
-        for _ in range(LOOK):
-            method.step()
-            if budget.is_over:
-                break
+        method.steps(LOOK, budget)
         x, averaged = method.average()
         for duals in (method.duals, averaged):
             bound = method.bound(duals)
@@ -178,8 +182,5 @@ def driven(
         number = max(number + 1, int(spent * STAGES))
         push = LAST_PUSH * number / STAGES
         method.cost = program.cost + push * step_cost * (1 - 2 * method.x)
-        for _ in range(slowness * STAGE_STEPS):
-            method.step()
-            if budget.is_over:
-                break
+        method.steps(slowness * STAGE_STEPS, budget)
     return method.x

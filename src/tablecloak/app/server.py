@@ -11,6 +11,8 @@ A second address is for a checker, who sees everything and can change nothing.
 from __future__ import annotations
 
 import secrets
+import signal
+import sys
 import tempfile
 import threading
 import webbrowser
@@ -79,6 +81,9 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
         print("Ctrl-C ends.", flush=True)
         if open_browser:
             threading.Timer(0.5, webbrowser.open, [address]).start()
+        if threading.current_thread() is threading.main_thread():
+            # Ended by another program as by Ctrl-C: the private folder is removed.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
             server.run()
         finally:

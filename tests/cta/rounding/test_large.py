@@ -87,6 +87,14 @@ def test_searches_go_on_while_exceptions_are_left_and_the_best_one_counts(in_sla
     assert np.array_equal(found.values, 5 * searches[2])
 
 
+def test_a_table_of_multiples_is_its_own_rounding_in_slabs_too(in_slabs):
+    problem = cube((3, 3, 3), 1)
+    table = replace(problem.table, values=5 * problem.table.values)
+    found = by_a_tree(problem.with_changes(table=table), 5)
+    assert np.array_equal(found.values, table.values)
+    assert found.loss == found.bound == 0
+
+
 def test_very_large_tables_without_a_rounding_in_time_are_refused(in_slabs, monkeypatch):
     monkeypatch.setattr(large, "HOPELESS", 0)
     monkeypatch.setattr(large, "rounded_in_parts", lambda *_: None)

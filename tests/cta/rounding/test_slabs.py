@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import tablecloak as tc
 from cubes import NESTED, cube
@@ -74,3 +77,18 @@ def test_leaves_of_one_family_are_neighbours_in_every_order():
         assert sorted(order) == list(range(5))
         assert np.count_nonzero(np.diff(first.family[order])) == 1
     assert len(np.unique(slabs.dimensions[2].family)) == 1
+
+
+def test_a_table_with_a_relation_that_other_tables_break_has_no_slabs():
+    """Two leaves with the same value by chance are declared equal."""
+    table = cube((3, 3, 2), seed=1).table
+    leaves = np.flatnonzero(~(table.keys == "Total").any(axis=1).to_numpy())
+    value = table.values[leaves]
+    first = int(np.flatnonzero(np.isin(value, value[1:][value[1:] == value[0]]))[0])
+    second = int(np.flatnonzero(value == value[first])[1])
+    row = np.zeros((1, table.n_cells))
+    row[0, leaves[[first, second]]] = 1, -1
+    relations = csr_array(np.vstack([table.relations.toarray(), row]))
+    linked = replace(table, relations=relations, right_hand_side=np.zeros(relations.shape[0]))
+    assert Slabs.of(table) is not None
+    assert Slabs.of(linked) is None

@@ -32,6 +32,9 @@ Integers = npt.NDArray[np.int64]
 ABSENT = -1
 """Stands for a cell that the table does not have, and for the slab of a relation across slabs."""
 
+ANY_COUNT = 1000
+"""Counts below this, drawn at random, show whether relations hold for all tables or only one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Shift:
@@ -171,8 +174,17 @@ class Slabs:
             table,
             [Dimension.of(table, codes, at, tree) for at, tree in enumerate(trees.values())],
         )
-        values = np.rint(table.values).astype(np.int64)
-        return slabs if np.array_equal(slabs.added_up(values), values) else None
+        return slabs if slabs._are_sound() else None
+
+    def _are_sound(self) -> bool:
+        """Whether the table is the sum of its leaves, and other leaves make one that adds up."""
+        n_cells = self.table.n_cells
+        if any(np.count_nonzero(d.cell != ABSENT) != n_cells for d in self.dimensions):
+            return False
+        values = np.rint(self.table.values).astype(np.int64)
+        others = np.random.default_rng(0).integers(0, ANY_COUNT, n_cells)
+        is_sum = np.array_equal(self.added_up(values), values)
+        return is_sum and self.adds_up(self.added_up(others))
 
     def added_up(self, numbers: Integers) -> Integers:
         """Return the table of the sums of its most detailed cells.

@@ -242,8 +242,8 @@ class CapacityFinder:
 
     def _learn(self, question: int, deviation: Floats, one_round: _Round, *, capped: bool) -> None:
         """Keep a witness for its question, and for all other questions that it answers."""
-        cells, moves = _moved(deviation)
         asked, system = self.questions, self.system
+        cells, moves = _moved(deviation, int(asked.cell[question]))
         place = np.searchsorted(cells, asked.cell).clip(max=max(len(cells) - 1, 0))
         own = np.where(cells[place] == asked.cell, moves[place], 0.0) if len(cells) else place * 0.0
         others = np.flatnonzero(~one_round.answered & (own != 0))
@@ -296,8 +296,15 @@ class CapacityFinder:
         return self.system.rows[rows], multipliers[rows]
 
 
-def _moved(deviation: Floats) -> Move:
-    """Return the cells that a deviation moves, and by how much."""
+def _moved(deviation: Floats, asked: int | None = None) -> Move:
+    """Return the cells that a deviation moves, and by how much.
+
+    The move of the cell that was asked about is never noise, however far coefficients such as 1e9
+    carry it to other cells.
+    """
     size = np.abs(deviation)
-    cells = np.flatnonzero(size > MOVE_NOISE * np.max(size, initial=0.0))
+    is_moved = size > MOVE_NOISE * np.max(size, initial=0.0)
+    if asked is not None:
+        is_moved[asked] = size[asked] > 0
+    cells = np.flatnonzero(is_moved)
     return cells, deviation[cells]

@@ -53,7 +53,7 @@ def test_parts_keep_a_proof_each_and_their_bounds_add_up(distance):
 def test_parts_that_are_not_those_that_were_proved_are_refused(change):
     one = adjusted(SIDE_BY_SIDE)
     wrong = change(one.bound_certificate)
-    with pytest.raises(tc.VerificationError, match="not those that were proved"):
+    with pytest.raises(tc.VerificationError, match="not those that were proved. Check that"):
         wrong.collected(one.question, one.changes)
 
 

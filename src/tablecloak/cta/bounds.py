@@ -23,7 +23,7 @@ from tablecloak.cta.question import Question
 from tablecloak.cta.search.balance import with_balance
 from tablecloak.cta.squares import SquaresForm
 from tablecloak.cta.tight import TightForm
-from tablecloak.errors import VerificationError
+from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.branch import BranchTree
 
 __all__ = ["DistanceBound", "PartsBound", "SquaresBound"]
@@ -152,7 +152,9 @@ class PartsBound:
         own = question.parts
         known = len(set(self.numbers)) == len(self.numbers) == len(self.certificates)
         if not known or not set(self.numbers) <= set(own[own >= 0].tolist()):
-            raise VerificationError("The parts of the table are not those that were proved.")
+            raise VerificationError(
+                f"The parts of the table are not those that were proved. {CHANGED}"
+            )
         trees: list[Tree] = []
         part, direction = np.full_like(own, -1), np.zeros_like(own)
         for number, certificate in zip(self.numbers, self.certificates, strict=True):

@@ -22,7 +22,7 @@ import pandas as pd
 
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.precision import near_bound
-from tablecloak.errors import VerificationError, listed
+from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 
@@ -73,7 +73,7 @@ class CoveringIntervals:
         if len(bad):
             raise VerificationError(
                 f"{len(bad)} intervals do not hold what they must: "
-                f"{listed(problem.table.labels(bad[:5]))}.",
+                f"{listed(problem.table.labels(bad[:5]))}. {CHANGED}",
                 cells=bad,
             )
 

@@ -34,7 +34,7 @@ from pathlib import Path
 import numpy as np
 
 VERSION, OLD_VERSION = 3, 2
-MOST_BYTES = 2**30  # largest size of all arrays together, and of a problem file
+MOST_BYTES = 2**31  # largest size of all arrays together, and of a problem file
 MOST_RATIO, FREE_BYTES = 200, 2**26  # arrays take at most 200 times the file's bytes, or 64 MiB
 MOST_LETTERS = 200  # longest name of an insider
 MOST_DIGITS, MOST_BYTES_EACH = 400, 1000  # problem file: longest number; bytes per cell or term

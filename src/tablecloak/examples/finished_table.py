@@ -32,6 +32,8 @@ def write_sheet(path: Path) -> None:
     from openpyxl import Workbook
     from openpyxl.styles import Alignment, Font
 
+    from tablecloak.tables.formats.excel import save_book
+
     turnover, number = _table("turnover"), _table("")
     sizes = list(turnover.columns)
     book = Workbook()
@@ -53,7 +55,7 @@ def write_sheet(path: Path) -> None:
         sheet.cell(sheet.max_row, 2).alignment = Alignment(indent=int(industry != "Total"))
     sheet.append([])
     sheet.append([SOURCE])
-    book.save(path)
+    save_book(book, path)
 
 
 def _table(value: str) -> pd.DataFrame:

@@ -31,6 +31,7 @@ from tablecloak.cta.first_order.schedule import (
     BOUND_STEPS,
     CHARGED_ROUNDS,
     MOST_BOUND_STEPS,
+    NEARLY,
 )
 from tablecloak.cta.tight_rows import discrepancies_of
 
@@ -76,8 +77,8 @@ class Charges:
             relief, charge = found.charged()
             paid = cost + relief
             share = np.where(charge > paid, paid / np.where(charge > 0, charge, 1.0), 1.0)
-            if np.all(share >= 1):
-                return found
+            if np.all(share >= NEARLY):
+                break
             found = found.scaled(row_least(layout.size, share[indices]))
         relief, charge = found.charged()
         over = charge - relief

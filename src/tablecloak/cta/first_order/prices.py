@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tablecloak.certificates.tree import Multipliers
 from tablecloak.cta.bounds import RELATION
 from tablecloak.cta.first_order.layout import Layout, row_least
-from tablecloak.cta.first_order.schedule import CHARGED_ROUNDS
+from tablecloak.cta.first_order.schedule import CHARGED_ROUNDS, NEARLY
 
 __all__ = ["affordable_prices", "price_bound", "price_multipliers"]
 
@@ -34,8 +34,8 @@ def affordable_prices(layout: Layout, prices: Floats, is_up: Flags) -> Floats:
     """
     for _ in range(CHARGED_ROUNDS):
         share = _share(layout, layout.transposed @ prices, is_up)
-        if np.all(share >= 1):
-            return prices
+        if np.all(share >= NEARLY):
+            break
         prices = prices * row_least(layout.matrix, share[layout.matrix.indices])
     least = np.min(_share(layout, layout.transposed @ prices, is_up), initial=1.0)
     scaled: Floats = prices * least

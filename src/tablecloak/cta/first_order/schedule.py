@@ -61,6 +61,9 @@ BOUND_GAIN = 1e-4
 CHARGED_ROUNDS = 200
 """Rounds in which relations charge less until no cell is charged too much."""
 
+NEARLY = 1 - 1e-7
+"""Share of its charge that each cell can pay at least before all charges are lowered alike."""
+
 BOUND_SHARE = 0.5
 """Share of the time for the bound where bound and search follow one another in one thread."""
 

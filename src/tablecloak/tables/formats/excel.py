@@ -19,7 +19,7 @@ from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.formats.release_values import as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 
-__all__ = ["Excel", "write_workbook"]
+__all__ = ["Excel", "save_book", "write_workbook"]
 
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel, the header included."""
@@ -118,7 +118,7 @@ def _write_book(
     _fill_notes(book.create_sheet("about"), about)
     book.properties.creator = str(about.get("software", "tablecloak"))
     with replacing(path) as temporary:
-        _save(book, temporary)
+        save_book(book, temporary)
 
 
 def _fill_table(
@@ -149,7 +149,7 @@ def _fill_notes(notes: Any, about: Mapping[str, object]) -> None:
             _as_text(square)
 
 
-def _save(book: Any, path: Path) -> None:
+def save_book(book: Any, path: Path) -> None:
     """Save a workbook without the times of writing: the same release gives the same bytes."""
     from openpyxl.xml.constants import ARC_CORE
 

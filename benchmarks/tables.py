@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 import tablecloak as tc
 
@@ -35,6 +36,46 @@ def leaf_table(
     for name, hierarchy in hierarchies.items():
         is_leaf &= table.keys[name].isin(hierarchy.leaves).to_numpy()
     chosen = is_leaf & (random.random(table.n_cells) < sensitive)
+    return with_levels(table, chosen)
+
+
+def flat_table(shape: tuple[int, ...], *, sensitive: float, seed: int) -> tc.ProtectionProblem:
+    """A crossed table with all margins, made as arrays: for ten million cells and more."""
+    random = np.random.default_rng(seed)
+    full = np.ceil(random.lognormal(5, 1.5, shape))
+    for axis in range(len(shape)):
+        full = np.concatenate([full.sum(axis=axis, keepdims=True), full], axis=axis)
+    number = np.arange(full.size, dtype=np.int32).reshape(full.shape)
+    cells, data, lengths = [], [], []
+    for axis, length in enumerate(full.shape):
+        lines = np.moveaxis(number, axis, -1).reshape(-1, length)
+        factors = np.ones(length)
+        factors[0] = -1
+        cells.append(lines.reshape(-1))
+        data.append(np.tile(factors, len(lines)))
+        lengths.append(np.full(len(lines), length))
+    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    relations = csr_array(
+        (np.concatenate(data), np.concatenate(cells), starts), shape=(len(starts) - 1, full.size)
+    )
+    places = np.indices(full.shape).reshape(len(shape), -1)
+    names = [["Total", *[f"{axis}{n:04d}" for n in range(size)]] for axis, size in enumerate(shape)]
+    keys = pd.DataFrame(
+        {
+            f"d{axis}": pd.Categorical.from_codes(places[axis], names[axis])
+            for axis in range(len(shape))
+        }
+    )
+    table = tc.Table(
+        keys=keys, values=full.reshape(-1), relations=relations,
+        right_hand_side=np.zeros(relations.shape[0]), decimals=0,
+    )  # fmt: skip
+    chosen = (places > 0).all(axis=0) & (random.random(full.size) < sensitive)
+    return with_levels(table, chosen)
+
+
+def with_levels(table: tc.Table, chosen: np.ndarray) -> tc.ProtectionProblem:
+    """Levels of 15 % both ways for chosen cells."""
     level = np.where(chosen, np.maximum(1, np.round(0.15 * table.values)), 0)
     return tc.ProtectionProblem(
         table=table,

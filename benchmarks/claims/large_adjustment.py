@@ -29,6 +29,7 @@ def instances(folder):
     yield Instance("16k", partial(leaf_table, trees, zeros=0.3, sensitive=0.05, seed=3))
     yield Instance("200k", TABLES["200k"])
     yield Instance("1M", partial(leaf_table, TREES, zeros=0.35, sensitive=0.05, seed=3))
+    yield Instance("1M, denser", partial(leaf_table, TREES, zeros=0.35, sensitive=0.154, seed=3))
 
 
 CLAIM = Claim(

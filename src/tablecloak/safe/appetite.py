@@ -1,0 +1,97 @@
+"""What a data centre accepts: the limits that every output is checked against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablecloak.errors import InputError, suggestion
+
+__all__ = ["Appetite"]
+
+
+class Appetite(BaseModel):
+    """Limits of a data centre, under the names of the YAML file that ACRO reads.
+
+    Source: ACRO 1.0, ``default.yaml``; the defaults are the same.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    safe_threshold: Annotated[
+        int, Field(ge=1, description="Fewest contributors behind a published figure.")
+    ] = 10
+    safe_dof_threshold: Annotated[
+        int, Field(ge=0, description="Fewest residual degrees of freedom of a regression.")
+    ] = 10
+    safe_nk_n: Annotated[
+        int, Field(ge=1, description="(n, k) rule: how many largest contributors are added up.")
+    ] = 2
+    safe_nk_k: Annotated[
+        float, Field(gt=0, le=1, description="(n, k) rule: share of a cell they may hold.")
+    ] = 0.9
+    safe_pratio_p: Annotated[
+        float,
+        Field(ge=0, le=1, description="p% rule: what all but the two largest hold of the largest."),
+    ] = 0.1
+    check_missing_values: Annotated[
+        bool, Field(description="Whether figures that leave out missing values are reviewed.")
+    ] = False
+    survival_safe_threshold: Annotated[
+        int, Field(ge=1, description="Fewest persons behind a step of a survival table.")
+    ] = 10
+    zeros_are_disclosive: Annotated[
+        bool, Field(description="Whether an empty cell, or one of zeros alone, is unsafe.")
+    ] = True
+    safe_round_base: Annotated[int, Field(ge=2, description="Base of rounded counts.")] = 5
+    federated: Annotated[
+        bool, Field(description="Read and not used: nothing is checked elsewhere.")
+    ] = False
+    blocked_extensions: Annotated[
+        tuple[str, ...], Field(description="Files that may not leave.")
+    ] = (".svg", ".gph")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Appetite:
+        """Read the YAML file of a data centre.
+
+        Raises
+        ------
+        InputError
+            If the file is missing, is no YAML, or has keys or values that are not known.
+        """
+        import yaml
+
+        try:
+            found: Any = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} is not YAML: {error}") from None
+        if not isinstance(found, dict):
+            raise InputError(f"{path} must hold keys and values, such as 'safe_threshold: 10'")
+        return cls.of(found, where=str(path))
+
+    @classmethod
+    def of(cls, limits: dict[str, Any], where: str = "appetite") -> Appetite:
+        """Check limits that were given by name.
+
+        Raises
+        ------
+        InputError
+            If a key is not known or a value out of range.
+        """
+        for key in limits:
+            if key not in cls.model_fields:
+                raise InputError(
+                    f"{where}: there is no limit {key!r}{suggestion(str(key), cls.model_fields)}"
+                )
+        try:
+            return cls(**limits)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError(
+                f"{where}: {first['loc'][0]} = {first['input']!r}: {first['msg']}"
+            ) from None

@@ -1,0 +1,1 @@
+"""What all outputs of a project disclose together."""

@@ -1,0 +1,57 @@
+"""What somebody with all outputs in hand could compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Finding", "Term"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One figure of a computation.
+
+    Parameters
+    ----------
+    output : str
+        Name of the output the figure stands in; "" for the one that is asked about.
+    label : str
+        The figure within it.
+    coefficient : float
+        By what it is multiplied.
+    """
+
+    output: str
+    label: str
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A group of too few contributors that follows from figures of several outputs.
+
+    Parameters
+    ----------
+    rule : {"threshold", "p-ratio"}
+    n_contributors : int
+        How many contributors stand behind what follows.
+    records : (n,) array of int
+        Positions of their records. For inside use only.
+    terms : tuple of Term
+        The computation, as a sum of published figures.
+    asked : tuple of (int, int)
+        Those of its terms that stand in the output asked about: (which of its `Figures`, which
+        figure). Hiding one of them breaks the computation.
+    text : str
+        One sentence for the researcher and the checker: the outputs, and the sum.
+    """
+
+    rule: str
+    n_contributors: int
+    records: npt.NDArray[np.int64]
+    terms: tuple[Term, ...]
+    asked: tuple[tuple[int, int], ...]
+    text: str

@@ -1,0 +1,58 @@
+"""One output of a project: what was asked, what would leave, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tablecloak.safe.figures import Figures
+from tablecloak.safe.outcome import Outcome
+
+__all__ = ["Output"]
+
+
+@dataclass
+class Output:
+    """One output, with everything a checker needs.
+
+    Parameters
+    ----------
+    name : str
+        "output_0" and so on, until the researcher renames it.
+    kind : str
+        "table", "regression", "histogram", "survival plot", "quantiles", "custom", ...
+    command : str
+        The call as the researcher would write it.
+    outcome : Outcome
+    frames : tuple of DataFrame
+        What would leave, as it would leave: hidden cells are missing values.
+    figures : tuple of Figures
+        The same as sums over records, for the audit of later outputs.
+    files : tuple of Path
+        Files that would leave: plots and custom outputs.
+    properties : dict
+        Method and settings: ``{"method": "crosstab"}``.
+    cells : dict of str to list
+        For each rule, the [row, column] places (from 0, within the first frame) that broke it.
+    comments : list of str
+    exception : str
+        Why the researcher asks for the output although it did not pass.
+    timestamp : str
+        When it was made, ISO format.
+    """
+
+    name: str
+    kind: str
+    command: str
+    outcome: Outcome
+    frames: tuple[pd.DataFrame, ...] = ()
+    figures: tuple[Figures, ...] = ()
+    files: tuple[Path, ...] = ()
+    properties: dict[str, Any] = field(default_factory=dict)
+    cells: dict[str, list[list[int]]] = field(default_factory=dict)
+    comments: list[str] = field(default_factory=list)
+    exception: str = ""
+    timestamp: str = ""

@@ -308,6 +308,7 @@ NOISE = ("noise", "people.csv", *OUT, "--column", "wage", "--column", "hours", "
 NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--column", "hours")
 MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")
 TOPCODE = ("topcode", "people.csv", *OUT, "--column", "wage")
+LOCAL = ("local-suppression", "people.csv", *OUT, "--key", "age", "--key", "sex")
 MULTIPLY = ("multiply", "people.csv", *OUT, "--column", "wage")
 MATRIX = ("pram-by-matrix", "people.csv", *OUT, "--attribute", "sex", "--matrix", "people.csv")
 SUPPRESS = ("suppress", "p.jj", *OUT, "--time-limit", "5")
@@ -351,8 +352,8 @@ PLANNED = ("protect", "planned.toml", "--out", "out")
 ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", "COLUMN=z", *OUT)
 
 SOUND = [
-    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT,
-    COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
+    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, LOCAL, SUPPRESS, INTERVALS, ADJUST, ROUND,
+    AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
     CALL,
@@ -1095,6 +1096,9 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*MEANS, "--column", word) for word in ("none", "sex", "")]
     more += [(*TOPCODE, "--quantile", word) for word in ("-1", "2", "nan", "x")]
     more += [(*TOPCODE, "--threshold", word) for word in ("nan", "inf", "x")]
+    more += [(*LOCAL, "--k", word) for word in ("1", "-1", "x", "100000")]
+    more += [(*LOCAL, "--weight", word) for word in ("age", "ag=2", "age=0", "age=nan")]
+    more += [(*LOCAL, "--combination", "age,x"), (*LOCAL, "--subsets", "3")]
     more += [(*TOPCODE, "--replace-by", "nothing"), replaced(TOPCODE, "wage", "sex")]
     more += [(*MULTIPLY, "--least", word) for word in ("0", "-1", "1", "0.2", "nan", "x")]
     more += [(*MULTIPLY, "--most", word) for word in ("0", "1", "0.01", "inf", "x")]

@@ -13,6 +13,7 @@ SOME = {
     "noise": {"columns": ["wage"], "noise": 0.1},
     "neighbours": {"eps": 0.5, "columns": ["wage", "hours"]},
     "microaggregate": {"columns": ["wage", "hours"]},
+    "local-suppression": {"keys": ["state", "job"], "k": 20},
     "topcode": {"column": "wage", "quantile": 0.9},
     "multiply": {"columns": ["wage"]},
 }

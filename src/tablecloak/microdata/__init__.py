@@ -1,4 +1,4 @@
-"""Microdata: swapping, PRAM, noise, neighbourhood sampling, secure regression.
+"""Microdata: local suppression, swapping, PRAM, noise, neighbourhood sampling, secure regression.
 
 Each method is an object with parameters; its ``protect(frame, seed=...)`` returns a release, which
 holds the protected frame and a report. `METHODS` lists all methods by name.
@@ -9,6 +9,10 @@ from tablecloak.microdata.agencies.fixed_point import FixedPoint
 from tablecloak.microdata.agencies.regression import SecureRegression, secure_regression
 from tablecloak.microdata.agencies.ring import Ring, secure_sum
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
+from tablecloak.microdata.methods.local_suppression import (
+    LocalSuppression,
+    LocalSuppressionRelease,
+)
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
 from tablecloak.microdata.methods.multiplicative_noise import (
@@ -51,6 +55,8 @@ __all__ = [
     "GuaranteedPRAM",
     "KeyRisk",
     "LegacySampler",
+    "LocalSuppression",
+    "LocalSuppressionRelease",
     "LogLinearModel",
     "Method",
     "Microaggregation",

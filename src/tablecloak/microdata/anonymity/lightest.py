@@ -1,0 +1,128 @@
+"""The cheapest suppression of each record, where its missing values match every true value.
+
+A record is then safe if the group of all true records that agree with what is left of it satisfies
+the requirements: what other records lose does not count, so that each pattern is decided by itself.
+This is the local suppression of de Waal and Willenborg [1]_: a set cover for each record, in which
+the suppressed keys hit each of its unsafe combinations.
+
+References
+----------
+.. [1] de Waal, Willenborg: Optimal local suppression in microdata, Journal of Official Statistics
+   14, 1998.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.microdata.anonymity.patterns import bits_of
+from tablecloak.microdata.anonymity.question import SuppressionQuestion
+
+__all__ = ["Choice", "cheapest_choice", "greedy_choice", "greedy_with_floor"]
+
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A set of suppressed keys for each pattern.
+
+    Parameters
+    ----------
+    suppressed : numpy.ndarray of int, shape (n_patterns,)
+        Set of suppressed keys.
+    floor : numpy.ndarray of float, shape (n_patterns,)
+        No set of keys that costs less makes the pattern safe.
+    """
+
+    suppressed: Integers
+    floor: Floats
+
+
+def cheapest_choice(question: SuppressionQuestion, budget: Budget) -> Choice:
+    """Try sets of keys from the cheapest on, until each pattern has one that makes it safe.
+
+    The first one that does is proved to be the cheapest. When the time is over, the patterns that
+    are left take the greedy choice, and the cost that was reached is their bound.
+    """
+    patterns = question.patterns
+    suppressed = np.zeros(patterns.n_patterns, dtype=np.int64)
+    floor = np.zeros(patterns.n_patterns)
+    rest = np.arange(patterns.n_patterns)
+    for cost, keys in question.sets_by_cost():
+        floor[rest] = cost
+        if not len(rest) or budget.is_over:
+            break
+        good = question.allowed(keys, rest)
+        suppressed[rest[good]] = keys
+        rest = rest[~good]
+        budget.report("sets of keys", 0.0, 0.0, len(rest))
+    if len(rest):
+        suppressed[rest] = greedy_choice(question, rest)
+    return Choice(suppressed, floor)
+
+
+def greedy_choice(question: SuppressionQuestion, among: Integers | None = None) -> Integers:
+    """Suppress one key after the other in each unsafe pattern, as the greedy rule of set cover.
+
+    The key is the one that makes most combinations safe for its cost; of equal ones, the one that
+    leaves the pattern in the largest group for its cost.
+
+    Parameters
+    ----------
+    question : SuppressionQuestion
+    among : numpy.ndarray of int, optional
+        Patterns to treat; by default all.
+
+    Returns
+    -------
+    numpy.ndarray of int
+        Set of suppressed keys of each of these patterns.
+    """
+    at = np.arange(question.patterns.n_patterns) if among is None else among
+    suppressed = np.zeros(len(at), dtype=np.int64)
+    rest = np.arange(len(at))
+    while len(rest):
+        still = []
+        for state in np.unique(suppressed[rest]).tolist():
+            here = rest[suppressed[rest] == state]
+            here = here[~question.allowed(state, at[here])]
+            if not len(here):
+                continue
+            keys = np.array(list(bits_of(question.asked & ~state)))
+            before = _score(question, state, at[here])
+            gains = [
+                (_score(question, state | 1 << int(key), at[here]) - before) / question.costs[key]
+                for key in keys
+            ]
+            suppressed[here] = state | 1 << keys[np.argmax(gains, axis=0)]
+            still.append(here)
+        rest = np.concatenate(still) if still else rest[:0]
+    return suppressed
+
+
+def greedy_with_floor(question: SuppressionQuestion) -> Choice:
+    """Return the greedy choice, and as bound that each unsafe pattern loses its cheapest key."""
+    suppressed = greedy_choice(question)
+    least = min(question.cost(1 << key) for key in bits_of(question.asked))
+    return Choice(suppressed, np.where(suppressed > 0, least, 0.0))
+
+
+def _score(question: SuppressionQuestion, suppressed: int, among: Integers) -> Floats:
+    """Return the number of safe combinations, and a part below 1 that grows with the groups."""
+    patterns, score = question.patterns, np.zeros(len(among))
+    for combination in question.combinations:
+        kept = combination & ~suppressed
+        unsafe = question.unsafe(kept)
+        label, n_groups = patterns.groups(kept)
+        size = np.bincount(label, weights=patterns.frequency, minlength=n_groups)
+        share = size[label[among]] / patterns.n_records
+        score += share / len(question.combinations)
+        score += 1.0 if unsafe is None else ~unsafe[among]
+    return score

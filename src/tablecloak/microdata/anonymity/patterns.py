@@ -1,0 +1,149 @@
+"""Patterns: the distinct combinations of keys in a file, each with its frequency.
+
+All searches work on patterns. A set of keys is a whole number whose bit c stands for key c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
+
+__all__ = ["MANY_KEYS", "KeyPatterns", "bits_of", "mask_of"]
+
+Integers = npt.NDArray[np.int64]
+
+MANY_KEYS = 30
+"""Most keys of a file, so that sets of keys are small whole numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyPatterns:
+    """Distinct combinations of keys.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The keys.
+    codes : tuple of numpy.ndarray of int, each of shape (n_patterns,)
+        Code of each key in each pattern.
+    sizes : tuple of int
+        Number of categories of each key.
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+        Number of records.
+    of_record : numpy.ndarray of int, shape (n_records,)
+        Pattern of each record.
+    """
+
+    names: tuple[str, ...]
+    codes: tuple[Integers, ...]
+    sizes: tuple[int, ...]
+    frequency: Integers
+    of_record: Integers
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, keys: Sequence[str]) -> KeyPatterns:
+        """Find the patterns of a file.
+
+        Raises
+        ------
+        InputError
+            If there are too many keys, a column does not exist or has missing values, or there are
+            no records.
+        """
+        if len(keys) > MANY_KEYS:
+            raise InputError(
+                f"{len(keys)} keys are too many: at most {MANY_KEYS} are searched. Name those that "
+                "an intruder is most likely to know."
+            )
+        records = CodedRecords.of(frame, keys)
+        of_record = records.combined(records.names)
+        # Of equal patterns the last record is kept; all have the same codes.
+        some = np.zeros(int(of_record.max()) + 1, dtype=np.int64)
+        some[of_record] = np.arange(len(of_record))
+        return cls(
+            names=records.names,
+            codes=tuple(codes[some].astype(np.int64) for codes in records.codes),
+            sizes=records.sizes,
+            frequency=np.bincount(of_record).astype(np.int64),
+            of_record=of_record,
+        )
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of patterns."""
+        return len(self.frequency)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.of_record)
+
+    @property
+    def everything(self) -> int:
+        """The set of all keys."""
+        return (1 << len(self.names)) - 1
+
+    @cached_property
+    def matrix(self) -> Integers:
+        """The codes as one matrix, shape (n_patterns, n_keys)."""
+        return np.column_stack(self.codes)
+
+    def groups(self, kept: int) -> tuple[Integers, int]:
+        """Return the group of each pattern by some keys, numbered from 0, and their number.
+
+        Parameters
+        ----------
+        kept : int
+            Set of keys; patterns that agree in all of them are in one group.
+        """
+        label = np.zeros(self.n_patterns, dtype=np.int64)
+        used = 1
+        for key in bits_of(kept):
+            if used * self.sizes[key] > MOST_CELLS:
+                label, used = _renumbered(label)
+            label = label * self.sizes[key] + self.codes[key]
+            used *= self.sizes[key]
+        if used <= 4 * self.n_patterns + 1024:
+            present = np.bincount(label, minlength=used) > 0
+            number = np.cumsum(present) - 1
+            return number[label], int(number[-1]) + 1
+        return _renumbered(label)
+
+    def set_of(self, names: Iterable[str]) -> int:
+        """Return some keys as a set."""
+        return mask_of(self.names.index(name) for name in names)
+
+    def names_of(self, keys: int) -> list[str]:
+        """Return the names of a set of keys."""
+        return [self.names[key] for key in bits_of(keys)]
+
+
+def _renumbered(label: Integers) -> tuple[Integers, int]:
+    found, inverse = np.unique(label, return_inverse=True)
+    return inverse.ravel().astype(np.int64), len(found)
+
+
+def bits_of(keys: int) -> Iterator[int]:
+    """Return the positions of the keys in a set, in rising order."""
+    at = 0
+    while keys:
+        if keys & 1:
+            yield at
+        keys >>= 1
+        at += 1
+
+
+def mask_of(positions: Iterable[int]) -> int:
+    """Return the set of the keys at some positions."""
+    keys = 0
+    for at in positions:
+        keys |= 1 << at
+    return keys

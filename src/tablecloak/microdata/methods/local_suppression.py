@@ -1,0 +1,330 @@
+"""Local suppression: the fewest missing values that make groups by keys large enough.
+
+References
+----------
+.. [1] de Waal, Willenborg: Optimal local suppression in microdata, Journal of Official Statistics
+   14, 1998.
+.. [2] Templ, Kowarik, Meindl: Statistical disclosure control for micro-data using the R package
+   sdcMicro, Journal of Statistical Software 67(4), 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import Field
+
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
+from tablecloak.microdata.anonymity.patterns import KeyPatterns
+from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.requirements import GroupRequirement, KAnonymity
+from tablecloak.microdata.anonymity.verification import (
+    check_left_alone,
+    check_own,
+    proved_floor,
+)
+from tablecloak.microdata.columns import names_of
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import option
+from tablecloak.results import Result
+
+__all__ = ["LocalSuppression", "LocalSuppressionRelease"]
+
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+MANY_COMBINATIONS = 20_000
+"""Most combinations of keys that are searched for at once."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalSuppressionRelease(Result):
+    """Records with missing values, and what is proved about their number.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The records; what is suppressed is missing.
+    suppressed : numpy.ndarray of bool, shape (n_records, n_keys)
+        Which values are suppressed.
+    method : LocalSuppression
+        What was asked.
+    floor : numpy.ndarray of float, shape (n_records,)
+        Proved lower bound on the cost of each record.
+    bound : float
+        Proved lower bound on the loss of every release that satisfies the same requirements.
+    seconds : float
+    notes : tuple of str
+    """
+
+    frame: pd.DataFrame
+    suppressed: Flags
+    method: LocalSuppression
+    floor: Floats
+    bound: float
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def loss(self) -> float:
+        """Cost of all suppressed values; their number where no weights are given."""
+        costs = np.array(list(self.method.costs.values()))
+        return _total(self.suppressed, costs)
+
+    @property
+    def n_suppressed(self) -> int:
+        """Number of suppressed values."""
+        return int(self.suppressed.sum())
+
+    def per_key(self) -> pd.Series:
+        """Return the number of suppressed values of each key."""
+        return pd.Series(self.suppressed.sum(axis=0), index=list(self.method.keys))
+
+    def verify(self, original: pd.DataFrame) -> float:
+        """Check release and bound from the two files alone, and return the bound that is proved.
+
+        Groups are counted anew, by other code than that of the search: that each value is missing
+        or as it was, that each record is safe in each combination of keys, and, for the bound,
+        that all cheaper sets of suppressed keys leave the record unsafe.
+
+        Parameters
+        ----------
+        original : pandas.DataFrame
+            The records as they were.
+
+        Raises
+        ------
+        VerificationError
+            Names the record, and what is not so.
+        """
+        method = self.method
+        missing = check_left_alone(original, self.frame, method.keys)
+        combinations = method.asked()
+        fails = _counted(original, method)
+        check_own(fails, missing, method.keys, combinations)
+        return proved_floor(fails, self.floor, combinations, method.costs)
+
+    def summary(self) -> str:
+        """Return number of suppressed values, records and gap in one line."""
+        touched = int(self.suppressed.any(axis=1).sum())
+        weighted = "" if not self.method.weights else f" (cost {self.loss:.6g})"
+        return (
+            f"local suppression: {self.n_suppressed} values{weighted} of {touched} of "
+            f"{len(self.frame)} records; proved bound {self.bound:.6g}, {self._gaps()}; "
+            f"{self.method.required()}"
+        )
+
+
+@METHODS.register
+@dataclass(frozen=True)
+class LocalSuppression(Method):
+    """Set as few keys as possible to missing, so that k records share each combination of keys.
+
+    A record is safe if at least k records of the original file agree with what is left of it, in
+    each combination of keys that is asked for. Its own missing values match every value; missing
+    values of others do not count. Since records keep what they had, the release is also k-anonymous
+    as sdcMicro counts, where missing values of both records match every value.
+
+    What is proved: no release in which each record agrees with k true records costs less than
+    `bound`. The sets of keys of a record are tried from the cheapest on, so that loss and bound are
+    equal unless the time is over.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Attributes by which an intruder may know a person.
+    k : int, default=3
+    subsets : int, optional
+        Ask for all combinations of this many keys; by default for all keys together. Smaller
+        combinations follow.
+    combinations : sequence of sequence of str, optional
+        Combinations to ask for, instead of `subsets`.
+    weights : mapping of str to float, optional
+        Cost of a missing value of a key; 1 by default.
+    search : {"optimal", "greedy"}, default="optimal"
+        "greedy" suppresses in each unsafe record one key after the other, as mu-ARGUS does.
+    time_limit : float, default=60
+        Seconds after which the rest is done by the greedy rule.
+    """
+
+    name: ClassVar[str] = "local-suppression"
+    guide: ClassVar[str] = (
+        "The release says how many values are missing, and how many every other release must "
+        "lose at least.\n\nExample: tablecloak local-suppression people.csv -o safe.csv --key age "
+        "--key sex --key region --k 3 --weight sex=5"
+    )
+
+    keys: Annotated[Sequence[str], option("key", "Attribute known to an intruder.", min_length=1)]
+    k: Annotated[int, Field(ge=2, description="Smallest number of records in a group.")] = 3
+    subsets: Annotated[
+        int | None,
+        Field(ge=1, description="Ask for all combinations of this many keys; default: all keys."),
+    ] = None
+    combinations: Annotated[
+        Sequence[Sequence[str]] | None,
+        option("combination", "Keys of a combination to ask for, as in age,sex."),
+    ] = None
+    weights: Annotated[
+        Mapping[str, float] | None,
+        option("weight", "Cost of a missing value of a key, as in sex=5; 1 by default."),
+    ] = None
+    search: Annotated[
+        Literal["optimal", "greedy"],
+        Field(description="Fewest missing values, or one after the other by a greedy rule."),
+    ] = "optimal"
+    time_limit: Annotated[float, Field(gt=0, description="Seconds for the search.")] = 60.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keys = names_of(self.keys, "keys")
+        if self.subsets is not None and self.combinations:
+            raise InputError("Give `subsets` or `combinations`, not both.")
+        if self.subsets is not None and self.subsets > len(keys):
+            raise InputError(f"`subsets` is {self.subsets}, but there are only {len(keys)} keys.")
+        for combination in self.combinations or ():
+            for name in names_of(combination, "combinations"):
+                _require_key(name, keys, "combinations")
+        for name, weight in (self.weights or {}).items():
+            _require_key(name, keys, "weights")
+            if not (weight > 0 and np.isfinite(weight)):
+                raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the keys."""
+        return Columns(changed=self.keys, categories=self.keys, keys=self.keys)
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """Cost of a missing value of each key."""
+        given = self.weights or {}
+        return {name: float(given.get(name, 1.0)) for name in self.keys}
+
+    def asked(self) -> list[list[str]]:
+        """Return the combinations of keys that are asked for."""
+        keys = list(self.keys)
+        if self.combinations:
+            return [list(each) for each in self.combinations]
+        return [list(each) for each in combinations(keys, self.subsets or len(keys))]
+
+    def requirements(self) -> tuple[GroupRequirement, ...]:
+        """Return what each group must satisfy."""
+        return (KAnonymity(self.k),)
+
+    def required(self) -> str:
+        """Say what is required, for summaries."""
+        words = " and ".join(each.words() for each in self.requirements())
+        if self.combinations:
+            return f"{words} in {len(self.combinations)} combinations of keys"
+        if self.subsets is not None:
+            return f"{words} in all combinations of {self.subsets} of {len(self.keys)} keys"
+        return f"{words} by {len(self.keys)} keys"
+
+    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> LocalSuppressionRelease:
+        """Suppress values.
+
+        Nothing is random; `seed` is accepted because all methods have it.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist or has missing values, or not even the whole file satisfies
+            what is required.
+        """
+        del seed
+        budget = Budget.begun(self.time_limit)
+        watch = Stopwatch()
+        question = self._question(frame)
+        with budget.interruptible():
+            if self.search == "greedy":
+                choice = greedy_with_floor(question)
+            else:
+                choice = cheapest_choice(question, budget)
+        patterns = question.patterns
+        lost = (choice.suppressed[:, None] >> np.arange(len(self.keys))) & 1
+        missing = lost.astype(bool)[patterns.of_record]
+        floor = choice.floor[patterns.of_record]
+        released = frame.copy()
+        for at, name in enumerate(self.keys):
+            released[name] = _without(frame[name], missing[:, at])
+        return LocalSuppressionRelease(
+            frame=released,
+            suppressed=missing,
+            method=self,
+            floor=floor,
+            bound=float(floor.sum()),
+            seconds=watch.seconds,
+        )
+
+    def _question(self, frame: pd.DataFrame) -> SuppressionQuestion:
+        patterns = KeyPatterns.of(frame, list(self.keys))
+        n_combinations = len(self.asked())
+        if n_combinations > MANY_COMBINATIONS:
+            raise InputError(
+                f"There are {n_combinations:,} combinations of keys; at most "
+                f"{MANY_COMBINATIONS:,} are searched. Lower `subsets`, or name fewer keys."
+            )
+        question = SuppressionQuestion(
+            patterns=patterns,
+            combinations=tuple(patterns.set_of(each) for each in self.asked()),
+            requirements=self.requirements(),
+            costs=np.array(list(self.costs.values())),
+        )
+        if question.unsafe(0) is not None:
+            raise InputError(
+                f"Not even the whole file of {patterns.n_records} records has what is required: "
+                f"{self.required()}. Ask for less, or give more records."
+            )
+        return question
+
+
+def _require_key(name: str, keys: Sequence[str], parameter: str) -> None:
+    if name not in keys:
+        raise InputError(
+            f"`{parameter}` names {name!r}, which is not among the keys.{suggestion(name, keys)}"
+        )
+
+
+def _total(suppressed: Flags, costs: Floats) -> float:
+    """Return the cost of suppressed values, added record by record in the order of keys.
+
+    The order is that of the bound, so that equal sets of keys have equal sums.
+    """
+    record = np.zeros(len(suppressed))
+    for column, cost in zip(suppressed.T, costs, strict=True):
+        record += np.where(column, cost, 0.0)
+    return float(record.sum())
+
+
+def _without(column: pd.Series, missing: Flags) -> pd.Series:
+    """Return a column in which some values are missing; whole numbers stay whole."""
+    if not missing.any():
+        return column.copy()
+    kind: Any = column.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "iub":
+        column = column.astype("boolean" if kind.kind == "b" else "Int64")
+    return column.mask(missing)
+
+
+def _counted(original: pd.DataFrame, method: LocalSuppression) -> Any:
+    """Return the function that finds records in groups that fail, counted by pandas."""
+
+    @cache
+    def found(names: tuple[str, ...]) -> Flags:
+        if not names:
+            size = np.full(len(original), len(original))
+        else:
+            grouped = original.groupby(list(names), observed=True, sort=False)
+            size = grouped[names[0]].transform("size").to_numpy()
+        fails: Flags = size < method.k
+        return fails
+
+    return lambda names: found(tuple(names))

@@ -1,0 +1,223 @@
+"""Local suppression: the optimum by enumeration, bounds that are proved, and counts by hand."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from tablecloak.microdata import LocalSuppression
+
+
+def small_file(seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    n, n_keys = int(random.integers(4, 30)), int(random.integers(1, 5))
+    sizes = random.integers(2, 5, n_keys)
+    return pd.DataFrame({f"q{at}": random.integers(0, size, n) for at, size in enumerate(sizes)})
+
+
+def small_question(seed: int) -> tuple[pd.DataFrame, LocalSuppression]:
+    frame, random = small_file(seed), np.random.default_rng(seed + 1000)
+    keys = list(frame.columns)
+    options: dict = {"k": int(random.integers(2, 5))}
+    match seed % 4:
+        case 1:
+            options["subsets"] = int(random.integers(1, len(keys) + 1))
+        case 2:
+            size = int(random.integers(1, len(keys) + 1))
+            options["combinations"] = [keys[:size], keys[-size:]]
+        case 3:
+            options["weights"] = {key: float(random.integers(1, 9)) / 4 for key in keys[1:]}
+    return frame, LocalSuppression(keys, **options)
+
+
+def cheapest_by_enumeration(frame: pd.DataFrame, method: LocalSuppression) -> float:
+    """Try all sets of keys for each record, counting record by record."""
+    rows = frame.to_dict("records")
+    total = 0.0
+    for row in rows:
+        best = np.inf
+        for size in range(len(method.keys) + 1):
+            for lost in itertools.combinations(method.keys, size):
+                cost = sum(method.costs[key] for key in lost)
+                if cost < best and all(
+                    sum(
+                        all(other[key] == row[key] for key in set(asked) - set(lost))
+                        for other in rows
+                    )
+                    >= method.k
+                    for asked in method.asked()
+                ):
+                    best = cost
+        total += best
+    return total
+
+
+def matching_anywhere(released: pd.DataFrame, keys: list[str]) -> np.ndarray:
+    """Count records that match each record, missing values matching all: fk of sdcMicro."""
+    values = released[list(keys)].astype(object)
+    agree = np.ones((len(values), len(values)), dtype=bool)
+    for key in keys:
+        column, missing = values[key].to_numpy(), values[key].isna().to_numpy()
+        same = np.array(
+            [[a is not pd.NA and b is not pd.NA and a == b for b in column] for a in column]
+        )
+        agree &= same | missing[:, None] | missing[None, :]
+    return agree.sum(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
+    frame, method = small_question(seed)
+    release = method.protect(frame)
+    assert release.loss == pytest.approx(cheapest_by_enumeration(frame, method))
+    assert release.is_optimal
+    assert release.verify(frame) == release.bound
+    for combination in method.asked():
+        assert matching_anywhere(release.frame, combination).min() >= method.k
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_greedy_rule_is_safe_and_never_better(seed):
+    frame, method = small_question(seed)
+    best, greedy = method.protect(frame), replace(method, search="greedy").protect(frame)
+    assert greedy.bound <= best.loss <= greedy.loss + 1e-9
+    assert greedy.verify(frame) == greedy.bound
+
+
+def test_a_record_that_is_unique_by_two_pairs_loses_the_key_that_they_share():
+    frame = pd.DataFrame({"a": [1, 1, 1, 1, 2], "b": [1, 1, 1, 2, 2], "c": [1, 1, 2, 2, 2]})
+    frame = pd.concat([frame] * 2 + [pd.DataFrame({"a": [1], "b": [2], "c": [1]})])
+    frame = frame.reset_index(drop=True)
+    release = LocalSuppression(["a", "b", "c"], k=2).protect(frame)
+    assert release.n_suppressed == 1
+    assert release.suppressed[-1].sum() == 1
+    assert release.per_key().sum() == 1
+
+
+def test_a_dear_key_is_kept_as_long_as_others_are_cheaper_together():
+    frame = pd.DataFrame({"a": [1, 1, 1, 2], "b": [1, 1, 1, 1], "c": [1, 1, 1, 1]})
+    assert LocalSuppression(["a", "b"], 3).protect(frame).suppressed[3].tolist() == [True, False]
+    frame["b"] = [1, 1, 1, 2]
+    frame["a"] = [1, 1, 1, 1]
+    dear = LocalSuppression(["a", "b"], 3, weights={"b": 7}).protect(frame)
+    assert (dear.loss, dear.n_suppressed) == (7, 1)
+
+
+def test_whole_numbers_stay_whole_and_text_stays_text():
+    frame = pd.DataFrame({"a": [1, 1, 1, 2], "b": ["01", "01", "01", "01"]}, index=[9, 8, 7, 6])
+    release = LocalSuppression(["a", "b"], 3).protect(frame)
+    assert release.frame.a.astype(object).tolist() == [1, 1, 1, pd.NA]
+    assert release.frame.b.tolist() == frame.b.tolist()
+    assert release.frame.index.tolist() == [9, 8, 7, 6]
+
+
+def test_a_file_that_is_safe_already_is_left_alone():
+    frame = pd.DataFrame({"a": ["x"] * 3 + ["y"] * 3})
+    release = LocalSuppression(["a"], 3).protect(frame)
+    assert release.frame.equals(frame)
+    assert (release.loss, release.bound, release.gap) == (0, 0, 0)
+
+
+def test_without_time_the_release_is_safe_and_the_bound_still_holds():
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 4, 300) for at in range(8)})
+    method = LocalSuppression(list(frame.columns), 3)
+    best = method.protect(frame)
+    hasty = replace(method, time_limit=1e-9).protect(frame)
+    assert hasty.bound <= best.loss <= hasty.loss
+    assert hasty.verify(frame) == hasty.bound
+    assert not hasty.is_optimal
+
+
+# -- what the check refuses ---------------------------------------------------------------
+
+
+@pytest.fixture
+def checked():
+    random = np.random.default_rng(8)
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 4, 60) for at in range(4)})
+    frame["wage"] = random.normal(size=60)
+    return frame, LocalSuppression(["q0", "q1", "q2", "q3"], 3).protect(frame)
+
+
+def test_a_value_that_was_restored_is_found(checked):
+    frame, release = checked
+    at = np.argwhere(release.suppressed)[0]
+    restored = release.frame.copy()
+    restored.iloc[at[0], at[1]] = frame.iloc[at[0], at[1]]
+    with pytest.raises(tc.VerificationError, match=f"Record {at[0] + 1}: the group by"):
+        replace(release, frame=restored).verify(frame)
+
+
+@pytest.mark.parametrize("column", ["q0", "wage"])
+def test_a_value_that_was_changed_is_found(checked, column):
+    frame, release = checked
+    row = int(np.flatnonzero(~release.suppressed[:, 0])[0])
+    changed = release.frame.copy()
+    changed.loc[row, column] = 77
+    with pytest.raises(tc.VerificationError, match=f"Column '{column}', row {row}"):
+        replace(release, frame=changed).verify(frame)
+
+
+def test_a_bound_above_the_truth_is_found(checked):
+    frame, release = checked
+    floor = release.floor.copy()
+    floor[0] += 1
+    with pytest.raises(tc.VerificationError, match="Record 1 is safe already without"):
+        replace(release, floor=floor).verify(frame)
+
+
+# -- what is refused ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keys": "a"}, "must be a list of one or more names"),
+        ({"k": 1}, "`k` must be a whole number >= 2. Got 1"),
+        ({"subsets": 3}, "`subsets` is 3, but there are only 2 keys"),
+        ({"subsets": 1, "combinations": [["a"]]}, "not both"),
+        ({"combinations": [["a", "bb"]]}, "names 'bb', which is not among the keys"),
+        (
+            {"weights": {"A": 2}},
+            "`weights` names 'A', which is not among the keys. Known are: a, b",
+        ),
+        ({"weights": {"a": 0}}, "The weight of 'a' must be above 0. Got 0"),
+        ({"weights": {"a": float("nan")}}, "The weight of 'a' must be above 0"),
+        ({"search": "best"}, "must be 'optimal' or 'greedy'"),
+        ({"time_limit": 0}, "`time_limit` must be a finite number > 0"),
+    ],
+)
+def test_questions_that_are_none(options, message):
+    with pytest.raises(tc.InputError, match=message):
+        LocalSuppression(**{"keys": ["a", "b"], **options})
+
+
+@pytest.mark.parametrize(
+    ("frame", "keys", "message"),
+    [
+        ({"a": [1, 2]}, ["a"], "Not even the whole file of 2 records .* at least 3 records"),
+        ({"a": [1, None, 2, 2]}, ["a"], "Column 'a' has 1 missing values, the first in row 1"),
+        ({"a": [1, 1, 1]}, ["b"], "There is no column 'b'"),
+        ({"a": []}, ["a"], "There are no records"),
+        (
+            {f"q{at}": [1] * 3 for at in range(31)},
+            [f"q{at}" for at in range(31)],
+            "31 keys are too",
+        ),
+    ],
+)
+def test_files_that_cannot_be_searched(frame, keys, message):
+    with pytest.raises(tc.InputError, match=message):
+        LocalSuppression(keys).protect(pd.DataFrame(frame))
+
+
+def test_too_many_combinations_are_refused_before_the_search():
+    frame = pd.DataFrame({f"q{at}": [1] * 3 for at in range(25)})
+    with pytest.raises(tc.InputError, match="5,200,300 combinations of keys"):
+        LocalSuppression(list(frame.columns), subsets=12).protect(frame)

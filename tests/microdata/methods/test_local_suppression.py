@@ -134,6 +134,86 @@ def test_without_time_the_release_is_safe_and_the_bound_still_holds():
     assert not hasty.is_optimal
 
 
+# -- missing values of all records match --------------------------------------------------
+
+
+def tiny_question(seed: int) -> tuple[pd.DataFrame, LocalSuppression]:
+    random = np.random.default_rng(seed)
+    n, n_keys = [(5, 2), (4, 3), (9, 1), (3, 4)][seed % 4]
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 3, n) for at in range(n_keys)})
+    subsets = int(random.integers(1, n_keys + 1))
+    weights = {"q0": float(random.integers(1, 4))}
+    return frame, LocalSuppression(
+        list(frame.columns), k=2 + seed % 2, subsets=subsets, weights=weights, missing="any"
+    )
+
+
+def fewest_by_enumeration(frame: pd.DataFrame, method: LocalSuppression) -> float:
+    """Try all sets of suppressed values of the whole file."""
+    n, n_keys = frame.shape
+    codes, costs = frame.to_numpy(), np.array(list(method.costs.values()))
+    lost = (np.arange(2 ** (n * n_keys))[:, None] >> np.arange(n * n_keys) & 1).astype(bool)
+    lost = lost.reshape(-1, n, n_keys)
+    agree = lost[:, :, None, :] | lost[:, None, :, :] | (codes[:, None, :] == codes[None, :, :])
+    good = np.ones(len(lost), dtype=bool)
+    for combination in method.asked():
+        at = [list(frame.columns).index(key) for key in combination]
+        good &= (agree[..., at].all(axis=3).sum(axis=2) >= method.k).all(axis=1)
+    return float((lost.sum(axis=1) @ costs)[good].min())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_counted_as_in_sdcmicro_the_loss_is_the_least_of_all(seed):
+    frame, method = tiny_question(seed)
+    release = method.protect(frame)
+    assert release.loss == pytest.approx(fewest_by_enumeration(frame, method))
+    assert release.bound <= release.loss + 1e-9
+    assert release.verify(frame) == release.bound
+    for combination in method.asked():
+        assert matching_anywhere(release.frame, combination).min() >= method.k
+
+
+@pytest.mark.parametrize("search", ["optimal", "greedy"])
+@pytest.mark.parametrize("seed", range(12))
+def test_releases_counted_as_in_sdcmicro_match_k_records(seed, search):
+    frame, method = small_question(seed)
+    release = replace(method, missing="any", search=search, time_limit=1).protect(frame)
+    for combination in method.asked():
+        assert matching_anywhere(release.frame, combination).min() >= method.k
+    assert release.bound <= release.loss + 1e-9
+    assert release.verify(frame) <= release.loss + 1e-9
+    if search == "optimal":
+        assert release.loss <= method.protect(frame).loss + 1e-9
+
+
+def test_counted_as_in_sdcmicro_two_empty_records_hide_a_file_of_uniques():
+    frame = pd.DataFrame({"a": range(500), "b": range(500), "c": range(500)})
+    release = LocalSuppression(["a", "b", "c"], 3, missing="any").protect(frame)
+    assert release.suppressed.any(axis=1).sum() == 2
+    assert (release.loss, release.bound) == (6, 6)
+    assert LocalSuppression(["a", "b", "c"], 3).protect(frame).loss == 1500
+
+
+def test_the_greedy_rule_of_sdcmicro_suppresses_the_key_with_most_categories():
+    frame = pd.DataFrame({"a": [1, 1, 1, 1, 2], "b": [1, 1, 2, 2, 3]})
+    release = LocalSuppression(["a", "b"], 2, missing="any", search="greedy").protect(frame)
+    assert release.suppressed.tolist() == [[False, False]] * 4 + [[True, True]]
+
+
+def test_a_release_with_too_few_matches_and_a_bound_without_proof_are_found():
+    frame = pd.DataFrame({"a": range(40), "b": range(40)})
+    release = LocalSuppression(["a", "b"], 3, missing="any").protect(frame)
+    restored = release.frame.copy()
+    restored.loc[0, :] = frame.loc[0]
+    with pytest.raises(tc.VerificationError, match="Record 1 matches 2 records"):
+        replace(release, frame=restored).verify(frame)
+    with pytest.raises(tc.VerificationError, match="said to be 5, but 4 is proved"):
+        replace(release, bound=5.0).verify(frame)
+    negative = {names: -y for names, y in release.multipliers.items()}
+    with pytest.raises(tc.VerificationError, match="is negative"):
+        replace(release, multipliers=negative).verify(frame)
+
+
 # -- what the check refuses ---------------------------------------------------------------
 
 

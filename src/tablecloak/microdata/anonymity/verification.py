@@ -15,7 +15,14 @@ import pandas as pd
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.columns import row_label
 
-__all__ = ["check_left_alone", "check_own", "proved_floor"]
+__all__ = [
+    "check_left_alone",
+    "check_matching",
+    "check_own",
+    "proved_by_multipliers",
+    "proved_floor",
+    "rounded_up",
+]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -113,3 +120,108 @@ def proved_floor(
                     f"costs {cost:g}: its bound {floor[open_[good][0]]:g} is not proved."
                 )
     return float(floor.sum())
+
+
+def check_matching(
+    original: pd.DataFrame,
+    missing: Flags,
+    keys: Sequence[str],
+    combinations: Sequence[Sequence[str]],
+    k: int,
+) -> None:
+    """Check that each record matches k records, missing values of both matching every value.
+
+    Raises
+    ------
+    VerificationError
+        Names the combination and the number of the first record.
+    """
+    for combination in combinations:
+        at = [list(keys).index(name) for name in combination]
+        lost, which = np.unique(missing[:, at], axis=0, return_inverse=True)
+        kinds = [np.flatnonzero(which.ravel() == number) for number in range(len(lost))]
+        count = np.zeros(len(original), dtype=np.int64)
+        for one, here in zip(lost, kinds, strict=True):
+            for other, there in zip(lost, kinds, strict=True):
+                kept = [
+                    name
+                    for name, a, b in zip(combination, one, other, strict=True)
+                    if not a and not b
+                ]
+                if not kept:
+                    count[here] += len(there)
+                    continue
+                size = original.iloc[there].groupby(kept, observed=True).size().rename("n")
+                near = original.iloc[here][kept].join(size, on=kept)["n"]
+                count[here] += near.fillna(0).to_numpy(dtype=np.int64)
+        bad = np.flatnonzero(count < k)
+        if len(bad):
+            raise VerificationError(
+                f"Record {bad[0] + 1} matches {count[bad[0]]} records in the combination "
+                f"{list(combination)}, fewer than {k}."
+            )
+
+
+def proved_by_multipliers(
+    original: pd.DataFrame,
+    multipliers: Mapping[tuple[str, ...], Floats],
+    costs: Mapping[str, float],
+    k: int,
+) -> float:
+    """Return the bound that multipliers prove: see `tablecloak.microdata.anonymity.matching.Needs`.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+    multipliers : mapping of tuple of str to numpy.ndarray of float, each of shape (n_records,)
+        A number >= 0 for each combination of keys and each record.
+    costs : mapping of str to float
+    k : int
+
+    Raises
+    ------
+    VerificationError
+        If a multiplier is negative.
+    """
+
+    def together(names: Sequence[str], weight: Floats) -> Floats:
+        if not names:
+            return np.full(len(original), weight.sum())
+        by = [original[name].to_numpy() for name in names]
+        sums: Floats = pd.Series(weight).groupby(by, sort=False).transform("sum").to_numpy()
+        return sums
+
+    value, own, used = 0.0, {}, {}
+    for names, y in multipliers.items():
+        if np.any(y < 0):
+            raise VerificationError(f"A multiplier of the combination {list(names)} is negative.")
+        need = np.maximum(k - together(names, np.ones(len(original))), 0.0)
+        value += float(np.sum(need * y))
+        # A multiplier without a need proves nothing and supplies nothing.
+        used[names] = np.where(need > 0, y, 0.0)
+        own[names] = need * y - together(names, used[names])
+    share = 1.0
+    for size in range(1, len(costs) + 1):
+        for lost in itertools.combinations(costs, size):
+            supply = np.zeros(len(original))
+            left: dict[tuple[str, ...], Floats] = {}
+            for names, y in used.items():
+                kept = tuple(name for name in names if name not in lost)
+                if len(kept) < len(names):
+                    supply += own[names]
+                    left[kept] = left.get(kept, 0.0) + y
+            for kept, weight in left.items():
+                supply += together(kept, weight)
+            cost = float(sum(costs[name] for name in lost))
+            most = float(supply.max(initial=0.0))
+            if share * most > cost:
+                share = cost / most
+    # Sums of floating-point numbers lose some of their last digits.
+    return value * share * (1 - 1e-9)
+
+
+def rounded_up(bound: float, costs: Sequence[float]) -> float:
+    """Return the next loss that a release can have: a whole number where all costs are whole."""
+    if all(float(cost).is_integer() for cost in costs):
+        return float(np.ceil(bound))
+    return bound

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
+from math import comb
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,15 +23,23 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, VerificationError, suggestion
 from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
+from tablecloak.microdata.anonymity.matching import (
+    Needs,
+    cheapest_matching,
+    greedy_matching,
+)
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 from tablecloak.microdata.anonymity.requirements import GroupRequirement, KAnonymity
 from tablecloak.microdata.anonymity.verification import (
     check_left_alone,
+    check_matching,
     check_own,
+    proved_by_multipliers,
     proved_floor,
+    rounded_up,
 )
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -41,6 +50,10 @@ __all__ = ["LocalSuppression", "LocalSuppressionRelease"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_Found = tuple[Integers, Floats, dict[tuple[str, ...], Floats], float]
+"""Suppressed keys and floor of each record, multipliers, bound."""
 
 MANY_COMBINATIONS = 20_000
 """Most combinations of keys that are searched for at once."""
@@ -58,10 +71,14 @@ class LocalSuppressionRelease(Result):
         Which values are suppressed.
     method : LocalSuppression
         What was asked.
-    floor : numpy.ndarray of float, shape (n_records,)
-        Proved lower bound on the cost of each record.
     bound : float
         Proved lower bound on the loss of every release that satisfies the same requirements.
+    floor : numpy.ndarray of float, shape (n_records,)
+        Proved lower bound on the cost of each record, whose sum is the bound; empty if missing
+        values of others count.
+    multipliers : mapping of tuple of str to numpy.ndarray of float
+        What proves the bound if missing values of others count: for each combination, a number for
+        each record.
     seconds : float
     notes : tuple of str
     """
@@ -69,8 +86,9 @@ class LocalSuppressionRelease(Result):
     frame: pd.DataFrame
     suppressed: Flags
     method: LocalSuppression
-    floor: Floats
     bound: float
+    floor: Floats
+    multipliers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
 
@@ -94,7 +112,8 @@ class LocalSuppressionRelease(Result):
 
         Groups are counted anew, by other code than that of the search: that each value is missing
         or as it was, that each record is safe in each combination of keys, and, for the bound,
-        that all cheaper sets of suppressed keys leave the record unsafe.
+        that all cheaper sets of suppressed keys leave the record unsafe, or that the multipliers
+        supply no more than their costs.
 
         Parameters
         ----------
@@ -109,6 +128,15 @@ class LocalSuppressionRelease(Result):
         method = self.method
         missing = check_left_alone(original, self.frame, method.keys)
         combinations = method.asked()
+        if method.missing == "any":
+            check_matching(original, missing, method.keys, combinations, method.k)
+            proved = proved_by_multipliers(original, self.multipliers, method.costs, method.k)
+            proved = rounded_up(proved, list(method.costs.values()))
+            if proved < self.bound - 1e-9 * max(1.0, self.bound):
+                raise VerificationError(
+                    f"The bound is said to be {self.bound:g}, but {proved:g} is proved."
+                )
+            return proved
         fails = _counted(original, method)
         check_own(fails, missing, method.keys, combinations)
         return proved_floor(fails, self.floor, combinations, method.costs)
@@ -129,14 +157,19 @@ class LocalSuppressionRelease(Result):
 class LocalSuppression(Method):
     """Set as few keys as possible to missing, so that k records share each combination of keys.
 
-    A record is safe if at least k records of the original file agree with what is left of it, in
-    each combination of keys that is asked for. Its own missing values match every value; missing
-    values of others do not count. Since records keep what they had, the release is also k-anonymous
-    as sdcMicro counts, where missing values of both records match every value.
+    By default (``missing="own"``) a record is safe if at least k records of the original file agree
+    with what is left of it, in each combination of keys that is asked for [1]_. Its own missing
+    values match every value; missing values of others do not count. Since records keep what they
+    had, the release is then also k-anonymous as sdcMicro counts.
 
-    What is proved: no release in which each record agrees with k true records costs less than
-    `bound`. The sets of keys of a record are tried from the cheapest on, so that loss and bound are
-    equal unless the time is over.
+    With ``missing="any"`` records are counted as in sdcMicro [2]_: the frequency of a record is the
+    number of records that agree with it in all keys that neither of the two has lost. This count
+    is satisfied by k - 1 records that lose all keys, since these match everybody, and the search
+    finds that: it protects nobody else. Use it to compare, not to publish.
+
+    What is proved: no release that is safe in the stated sense costs less than `bound`. With "own",
+    the sets of keys of a record are tried from the cheapest on, so that loss and bound are equal
+    unless the time is over. With "any", multipliers prove the bound by weak duality.
 
     Parameters
     ----------
@@ -150,8 +183,11 @@ class LocalSuppression(Method):
         Combinations to ask for, instead of `subsets`.
     weights : mapping of str to float, optional
         Cost of a missing value of a key; 1 by default.
+    missing : {"own", "any"}, default="own"
+        Which missing values match every value: those of the record itself, or those of all.
     search : {"optimal", "greedy"}, default="optimal"
-        "greedy" suppresses in each unsafe record one key after the other, as mu-ARGUS does.
+        "greedy" suppresses in each unsafe record one key after the other: by the greedy rule of set
+        cover, or, with ``missing="any"``, towards the nearest record, as `kAnon` of sdcMicro does.
     time_limit : float, default=60
         Seconds after which the rest is done by the greedy rule.
     """
@@ -177,6 +213,13 @@ class LocalSuppression(Method):
         Mapping[str, float] | None,
         option("weight", "Cost of a missing value of a key, as in sex=5; 1 by default."),
     ] = None
+    missing: Annotated[
+        Literal["own", "any"],
+        Field(
+            description="Missing values that match every value: the record's own, or those of any "
+            "record, as sdcMicro counts; then k - 1 empty records are enough."
+        ),
+    ] = "own"
     search: Annotated[
         Literal["optimal", "greedy"],
         Field(description="Fewest missing values, or one after the other by a greedy rule."),
@@ -244,14 +287,9 @@ class LocalSuppression(Method):
         watch = Stopwatch()
         question = self._question(frame)
         with budget.interruptible():
-            if self.search == "greedy":
-                choice = greedy_with_floor(question)
-            else:
-                choice = cheapest_choice(question, budget)
-        patterns = question.patterns
-        lost = (choice.suppressed[:, None] >> np.arange(len(self.keys))) & 1
-        missing = lost.astype(bool)[patterns.of_record]
-        floor = choice.floor[patterns.of_record]
+            search = self._matching if self.missing == "any" else self._own
+            lost, floor, multipliers, bound = search(question, budget)
+        missing = ((lost[:, None] >> np.arange(len(self.keys))) & 1).astype(bool)
         released = frame.copy()
         for at, name in enumerate(self.keys):
             released[name] = _without(frame[name], missing[:, at])
@@ -259,15 +297,37 @@ class LocalSuppression(Method):
             frame=released,
             suppressed=missing,
             method=self,
+            bound=bound,
             floor=floor,
-            bound=float(floor.sum()),
+            multipliers=multipliers,
             seconds=watch.seconds,
         )
 
+    def _own(self, question: SuppressionQuestion, budget: Budget) -> _Found:
+        """Search where only the missing values of the record itself match."""
+        is_greedy = self.search == "greedy"
+        choice = greedy_with_floor(question) if is_greedy else cheapest_choice(question, budget)
+        of_record = question.patterns.of_record
+        floor = choice.floor[of_record]
+        return choice.suppressed[of_record], floor, {}, float(floor.sum())
+
+    def _matching(self, question: SuppressionQuestion, budget: Budget) -> _Found:
+        """Search where missing values of all records match."""
+        search = greedy_matching if self.search == "greedy" else cheapest_matching
+        lost = search(question, self.k, budget.share(0.7))
+        needs = Needs(question, self.k)
+        found = needs.multipliers(budget)
+        # A little less than what is proved, since the check adds in another order.
+        bound = rounded_up((1 - 1e-8) * needs.value(found), list(self.costs.values()))
+        of_record = question.patterns.of_record
+        names = question.patterns.names_of
+        multipliers = {tuple(names(each)): y[of_record] for each, y in found.items()}
+        return lost, np.empty(0), multipliers, bound
+
     def _question(self, frame: pd.DataFrame) -> SuppressionQuestion:
         patterns = KeyPatterns.of(frame, list(self.keys))
-        n_combinations = len(self.asked())
-        if n_combinations > MANY_COMBINATIONS:
+        n_combinations = comb(len(self.keys), self.subsets or len(self.keys))
+        if not self.combinations and n_combinations > MANY_COMBINATIONS:
             raise InputError(
                 f"There are {n_combinations:,} combinations of keys; at most "
                 f"{MANY_COMBINATIONS:,} are searched. Lower `subsets`, or name fewer keys."

@@ -56,3 +56,15 @@ class Output:
     comments: list[str] = field(default_factory=list)
     exception: str = ""
     timestamp: str = ""
+
+    def told(self) -> str:
+        """Return what a researcher reads about the output."""
+        lines = [f"{self.name}: {self.kind}, {self.outcome.status}", f"  {self.command}"]
+        for reason in self.outcome.reasons:
+            lines.append(f"  {reason.status} ({reason.rule}): {reason.text}")
+        lines += [f"  note: {note}" for note in self.outcome.notes]
+        lines += [f"  comment: {comment}" for comment in self.comments]
+        if self.exception:
+            lines.append(f"  exception asked for: {self.exception}")
+        lines += [f"  file: {path.name}" for path in self.files]
+        return "\n".join(["\n".join(lines), *(frame.to_string() for frame in self.frames)])

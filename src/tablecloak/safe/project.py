@@ -13,11 +13,14 @@ import pandas as pd
 
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.bundle import BundleFormat, blocked, write_bundle
+from tablecloak.safe.checking.names import require_file_name
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.finding import Finding
 from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
+from tablecloak.storage import existing_file
 
 __all__ = ["Project"]
 
@@ -169,6 +172,7 @@ class Project:
     def rename_output(self, old: str, new: str) -> None:
         """Give an output another name."""
         output = self.output(old)
+        require_file_name(new, "the output", "its files are called by it")
         if new in self.outputs:
             raise InputError(f"there is an output {new!r} already: choose another name")
         output.name = new
@@ -186,6 +190,63 @@ class Project:
     def add_exception(self, name: str, reason: str) -> None:
         """Ask for an output although it did not pass, and say why."""
         self.output(name).exception = reason
+
+    def custom_output(self, path: str | Path, comment: str = "") -> Output:
+        """Ask for a file that was made elsewhere. No rule looks into it: a person has to.
+
+        Raises
+        ------
+        InputError
+            If there is no such file, or files of its kind may not leave.
+        """
+        path = existing_file(path)
+        if blocked(path, self.appetite):
+            raise InputError(
+                f"{path}: files in {path.suffix} may not leave, because they can hold the data "
+                "they were drawn from (blocked_extensions): save it in another format, as .png"
+            )
+        outcome = Outcome(
+            (Reason("review", "custom", "no rule looks into this file: a person has to"),)
+        )
+        output = self.record("custom", "custom_output()", outcome, files=[path])
+        if comment:
+            output.comments.append(comment)
+        return output
+
+    # -- handing over -----------------------------------------------------------------------
+
+    def print_outputs(self) -> str:
+        """Print all outputs with what is said of them, and return what was printed."""
+        told = "\n\n".join(output.told() for output in self.outputs.values())
+        print(told or "the project has no outputs")
+        return told
+
+    def finalise(
+        self,
+        path: str | Path = "outputs",
+        ext: BundleFormat = "json",
+        interactive: bool = False,
+        *,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write everything the checker needs into one folder; see `safe.bundle.write_bundle`.
+
+        Parameters
+        ----------
+        path : str or Path, default="outputs"
+            Folder that is made.
+        ext : {"json", "xlsx"}, default="json"
+            With "xlsx" there is a workbook as well.
+        interactive : bool, default=False
+            Whether to ask, for each output that did not pass, why it is wanted all the same.
+        overwrite : bool, default=False
+            Whether a bundle that nobody has decided on yet may be replaced.
+        """
+        if interactive:
+            for output in self.outputs.values():
+                if output.outcome.status != "pass" and not output.exception:
+                    output.exception = input(f"{output.told()}\nWhy is it needed all the same? ")
+        return write_bundle(self.outputs, self.appetite, path, form=ext, overwrite=overwrite)
 
 
 def _appetite(given: Appetite | str | Path | dict[str, Any] | None) -> Appetite:

@@ -33,6 +33,7 @@ from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwap
 from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
 from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
 from tablecloak.microdata.order import OrderWarning, in_random_order
+from tablecloak.microdata.risk.diversity import GroupDiversity, group_diversity
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
 from tablecloak.microdata.risk.special_uniques import special_uniques
@@ -52,6 +53,7 @@ __all__ = [
     "CovarianceNoise",
     "DataSwapping",
     "FixedPoint",
+    "GroupDiversity",
     "GuaranteedPRAM",
     "KeyRisk",
     "LegacySampler",
@@ -83,6 +85,7 @@ __all__ = [
     "choose_model",
     "correlations_compared",
     "frontier",
+    "group_diversity",
     "in_random_order",
     "information_loss",
     "interval_disclosure",

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata import LocalSuppression
+from tablecloak.microdata import LocalSuppression, group_diversity
 
 
 def small_file(seed: int) -> pd.DataFrame:
@@ -132,6 +132,71 @@ def test_without_time_the_release_is_safe_and_the_bound_still_holds():
     assert hasty.bound <= best.loss <= hasty.loss
     assert hasty.verify(frame) == hasty.bound
     assert not hasty.is_optimal
+
+
+# -- sensitive values ---------------------------------------------------------------------
+
+
+KINDS = [
+    {"diversity": 2},
+    {"diversity": 1.8, "diversity_kind": "entropy"},
+    {"diversity": 2, "diversity_kind": "recursive", "ratio": 2},
+    {"closeness": 0.3},
+    {"diversity": 2, "closeness": 0.4},
+]
+
+
+def is_satisfied(group: pd.Series, whole: pd.Series, method: LocalSuppression) -> bool:
+    """Ask the group of one record, by the definitions."""
+    frame = pd.DataFrame({"in": [1] * len(group) + [0] * len(whole), "s": [*group, *whole]})
+    counts = group.value_counts()
+    found = group_diversity(frame.iloc[: len(group)], ["in"], "s")
+    least = method.diversity or 0
+    good = len(group) >= method.k
+    if method.diversity_kind == "distinct":
+        good &= found.distinct_l >= least
+    elif method.diversity_kind == "entropy":
+        good &= found.entropy_l >= least - 1e-9
+    else:
+        good &= counts.iloc[0] < method.ratio * counts.iloc[int(least) - 1 :].sum()
+    if method.closeness is not None:
+        shares = counts / counts.sum() - whole.value_counts(normalize=True)
+        lost = whole.value_counts(normalize=True).drop(counts.index)
+        good &= (shares.abs().sum() + lost.sum()) / 2 <= method.closeness + 1e-9
+    return bool(good)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_groups_become_diverse_for_the_least_of_all_suppressions(seed):
+    random = np.random.default_rng(seed)
+    n, n_keys = int(random.integers(8, 30)), int(random.integers(1, 4))
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 3, n) for at in range(n_keys)})
+    frame["s"] = random.choice(list("xyz"), n, p=[0.5, 0.3, 0.2])
+    keys = list(frame.columns[:-1])
+    subsets = n_keys if seed % 2 else 1
+    method = LocalSuppression(keys, 2, subsets=subsets, sensitive="s", **KINDS[seed % 5])
+    if not is_satisfied(frame.s, frame.s, method):
+        with pytest.raises(tc.InputError, match="Not even the whole file"):
+            method.protect(frame)
+        return
+    release = method.protect(frame)
+    total = 0
+    for _, row in frame.iterrows():
+        for size in range(n_keys + 1):
+            if any(
+                all(
+                    is_satisfied(frame.s[(frame[left] == row[left]).all(axis=1)], frame.s, method)
+                    for left in (
+                        [key for key in asked if key not in lost] for asked in method.asked()
+                    )
+                )
+                for lost in itertools.combinations(keys, size)
+            ):
+                total += size
+                break
+    assert release.loss == total
+    assert release.verify(frame) == release.bound == total
+    assert release.frame.s.equals(frame.s)
 
 
 # -- missing values of all records match --------------------------------------------------
@@ -269,6 +334,15 @@ def test_a_bound_above_the_truth_is_found(checked):
         ),
         ({"weights": {"a": 0}}, "The weight of 'a' must be above 0. Got 0"),
         ({"weights": {"a": float("nan")}}, "The weight of 'a' must be above 0"),
+        ({"sensitive": "s"}, "together with `diversity` or `closeness`"),
+        ({"closeness": 0.2}, "Give `sensitive`"),
+        ({"sensitive": "a", "diversity": 2}, "'a' is also a key"),
+        ({"sensitive": "s", "diversity": 2, "missing": "any"}, "with missing='own' only"),
+        (
+            {"sensitive": "s", "diversity": 2.5, "diversity_kind": "recursive"},
+            "l of recursive diversity must be whole. Got 2.5",
+        ),
+        ({"sensitive": "s", "closeness": 2}, "`closeness` is a share between 0 and 1"),
         ({"search": "best"}, "must be 'optimal' or 'greedy'"),
         ({"time_limit": 0}, "`time_limit` must be a finite number > 0"),
     ],

@@ -19,6 +19,7 @@ __all__ = [
     "check_left_alone",
     "check_matching",
     "check_own",
+    "groups_counted",
     "proved_by_multipliers",
     "proved_floor",
     "rounded_up",
@@ -64,6 +65,50 @@ def check_left_alone(original: pd.DataFrame, released: pd.DataFrame, keys: Seque
         if name in keys:
             missing[:, list(keys).index(name)] = absent
     return missing
+
+
+def groups_counted(
+    original: pd.DataFrame, holds: Callable[[Floats], bool], sensitive: str | None, k: int
+) -> Fails:
+    """Return the function that finds records in groups that fail, counted by pandas.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+    holds : callable
+        Returns whether a group with these counts of sensitive values satisfies what is required,
+        besides having k records; counts are in the order of the values.
+    sensitive : str, optional
+        Without it, only records are counted.
+    k : int
+    """
+    known: dict[tuple[str, ...], Flags] = {}
+    n = len(original)
+    values = None if sensitive is None else pd.factorize(original[sensitive], sort=True)[0]
+
+    def fails(names: Sequence[str]) -> Flags:
+        if tuple(names) not in known:
+            known[tuple(names)] = found(names)
+        return known[tuple(names)]
+
+    def found(names: Sequence[str]) -> Flags:
+        label = np.zeros(n, dtype=np.int64)
+        if names:
+            by = [original[name].to_numpy() for name in names]
+            grouped = pd.Series(0, index=range(n)).groupby(by, sort=False)
+            label[:] = grouped.ngroup().to_numpy()
+        bad: Flags = np.asarray(np.bincount(label) < k, dtype=bool)
+        if values is not None:
+            n_values = int(values.max()) + 1
+            order = np.argsort(label, kind="stable")
+            ends = np.cumsum(np.bincount(label))
+            for group, members in enumerate(np.split(order, ends[:-1])):
+                if not bad[group]:
+                    counts = np.bincount(values[members], minlength=n_values)
+                    bad[group] = not holds(counts.astype(np.float64))
+        return np.asarray(bad[label])
+
+    return fails
 
 
 def check_own(

@@ -6,15 +6,16 @@ References
    14, 1998.
 .. [2] Templ, Kowarik, Meindl: Statistical disclosure control for micro-data using the R package
    sdcMicro, Journal of Statistical Software 67(4), 2015.
+.. [3] Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: l-diversity, 2007.
+.. [4] Li, Li, Venkatasubramanian: t-closeness, 2007.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations
-from math import comb
+from math import comb, log
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -32,11 +33,20 @@ from tablecloak.microdata.anonymity.matching import (
 )
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
-from tablecloak.microdata.anonymity.requirements import GroupRequirement, KAnonymity
+from tablecloak.microdata.anonymity.requirements import (
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    GroupRequirement,
+    KAnonymity,
+    RecursiveDiversity,
+    SensitiveCounts,
+)
 from tablecloak.microdata.anonymity.verification import (
     check_left_alone,
     check_matching,
     check_own,
+    groups_counted,
     proved_by_multipliers,
     proved_floor,
     rounded_up,
@@ -44,6 +54,7 @@ from tablecloak.microdata.anonymity.verification import (
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
+from tablecloak.microdata.risk.diversity import is_ordered
 from tablecloak.results import Result
 
 __all__ = ["LocalSuppression", "LocalSuppressionRelease"]
@@ -137,7 +148,8 @@ class LocalSuppressionRelease(Result):
                     f"The bound is said to be {self.bound:g}, but {proved:g} is proved."
                 )
             return proved
-        fails = _counted(original, method)
+        holds = _diverse(original, method)
+        fails = groups_counted(original, holds, method.sensitive, method.k)
         check_own(fails, missing, method.keys, combinations)
         return proved_floor(fails, self.floor, combinations, method.costs)
 
@@ -183,6 +195,18 @@ class LocalSuppression(Method):
         Combinations to ask for, instead of `subsets`.
     weights : mapping of str to float, optional
         Cost of a missing value of a key; 1 by default.
+    sensitive : str, optional
+        Attribute whose values must differ within each group.
+    diversity : float, optional
+        l of l-diversity [3]_: number of different sensitive values in each group.
+    diversity_kind : {"distinct", "entropy", "recursive"}, default="distinct"
+        Different values; an entropy of at least log(l); or the most frequent value less than
+        `ratio` times as frequent as the l-th and all rarer ones together.
+    ratio : float, default=3
+        c of recursive (c, l)-diversity.
+    closeness : float, optional
+        t of t-closeness [4]_: largest earth mover's distance of the sensitive values of a group
+        from those of the file. Numbers lie on a line; all other values have a distance of 1.
     missing : {"own", "any"}, default="own"
         Which missing values match every value: those of the record itself, or those of all.
     search : {"optimal", "greedy"}, default="optimal"
@@ -213,6 +237,30 @@ class LocalSuppression(Method):
         Mapping[str, float] | None,
         option("weight", "Cost of a missing value of a key, as in sex=5; 1 by default."),
     ] = None
+    sensitive: Annotated[
+        str | None, Field(description="Attribute whose values must differ within each group.")
+    ] = None
+    diversity: Annotated[
+        float | None,
+        Field(ge=1, description="Different sensitive values in each group (l-diversity)."),
+    ] = None
+    diversity_kind: Annotated[
+        Literal["distinct", "entropy", "recursive"],
+        Field(
+            description="Different values, an entropy of at least log(l), or the most frequent "
+            "value below `ratio` times the l-th and rarer ones."
+        ),
+    ] = "distinct"
+    ratio: Annotated[float, Field(gt=0, description="c of recursive (c, l)-diversity.")] = 3.0
+    closeness: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            le=1,
+            description="Largest distance of the sensitive values of a group from those of the "
+            "file (t-closeness).",
+        ),
+    ] = None
     missing: Annotated[
         Literal["own", "any"],
         Field(
@@ -229,6 +277,7 @@ class LocalSuppression(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         keys = names_of(self.keys, "keys")
+        self._check_sensitive(keys)
         if self.subsets is not None and self.combinations:
             raise InputError("Give `subsets` or `combinations`, not both.")
         if self.subsets is not None and self.subsets > len(keys):
@@ -241,9 +290,28 @@ class LocalSuppression(Method):
             if not (weight > 0 and np.isfinite(weight)):
                 raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
 
+    def _check_sensitive(self, keys: Sequence[str]) -> None:
+        asks = self.diversity is not None or self.closeness is not None
+        if asks != (self.sensitive is not None):
+            raise InputError(
+                "Give `sensitive`, the attribute that must be diverse, together with `diversity` "
+                "or `closeness`."
+            )
+        if self.sensitive in keys:
+            raise InputError(f"The sensitive attribute {self.sensitive!r} is also a key.")
+        if asks and self.missing == "any":
+            raise InputError(
+                "`diversity` and `closeness` are searched for with missing='own' only: with 'any', "
+                "empty records would stand for all values."
+            )
+        is_whole = self.diversity is None or float(self.diversity).is_integer()
+        if self.diversity_kind == "recursive" and not is_whole:
+            raise InputError(f"l of recursive diversity must be whole. Got {self.diversity!r}.")
+
     def uses(self, known: Sequence[str]) -> Columns:
-        """Return the keys."""
-        return Columns(changed=self.keys, categories=self.keys, keys=self.keys)
+        """Return the keys, which change, and the sensitive attribute."""
+        numbers = [] if self.sensitive is None else [self.sensitive]
+        return Columns(changed=self.keys, categories=self.keys, numbers=numbers, keys=self.keys)
 
     @property
     def costs(self) -> dict[str, float]:
@@ -258,13 +326,33 @@ class LocalSuppression(Method):
             return [list(each) for each in self.combinations]
         return [list(each) for each in combinations(keys, self.subsets or len(keys))]
 
-    def requirements(self) -> tuple[GroupRequirement, ...]:
-        """Return what each group must satisfy."""
-        return (KAnonymity(self.k),)
+    def requirements(
+        self, frame: pd.DataFrame, patterns: KeyPatterns
+    ) -> tuple[GroupRequirement, ...]:
+        """Return what each group of a file must satisfy."""
+        found: list[GroupRequirement] = [KAnonymity(self.k)]
+        if self.sensitive is not None:
+            counts = SensitiveCounts.of(frame, self.sensitive, patterns)
+            if self.diversity is not None and self.diversity_kind == "distinct":
+                found.append(DistinctDiversity(counts, self.diversity))
+            elif self.diversity is not None and self.diversity_kind == "entropy":
+                found.append(EntropyDiversity(counts, self.diversity))
+            elif self.diversity is not None:
+                found.append(RecursiveDiversity(counts, self.diversity, self.ratio))
+            if self.closeness is not None:
+                found.append(Closeness(counts, self.closeness))
+        return tuple(found)
 
     def required(self) -> str:
         """Say what is required, for summaries."""
-        words = " and ".join(each.words() for each in self.requirements())
+        words = f"groups of at least {self.k} records"
+        if self.diversity is not None:
+            kind = f"{self.diversity_kind} {self.diversity:g}-diversity"
+            if self.diversity_kind == "recursive":
+                kind = f"recursive ({self.ratio:g}, {self.diversity:g})-diversity"
+            words += f" with {kind} of {self.sensitive}"
+        if self.closeness is not None:
+            words += f" with {self.closeness:g}-closeness of {self.sensitive}"
         if self.combinations:
             return f"{words} in {len(self.combinations)} combinations of keys"
         if self.subsets is not None:
@@ -335,7 +423,7 @@ class LocalSuppression(Method):
         question = SuppressionQuestion(
             patterns=patterns,
             combinations=tuple(patterns.set_of(each) for each in self.asked()),
-            requirements=self.requirements(),
+            requirements=self.requirements(frame, patterns),
             costs=np.array(list(self.costs.values())),
         )
         if question.unsafe(0) is not None:
@@ -374,17 +462,32 @@ def _without(column: pd.Series, missing: Flags) -> pd.Series:
     return column.mask(missing)
 
 
-def _counted(original: pd.DataFrame, method: LocalSuppression) -> Any:
-    """Return the function that finds records in groups that fail, counted by pandas."""
+def _diverse(original: pd.DataFrame, method: LocalSuppression) -> Callable[[Floats], bool]:
+    """Return whether counts of sensitive values satisfy a method, by the definitions alone."""
+    if method.sensitive is None:
+        return lambda counts: True
+    whole = original[method.sensitive].value_counts(normalize=True).sort_index().to_numpy()
+    ordered, limit = is_ordered(original[method.sensitive]), method.diversity
 
-    @cache
-    def found(names: tuple[str, ...]) -> Flags:
-        if not names:
-            size = np.full(len(original), len(original))
-        else:
-            grouped = original.groupby(list(names), observed=True, sort=False)
-            size = grouped[names[0]].transform("size").to_numpy()
-        fails: Flags = size < method.k
-        return fails
+    def is_diverse(counts: Floats) -> bool:
+        falling = np.sort(counts[counts > 0])[::-1]
+        if limit is None:
+            return True
+        if method.diversity_kind == "distinct":
+            return bool(len(falling) >= limit)
+        if method.diversity_kind == "entropy":
+            share = falling / falling.sum()
+            entropy = -float((share * np.log(share)).sum())
+            return entropy >= log(limit) - 1e-9
+        rest = float(falling[int(limit) - 1 :].sum())
+        return float(falling[0]) < method.ratio * rest
 
-    return lambda names: found(tuple(names))
+    def is_close(counts: Floats) -> bool:
+        if method.closeness is None:
+            return True
+        off = counts / counts.sum() - whole
+        moved = np.abs(np.cumsum(off)).sum() / max(len(off) - 1, 1)
+        distance = moved if ordered else np.abs(off).sum() / 2
+        return bool(distance <= method.closeness + 1e-9)
+
+    return lambda counts: is_diverse(counts) and is_close(counts)

@@ -1,0 +1,237 @@
+"""Diversity of a sensitive attribute within the groups of records that share keys.
+
+References
+----------
+.. [1] Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: l-diversity: privacy beyond k-anonymity,
+   ACM Transactions on Knowledge Discovery from Data 1(1), 2007.
+.. [2] Li, Li, Venkatasubramanian: t-closeness: privacy beyond k-anonymity and l-diversity,
+   ICDE 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.coding import CodedRecords
+
+__all__ = ["GroupDiversity", "Histograms", "group_diversity", "is_ordered"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """How often each value occurs in each group.
+
+    Parameters
+    ----------
+    group, value : numpy.ndarray of int, shape (n_entries,)
+        Sorted by group, then by value; each pair once.
+    count : numpy.ndarray of float, shape (n_entries,)
+        All > 0.
+    n_groups, n_values : int
+        Every group has an entry.
+    """
+
+    group: Integers
+    value: Integers
+    count: Floats
+    n_groups: int
+    n_values: int
+
+    @classmethod
+    def of(
+        cls, group: Integers, value: Integers, count: Floats, n_groups: int, n_values: int
+    ) -> Histograms:
+        """Add up entries of the same group and value."""
+        pair = group * n_values + value
+        found, inverse = np.unique(pair, return_inverse=True)
+        total = np.asarray(np.bincount(inverse.ravel(), weights=count), dtype=np.float64)
+        return cls(found // n_values, found % n_values, total, n_groups, n_values)
+
+    @property
+    def size(self) -> Floats:
+        """Number of records of each group."""
+        return self._summed(self.count)
+
+    def _summed(self, entries: Floats) -> Floats:
+        sums = np.bincount(self.group, weights=entries, minlength=self.n_groups)
+        return np.asarray(sums, dtype=np.float64)
+
+    def distinct(self) -> Integers:
+        """Return the number of different values of each group."""
+        return np.bincount(self.group, minlength=self.n_groups).astype(np.int64)
+
+    def entropy(self) -> Floats:
+        """Return the entropy of each group in nats."""
+        share = self.count / self.size[self.group]
+        return np.maximum(self._summed(-share * np.log(share)), 0.0)
+
+    def recursive(self, values: int) -> Floats:
+        """Return r_1 / (r_l + ... + r_m) of each group, with counts r_1 >= r_2 >= ... [1]_.
+
+        A group is (c, l)-diverse if this is below c; infinite if it has fewer than l values.
+
+        Parameters
+        ----------
+        values : int
+            The number l.
+        """
+        order = np.lexsort((-self.count, self.group))
+        ranked = self.count[order]
+        first = np.searchsorted(self.group, np.arange(self.n_groups))
+        rank = np.arange(len(ranked)) - first[self.group]
+        rest = self._summed(np.where(rank >= values - 1, ranked, 0.0))
+        with np.errstate(divide="ignore"):
+            ratio: Floats = ranked[first] / rest
+        return ratio
+
+    def distance(self, *, ordered: bool) -> Floats:
+        """Return the earth mover's distance of each group from the whole file [2]_.
+
+        Parameters
+        ----------
+        ordered : bool
+            Whether values lie on a line at equal distances, the ends at a distance of 1. If not,
+            all values have a distance of 1, and this is the total variation.
+        """
+        whole = np.bincount(self.value, weights=self.count, minlength=self.n_values)
+        whole = whole / whole.sum()
+        share = self.count / self.size[self.group]
+        if not ordered:
+            seen = whole[self.value]
+            missing = 1.0 - self._summed(seen)
+            return np.maximum((self._summed(np.abs(share - seen)) + missing) / 2, 0.0)
+        if self.n_values == 1:
+            return np.zeros(self.n_groups)
+        # Between two values of a group its distribution function is level, and that of the file
+        # rises, so that they cross at most once.
+        rising = np.cumsum(whole)
+        area = np.concatenate([[0.0], np.cumsum(rising)])
+        total = np.cumsum(share)
+        first = np.searchsorted(self.group, np.arange(self.n_groups))
+        level = total - (total[first] - share[first])[self.group]
+        is_last = np.append(self.group[1:] != self.group[:-1], True)
+        start, end = self.value, np.where(is_last, self.n_values, np.append(self.value[1:], 0))
+        cross = np.clip(np.searchsorted(rising, level), start, end)
+        below = level * (cross - start) - (area[cross] - area[start])
+        above = area[end] - area[cross] - level * (end - cross)
+        before = area[self.value[first]]
+        return (before + self._summed(below + above)) / (self.n_values - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupDiversity:
+    """Diversity of the group of each record.
+
+    Parameters
+    ----------
+    size : numpy.ndarray of int, shape (n_records,)
+        Number of records with the same keys.
+    distinct : numpy.ndarray of int, shape (n_records,)
+        Number of different sensitive values among them.
+    entropy : numpy.ndarray of float, shape (n_records,)
+        exp of the entropy of these values: the number of equally frequent values that would be as
+        uncertain.
+    closeness : numpy.ndarray of float, shape (n_records,)
+        Earth mover's distance of these values from those of the file.
+    most_frequent : numpy.ndarray of float, shape (n_records,)
+        Share of the most frequent of these values: how often the best guess is right.
+    """
+
+    size: Integers
+    distinct: Integers
+    entropy: Floats
+    closeness: Floats
+    most_frequent: Floats
+
+    @property
+    def k(self) -> int:
+        """The file is k-anonymous with this k."""
+        return int(self.size.min())
+
+    @property
+    def distinct_l(self) -> int:
+        """The file is distinct l-diverse with this l."""
+        return int(self.distinct.min())
+
+    @property
+    def entropy_l(self) -> float:
+        """The file is entropy l-diverse with this l."""
+        return float(self.entropy.min())
+
+    @property
+    def t(self) -> float:
+        """The file is t-close with this t."""
+        return float(self.closeness.max())
+
+    def summary(self) -> str:
+        """Return the measures of the file in one line."""
+        certain = int(np.sum(self.distinct == 1))
+        return (
+            f"groups: k = {self.k}, distinct l = {self.distinct_l}, entropy l = "
+            f"{self.entropy_l:.4g}, t = {self.t:.4g}; {certain} records in groups of one value; "
+            f"the best guess is right for {100 * float(self.most_frequent.mean()):.4g} %"
+        )
+
+
+def is_ordered(column: pd.Series) -> bool:
+    """Whether the values of a column have an order: numbers, and ordered categories."""
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        return bool(kind.ordered)
+    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+
+
+def group_diversity(
+    frame: pd.DataFrame, keys: Sequence[str], sensitive: str, *, ordered: bool | None = None
+) -> GroupDiversity:
+    """Measure how different the sensitive values of records with the same keys are.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    keys : sequence of str
+        Attributes that an intruder knows.
+    sensitive : str
+        Attribute that must not be inferred.
+    ordered : bool, optional
+        Whether its values lie on a line, for `closeness`; by default if they are numbers.
+
+    Raises
+    ------
+    InputError
+        If a column does not exist or has missing values, or the attribute is a key.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [20, 20, 30, 30], "illness": ["a", "b", "a", "a"]})
+    >>> group_diversity(people, ["age"], "illness").distinct.tolist()
+    [2, 2, 1, 1]
+    """
+    if sensitive in keys:
+        raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
+    records = CodedRecords.of(frame, [*keys, sensitive])
+    group = records.combined(list(keys))
+    value = records.codes[-1].astype(np.int64)
+    ones = np.ones(len(group))
+    n_groups = int(group.max()) + 1
+    found = Histograms.of(group, value, ones, n_groups, records.sizes[-1])
+    along = is_ordered(frame[sensitive]) if ordered is None else ordered
+    largest = np.zeros(n_groups)
+    np.maximum.at(largest, found.group, found.count)
+    return GroupDiversity(
+        size=found.size[group].astype(np.int64),
+        distinct=found.distinct()[group],
+        entropy=np.exp(found.entropy())[group],
+        closeness=found.distance(ordered=along)[group],
+        most_frequent=(largest / found.size)[group],
+    )

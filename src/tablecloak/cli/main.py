@@ -13,6 +13,7 @@ from tablecloak.cli import (
     audit,
     bench,
     cellkey,
+    check,
     compare,
     convert,
     example,
@@ -71,6 +72,7 @@ audit.register(app)
 explain.register(app)
 publish.register(app)
 transmit.register(app)
+check.register(app)
 argus.register(app)
 bench.register(app)
 compare.register(app)

@@ -24,11 +24,13 @@ from tablecloak.safe.checking.names import (
     CONFIG,
     DECISIONS,
     OWN_FILES,
+    PAGE,
     RESULTS,
     WORKBOOK,
     checksum,
     require_file_name,
 )
+from tablecloak.safe.checking.page import ShownFile, check_page
 from tablecloak.safe.output import Output
 from tablecloak.storage import replacing_folder
 from tablecloak.tables.formats.spreadsheet_text import marked
@@ -106,6 +108,9 @@ def write_bundle(
         _write_json(new / CONFIG, appetite.model_dump(mode="json"))
         if form == "xlsx":
             _write_workbook(outputs, members, new / WORKBOOK)
+        shown = {name: _shown(members[name], new) for name in outputs}
+        page = check_page(outputs, shown, appetite)
+        (new / PAGE).write_text(page, encoding="utf-8", newline="\n")
         _write_checksums(new)
         # A checker is somebody else: the bundle is as readable as the folder it lies in.
         new.chmod(folder.absolute().parent.stat().st_mode & 0o777)
@@ -232,8 +237,21 @@ def _write_members(output: Output, members: list[Member], folder: Path) -> None:
         elif output.files:
             shutil.copyfile(next(copied), folder / member.name)
         else:
-            said = [output.outcome.summary, *(each.text for each in output.outcome.reasons)]
-            (folder / member.name).write_text("\n".join(said) + "\n", encoding="utf-8")
+            said = output.outcome.summary + "\n"
+            (folder / member.name).write_text(said, encoding="utf-8", newline="\n")
+
+
+def _shown(members: list[Member], folder: Path) -> list[ShownFile]:
+    """Return the files of an output for the page."""
+    return [
+        ShownFile(
+            member.name,
+            checksum(folder / member.name),
+            member.frame,
+            b"" if member.frame is not None else (folder / member.name).read_bytes(),
+        )
+        for member in members
+    ]
 
 
 def released(frame: pd.DataFrame) -> pd.DataFrame:

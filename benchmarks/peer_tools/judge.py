@@ -16,6 +16,10 @@ MOST_CELLS = 1_000
 """Beyond, contributors are not tried one by one: it takes minutes for each pattern."""
 
 
+SUMS = (tc.PPercent(10),)
+"""What the sum of all hidden cells of a relation must obey, where the others tell it."""
+
+
 def table_facts(case: Case, problem: tc.ProtectionProblem) -> dict[str, Any]:
     """Say what was asked."""
     return {
@@ -38,6 +42,8 @@ def judged(problem: tc.ProtectionProblem, hidden: np.ndarray) -> dict[str, Any]:
         "undecided": counts.get("undecided", 0),
         "dimension": int(found.robustness.dimension),
     }
+    if are_told_apart(problem):
+        judgement["groups"] = len(tc.audit(problem, hidden, groups=SUMS, threads=1).groups)
     if can_try_contributors(problem):
         attacked = tc.audit(
             problem, hidden, intruders="contributors", threads=1, time_limit=JUDGE_SECONDS
@@ -49,9 +55,13 @@ def judged(problem: tc.ProtectionProblem, hidden: np.ndarray) -> dict[str, Any]:
 
 def can_try_contributors(problem: tc.ProtectionProblem) -> bool:
     """Whether contributors are told apart, and few enough to try each as an intruder."""
+    return are_told_apart(problem) and problem.table.n_cells <= MOST_CELLS
+
+
+def are_told_apart(problem: tc.ProtectionProblem) -> bool:
+    """Whether contributors have names, so that their values in several cells can be added up."""
     contributions = problem.table.contributions
-    is_named = contributions is not None and contributions.names is not None
-    return is_named and problem.table.n_cells <= MOST_CELLS
+    return contributions is not None and contributions.names is not None
 
 
 def pattern_of(problem: tc.ProtectionProblem, answer: dict[str, Any]) -> np.ndarray:

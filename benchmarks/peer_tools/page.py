@@ -17,7 +17,7 @@ OURS = "tablecloak"
 
 COLUMNS = (
     *("tool", "limit", "seconds", "loss", "cells"),
-    *("attackable", "contributors", "dimension", "gap at most", "MiB", "it says"),
+    *("attackable", "contributors", "groups", "dimension", "gap at most", "MiB", "it says"),
 )
 """Of the table of runs."""
 
@@ -149,7 +149,7 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
     for row in table["rows"]:
         start = f"| {row['tool']} | {row['limit']:g} |"
         if "message" in row:
-            yield f"{start} - | - | - | - | - | - | - | - | {row['message'].replace('|', '/')} |"
+            yield f"{start} - | - | - | - | - | - | - | - | - | {row['message'].replace('|', '/')} |"
             continue
         contributors = "-"
         if "contributors" in row:
@@ -157,7 +157,7 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
         yield (
             f"{start} {row['seconds']:.1f} | {row['loss']:,.0f} | {row['cells']:,} | "
             f"{_with_open(row['attackable'], row['undecided'])} | {contributors} | "
-            f"{row['dimension']:,} | {_gap(row, bound)} | {_memory(row)} | "
+            f"{row.get('groups', '-')} | {row['dimension']:,} | {_gap(row, bound)} | {_memory(row)} | "
             f"{judged_claim(row, bound)} |"
         )
 

@@ -124,7 +124,9 @@ class Project:
     def findings(self, figures: Sequence[Figures]) -> tuple[list[Finding], list[str]]:
         """Return what figures disclose together with all outputs so far, and what is undecided."""
         earlier = {name: output.figures for name, output in self.outputs.items() if output.figures}
-        return self._joint.findings(figures, earlier, contributors=self.contributors)
+        return self._joint.findings(
+            figures, earlier, n_records=len(self._index), contributors=self.contributors
+        )
 
     def record(
         self,

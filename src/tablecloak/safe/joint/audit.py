@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
-from tablecloak.safe.joint.finding import Finding
+from tablecloak.safe.joint.computation import Computation, computation_of, distinct_rows
+from tablecloak.safe.joint.finding import Finding, Term
+from tablecloak.safe.joint.small_groups import Classes, may_hold_small, small_groups
+from tablecloak.safe.joint.system import System, rows_of
+from tablecloak.safe.joint.variables import Variable, Variables
 
 __all__ = ["JointAudit"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+STILL = 1e-6
+"""Move of a class, in standard deviations, up to which it counts as none."""
+
+WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
+"""Size up to which all outputs are searched at once for small groups of any number of classes.
+Beyond, single classes and pairs of them are searched in all outputs at once, larger groups in each
+two outputs. Chosen by trial."""
+
+SECONDS = 2.0
+"""Limit of each search for small groups."""
 
 
 @dataclass
@@ -25,13 +46,327 @@ class JointAudit:
     """
 
     appetite: Appetite
+    _variables: Variables = field(default_factory=lambda: Variables(0))
 
     def findings(
         self,
         asked: Sequence[Figures],
         earlier: Mapping[str, Sequence[Figures]],
         *,
-        contributors: npt.NDArray[np.int64] | None = None,
+        n_records: int,
+        contributors: Ints | None = None,
     ) -> tuple[list[Finding], list[str]]:
-        """Return what the figures asked about disclose with earlier ones, and what is undecided."""
-        return [], []
+        """Return what figures disclose together with earlier ones, and what was not searched.
+
+        Parameters
+        ----------
+        asked : sequence of Figures
+            Those of a new output.
+        earlier : mapping of str to sequence of Figures
+            Those of all outputs so far, by the names of these.
+        n_records : int
+            Number of records of the project.
+        contributors : (n_records,) array of int, optional
+            Code of the contributor of each record; by default each has its own.
+
+        Returns
+        -------
+        findings : list of Finding
+            Groups of fewer contributors than the threshold whose figure follows from those asked
+            about and earlier ones, and does not follow from earlier ones alone; and groups of more
+            that break the (n, k) or p% rule.
+        undecided : list of str
+            What was not searched, a sentence each.
+        """
+        flat = [figures for some in earlier.values() for figures in some]
+        self._bring_up_to(flat, n_records)
+        names = {id(f): (name, which) for name, some in earlier.items() for which, f in enumerate(some)}
+        names |= {id(figures): ("", which) for which, figures in enumerate(asked)}
+        after = self._with(asked)
+        findings: list[Finding] = []
+        undecided: list[str] = []
+        for variable, some in after:
+            question = _Question(self.appetite, variable, some, contributors, names)
+            findings += question.findings()
+            undecided += question.undecided
+        return findings, list(dict.fromkeys(undecided))
+
+    def _bring_up_to(self, flat: list[Figures], n_records: int) -> None:
+        done = self._variables.done
+        is_ahead = len(done) <= len(flat) and all(map(_is, done, flat))
+        if not is_ahead or n_records < self._variables.n_records:
+            self._variables = Variables(n_records)
+        self._variables.grow(n_records)
+        for figures in flat[len(self._variables.done) :]:
+            self._variables.add(figures)
+
+    def _with(self, asked: Sequence[Figures]) -> list[tuple[Variable, list[Figures]]]:
+        found: list[tuple[Variable, list[Figures]]] = []
+        for figures in asked:
+            for variable, some in found:
+                if variable.has(figures):
+                    some.append(figures)
+                    break
+            else:
+                found.append((self._variables.of(figures), [figures]))
+        return found
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+class _Question:
+    """What is asked of one variable."""
+
+    def __init__(
+        self,
+        appetite: Appetite,
+        variable: Variable,
+        asked: Sequence[Figures],
+        contributors: Ints | None,
+        names: Mapping[int, tuple[str, int]],
+    ) -> None:
+        self.appetite = appetite
+        self.variable = variable
+        self.names = names
+        self.before = variable.system
+        self.after = self.before
+        for figures in asked:
+            self.after = self.after.extended(figures)
+        n = len(self.before.parts)
+        self.asked = range(n, n + len(asked))
+        self.contributors = _repeated(contributors)
+        self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
+        self.parent = self.before.parents(self.after)
+        # Any seed will do: a sum that no figure tells is moved by almost every draw.
+        generator = np.random.default_rng(1)
+        self.moved_before = self.before.moves(generator)
+        self.moved = self.after.moves(generator)
+        self.undecided: list[str] = []
+
+    # -- what follows -----------------------------------------------------------------------
+
+    def findings(self) -> list[Finding]:
+        """Return all findings; none whose records contain those of another."""
+        groups: list[tuple[Flags, tuple[int, ...]]] = [
+            *((group, ()) for group in self._single()),
+            *((group, ()) for group in self._pairs()),
+        ]
+        system = self.after
+        n_figures = sum(part.sums.shape[0] for part in system.parts)
+        if system.n_classes <= WHOLE_CLASSES and n_figures <= WHOLE_FIGURES:
+            found, is_complete = self._small(range(len(system.parts)))
+            groups += [(group, ()) for group in found]
+        else:
+            is_complete = True
+            for one in self.asked:
+                for other in range(len(system.parts)):
+                    if other not in self.asked or other <= one:
+                        found, is_done = self._small(sorted({one, other}))
+                        groups += [(group, (one, other)) for group in found]
+                        is_complete &= is_done
+            self.undecided.append(
+                f"groups of three or more classes of records that follow only from three or more "
+                f"outputs on {self.variable.name} were not searched"
+            )
+        if not is_complete:
+            self.undecided.append(
+                f"the search for small groups in figures on {self.variable.name} was cut off"
+            )
+        groups += [(group, ()) for group in self._dominated()]
+        return [self._finding(group, likely) for group, likely in _smallest(groups, self.after.size)]
+
+    def _is_known(self, group: Flags) -> bool:
+        """Whether a group follows from earlier outputs alone."""
+        parents = np.unique(self.parent[group])
+        if self.after.size[group].sum() != self.before.size[parents].sum():
+            return False
+        return _is_still(self.moved_before[parents].sum(axis=0), self.before.size[parents].sum())
+
+    def _still(self) -> Flags:
+        return np.abs(self.moved).max(axis=1) <= STILL * np.sqrt(np.maximum(self.after.size, 1))
+
+    def _single(self) -> Iterable[Flags]:
+        """Return small classes whose figure follows from all outputs together."""
+        for number in np.flatnonzero(self._still() & (self.counted < self.appetite.safe_threshold)):
+            group = self._flags([number])
+            if not self._is_known(group):
+                yield group
+
+    def _pairs(self) -> Iterable[Flags]:
+        """Return pairs of small classes whose sum follows from all outputs together."""
+        small = np.flatnonzero(~self._still() & (self.counted < self.appetite.safe_threshold))
+        move = self.moved[small]
+        order = np.argsort(move[:, 0])
+        ahead = move[order, 0]
+        first = np.searchsorted(ahead, -move[:, 0] - STILL, side="left")
+        last = np.searchsorted(ahead, -move[:, 0] + STILL, side="right")
+        for one in np.flatnonzero(last > first):
+            for other in order[first[one] : last[one]]:
+                group = self._flags([small[one], small[other]])
+                is_still = _is_still(move[one] + move[other], self.after.size[group].sum())
+                if one < other and is_still and self._is_few(group) and not self._is_known(group):
+                    yield group
+
+    def _small(self, chosen: Sequence[int]) -> tuple[list[Flags], bool]:
+        """Return small groups of any number of classes that follow from some parts."""
+        threshold = self.appetite.safe_threshold
+        groups = [self.after.groups[number] for number in chosen]
+        first, kind = distinct_rows(groups)
+        counted = self._counted_by(kind, len(first))
+        if len(groups) <= 2:
+            rows = groups[0][first]
+            columns = groups[-1][first] if len(groups) == 2 else np.full(len(first), -1)
+            if not may_hold_small(rows, columns, counted < threshold):
+                return [], True
+        figures = rows_of([self.after.parts[n] for n in chosen], [g[first] for g in groups])
+        members = self._members(kind, len(first)) if self.contributors is not None else None
+        found, is_complete = small_groups(
+            Classes(figures, counted, members),
+            threshold,
+            lambda some: self._is_known(np.isin(kind, some)),
+            SECONDS,
+        )
+        return [np.isin(kind, some) for some in found], is_complete
+
+    def _dominated(self) -> Iterable[Flags]:
+        """Return classes with enough contributors that follow, and break a rule on amounts."""
+        if (self.variable.amounts == 1).all():
+            return
+        for number in np.flatnonzero(self._still() & (self.counted >= self.appetite.safe_threshold)):
+            group = self._flags([number])
+            if self._broken(group) and not self._is_known(group):
+                yield group
+
+    # -- groups -----------------------------------------------------------------------------
+
+    def _flags(self, classes: Sequence[int]) -> Flags:
+        group = np.zeros(self.after.n_classes, dtype=bool)
+        group[list(classes)] = True
+        return group
+
+    def _records(self, group: Flags) -> Ints:
+        return np.flatnonzero(group[self.after.class_of])
+
+    def _n_contributors(self, group: Flags) -> int:
+        records = self._records(group)
+        return len(records if self.contributors is None else np.unique(self.contributors[records]))
+
+    def _is_few(self, group: Flags) -> bool:
+        return self._n_contributors(group) < self.appetite.safe_threshold
+
+    def _counted_by(self, kind: Ints, n_kinds: int) -> Ints:
+        if self.contributors is None:
+            return np.bincount(kind, self.after.size, minlength=n_kinds).astype(np.int64)
+        return _distinct(kind[self.after.class_of], self.contributors, n_kinds)
+
+    def _members(self, kind: Ints, n_kinds: int) -> tuple[Ints, ...]:
+        assert self.contributors is not None
+        pairs = pd.DataFrame({"kind": kind[self.after.class_of], "who": self.contributors})
+        pairs = pairs.drop_duplicates().sort_values("kind", kind="stable")
+        ends = np.searchsorted(pairs["kind"].to_numpy(), np.arange(1, n_kinds))
+        return tuple(np.split(pairs["who"].to_numpy(), ends))
+
+    def _broken(self, group: Flags) -> str:
+        """Return the rule on amounts that a group breaks, or nothing."""
+        records = self._records(group)
+        amounts = self.variable.amounts[records]
+        if self.contributors is not None:
+            amounts = pd.Series(amounts).groupby(self.contributors[records]).sum().to_numpy()
+        amounts = np.sort(np.abs(amounts))[::-1]
+        total = amounts.sum()
+        limits = self.appetite
+        if amounts[2:].sum() < limits.safe_pratio_p * amounts[0]:
+            return "p-ratio"
+        if total and amounts[: limits.safe_nk_n].sum() > limits.safe_nk_k * total:
+            return "nk-rule"
+        return ""
+
+    # -- what is said -----------------------------------------------------------------------
+
+    def _finding(self, group: Flags, likely: Sequence[int]) -> Finding:
+        count = self._n_contributors(group)
+        rule = "threshold" if count < self.appetite.safe_threshold else self._broken(group)
+        terms = computation_of(self.after, group, self.asked, likely)
+        parts = self.after.parts
+        said, asked = [], []
+        for part, figure, coefficient in terms or ():
+            figures = parts[part].figures
+            name, which = self.names[id(figures)]
+            said.append(Term(name, figures.labels[figure], coefficient))
+            if not name:
+                asked.append((which, figure))
+        if terms is None:
+            # No short computation: every figure of what is asked about may be part of it.
+            asked = [
+                (self.names[id(parts[part].figures)][1], figure)
+                for part in self.asked
+                for figure in self._touching(part, group)
+            ]
+        text = self._text(rule, count, said)
+        return Finding(rule, count, self._records(group), tuple(said), tuple(asked), text)
+
+    def _touching(self, part: int, group: Flags) -> list[int]:
+        within = self.after.groups[part][group]
+        columns = np.unique(within[within >= 0])
+        sums = self.after.parts[part].sums
+        return np.flatnonzero(np.asarray(sums[:, columns].sum(axis=1)).ravel()).tolist()
+
+    def _text(self, rule: str, count: int, terms: Sequence[Term]) -> str:
+        who = f"{count} contributor{'s' * (count != 1)}"
+        limits = {
+            "threshold": f"fewer than {self.appetite.safe_threshold}",
+            "p-ratio": f"of which the two largest break the p% rule with "
+            f"{self.appetite.safe_pratio_p:.0%}",
+            "nk-rule": f"of which the {self.appetite.safe_nk_n} largest hold more than "
+            f"{self.appetite.safe_nk_k:.0%}",
+        }
+        what = f"{self.variable.name} of {who}, {limits[rule]}"
+        if not terms:
+            return f"{what}, follow from all outputs together"
+        return f"{_sum(terms)} = {what}"
+
+
+def _sum(terms: Sequence[Term]) -> str:
+    text = ""
+    for term in sorted(terms, key=lambda term: (-term.coefficient, term.output)):
+        share = abs(Fraction(term.coefficient).limit_denominator(1000))
+        times = "" if share == 1 else f"{share} x "
+        sign = " - " if term.coefficient < 0 else " + " if text else ""
+        where = term.output or "this output"
+        text += f"{sign or ''}{times}{where} [{term.label}]"
+    return text.strip()
+
+
+def _is_still(move: Floats, n_records: float) -> bool:
+    return bool(np.abs(move).max() <= STILL * max(n_records, 1) ** 0.5)
+
+
+def _repeated(contributors: Ints | None) -> Ints | None:
+    """Return codes of contributors if any of them has two records."""
+    if contributors is None or not pd.Index(contributors).has_duplicates:
+        return None
+    return contributors
+
+
+def _distinct(kind: Ints, contributors: Ints | None, n_kinds: int) -> Ints:
+    """Return the number of contributors of each kind of records."""
+    if contributors is None:
+        return np.bincount(kind, minlength=n_kinds).astype(np.int64)
+    code = kind * (int(contributors.max(initial=0)) + 1) + contributors
+    first = pd.unique(code)
+    return np.bincount(
+        first // (int(contributors.max(initial=0)) + 1), minlength=n_kinds
+    ).astype(np.int64)
+
+
+def _smallest(
+    groups: list[tuple[Flags, tuple[int, ...]]], size: Ints
+) -> list[tuple[Flags, tuple[int, ...]]]:
+    """Leave out groups that contain another one, and repetitions."""
+    kept: list[tuple[Flags, tuple[int, ...]]] = []
+    for group, likely in sorted(groups, key=lambda item: int(size[item[0]].sum())):
+        if not any(not (other & ~group).any() for other, _ in kept):
+            kept.append((group, likely))
+    return kept

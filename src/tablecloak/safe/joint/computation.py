@@ -1,0 +1,121 @@
+"""The sum of published figures by which a group follows, with few terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, hstack
+
+from tablecloak.safe.joint.system import System, rows_of
+
+__all__ = ["Computation", "computation_of", "distinct_rows"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+EXACT = 1e-6
+MOST_PARTS = 5
+"""Outputs that a computation is built of before it is given up."""
+
+Computation = list[tuple[int, int, float]]
+"""(part, figure, coefficient), for each term."""
+
+
+def computation_of(
+    system: System, is_in: Flags, asked: Sequence[int], likely: Sequence[int] = ()
+) -> Computation | None:
+    """Return a sum of figures that gives a group of classes, with few terms.
+
+    Parameters
+    ----------
+    system : System
+    is_in : (c,) array of bool
+        The group.
+    asked : sequence of int
+        Parts of the system that the sum may use in any case.
+    likely : sequence of int, default=()
+        Parts that are known to be enough together with those asked about.
+
+    Notes
+    -----
+    Parts are added one by one, that one first which explains most of what is left of the group; among
+    them, a linear program finds the sum with the least coefficients.
+    """
+    chosen = list(dict.fromkeys([*asked, *likely]))
+    if not likely:
+        found = _least(system, is_in, chosen)
+        while found is None and len(chosen) < min(len(system.parts), len(asked) + MOST_PARTS):
+            chosen.append(_next_part(system, is_in, chosen))
+            found = _least(system, is_in, chosen)
+        if found is not None:
+            return found
+        chosen = list(range(len(system.parts))) if len(system.parts) <= 2 * MOST_PARTS else chosen
+    return _least(system, is_in, chosen)
+
+
+def distinct_rows(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Ints, Ints]:
+    """Return, for classes told apart by some parts only, one class of each kind and the kinds."""
+    stacked = np.vstack(groups)
+    _, first, kind = np.unique(stacked, axis=1, return_index=True, return_inverse=True)
+    return first, kind.reshape(-1)
+
+
+def _kinds(system: System, is_in: Flags, chosen: Sequence[int]) -> tuple[csr_array, Floats] | None:
+    groups = [system.groups[number] for number in chosen]
+    first, kind = distinct_rows(groups)
+    target = is_in[first].astype(float)
+    if not np.array_equal(target[kind] > 0, is_in):
+        return None
+    figures = rows_of([system.parts[number] for number in chosen], [g[first] for g in groups])
+    return figures, target
+
+
+def _least(system: System, is_in: Flags, chosen: Sequence[int]) -> Computation | None:
+    laid_out = _kinds(system, is_in, chosen)
+    if laid_out is None:
+        return None
+    figures, target = laid_out
+    n = figures.shape[1]
+    answer = linprog(
+        np.ones(2 * n), A_eq=hstack([figures, -figures], format="csr"), b_eq=target, method="highs"
+    )
+    if answer.x is None:
+        return None
+    multipliers = answer.x[:n] - answer.x[n:]
+    if np.abs(figures @ multipliers - target).max() > EXACT:
+        return None
+    lengths = [system.parts[number].sums.shape[0] for number in chosen]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    terms = []
+    for number, (start, end) in zip(chosen, pairwise(starts.tolist()), strict=True):
+        for figure in np.flatnonzero(np.abs(multipliers[start:end]) > EXACT):
+            terms.append((number, int(figure), float(multipliers[start + figure])))
+    return terms
+
+
+def _next_part(system: System, is_in: Flags, chosen: Sequence[int]) -> int:
+    """Return the part whose groups explain most of what the chosen ones leave of a group."""
+    left = is_in.astype(float)
+    for number in chosen:
+        left = left - _share(system, left, number)
+    gains = [
+        -np.inf if number in chosen else float((_share(system, left, number) ** 2 @ system.size))
+        for number in range(len(system.parts))
+    ]
+    return int(np.argmax(gains))
+
+
+def _share(system: System, amounts: Floats, number: int) -> Floats:
+    """Return the mean of amounts over each group of a part, 0 outside."""
+    group = system.groups[number]
+    inside = group >= 0
+    n_groups = system.parts[number].sums.shape[1]
+    total = np.bincount(group[inside], (amounts * system.size)[inside], minlength=n_groups)
+    size = np.bincount(group[inside], system.size[inside], minlength=n_groups)
+    mean = total / np.maximum(size, 1)
+    return np.where(inside, mean[group], 0.0)

@@ -1,0 +1,114 @@
+"""Which figures add up the same amounts, whatever they are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.safe.figures import Figures
+from tablecloak.safe.joint.system import System
+
+__all__ = ["Variable", "Variables"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SAME = 1e-9
+"""Relative difference up to which amounts are the same: they may come in another unit."""
+
+
+@dataclass(eq=False)
+class Variable:
+    """Amounts of records, and all figures that add them up.
+
+    Parameters
+    ----------
+    name : str
+    amounts : (n,) array of float
+        By position of the record; nan where no figure has told it so far.
+    system : System
+    """
+
+    name: str
+    amounts: Floats
+    system: System
+
+    def grow(self, n_records: int, *, is_count: bool) -> None:
+        """Make room for records that were seen for the first time."""
+        fresh = n_records - len(self.amounts)
+        fill = 1.0 if is_count else np.nan
+        self.amounts = np.append(self.amounts, np.full(fresh, fill))
+        self.system = self.system.grown(n_records)
+
+    def has(self, figures: Figures) -> bool:
+        """Whether figures add up the same amounts, perhaps in another unit."""
+        given = figures.amounts
+        if given is None:
+            given = np.ones(len(figures.records))
+        known = self.amounts[figures.records]
+        both = ~np.isnan(known)
+        if not both.any():
+            return figures.variable == self.name
+        known, given = known[both], given[both]
+        largest = int(np.argmax(np.abs(known)))
+        if known[largest] == 0 or given[largest] == 0:
+            return not known.any() and not given.any()
+        scale = given[largest] / known[largest]
+        limit = SAME * abs(given[largest])
+        return bool(np.abs(given - scale * known).max() <= limit)
+
+    def learn(self, figures: Figures) -> None:
+        """Remember the amounts of figures."""
+        if figures.amounts is None:
+            return
+        known = self.amounts[figures.records]
+        both = np.flatnonzero(~np.isnan(known) & (known != 0) & (figures.amounts != 0))
+        scale = known[both[0]] / figures.amounts[both[0]] if both.size else 1.0
+        told = np.where(np.isnan(known), scale * figures.amounts, known)
+        self.amounts[figures.records] = told
+
+
+@dataclass(eq=False)
+class Variables:
+    """All variables of a project; the first one counts records.
+
+    Parameters
+    ----------
+    n_records : int
+    """
+
+    n_records: int
+    known: list[Variable] = field(default_factory=list)
+    done: list[Figures] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        n = self.n_records
+        self.known = [Variable("records", np.ones(n), System.empty(n))]
+
+    def grow(self, n_records: int) -> None:
+        """Make room for records that were seen for the first time."""
+        for number, variable in enumerate(self.known):
+            variable.grow(n_records, is_count=number == 0)
+        self.n_records = n_records
+
+    def of(self, figures: Figures) -> Variable:
+        """Return the variable of figures; a new one if they are the first of theirs."""
+        if figures.is_count:
+            return self.known[0]
+        for variable in self.known:
+            if variable.has(figures):
+                return variable
+        amounts = np.full(self.n_records, np.nan)
+        amounts[figures.records] = figures.amounts
+        return Variable(figures.variable, amounts, System.empty(self.n_records))
+
+    def add(self, figures: Figures) -> None:
+        """Take in figures of an output that was recorded."""
+        variable = self.of(figures)
+        if variable not in self.known:
+            self.known.append(variable)
+        variable.learn(figures)
+        variable.system = variable.system.extended(figures)
+        self.done.append(figures)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.sparse import csr_array
 
+from tablecloak.errors import listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
-from tablecloak.safe.joint.computation import Computation, computation_of, distinct_rows
+from tablecloak.safe.joint.computation import computation_of
 from tablecloak.safe.joint.finding import Finding, Term
-from tablecloak.safe.joint.small_groups import Classes, may_hold_small, small_groups
-from tablecloak.safe.joint.system import System, rows_of
+from tablecloak.safe.joint.small_groups import Classes, small_groups
+from tablecloak.safe.joint.system import Overlap, figures_of_classes
+from tablecloak.safe.joint.two_parts import small_groups_of_two
 from tablecloak.safe.joint.variables import Variable, Variables
 
 __all__ = ["JointAudit"]
@@ -27,10 +30,19 @@ Flags = npt.NDArray[np.bool_]
 STILL = 1e-6
 """Move of a class, in standard deviations, up to which it counts as none."""
 
+NEAR = 1e-6
+"""The same for the sum of two small classes, in records."""
+
 WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
 """Size up to which all outputs are searched at once for small groups of any number of classes.
 Beyond, single classes and pairs of them are searched in all outputs at once, larger groups in each
 two outputs. Chosen by trial."""
+
+MOST_EXPLAINED = 8
+"""Findings of one question whose sum of figures is worked out; the smallest groups come first."""
+
+MOST_TERMS = 8
+"""Terms of a sum that are written out."""
 
 SECONDS = 2.0
 """Limit of each search for small groups."""
@@ -80,13 +92,19 @@ class JointAudit:
         """
         flat = [figures for some in earlier.values() for figures in some]
         self._bring_up_to(flat, n_records)
-        names = {id(f): (name, which) for name, some in earlier.items() for which, f in enumerate(some)}
-        names |= {id(figures): ("", which) for which, figures in enumerate(asked)}
+        names = {
+            id(figures): (name, which)
+            for name, some in [*earlier.items(), ("", asked)]
+            for which, figures in enumerate(some)
+        }
+        self._variables.forget()
         after = self._with(asked)
         findings: list[Finding] = []
         undecided: list[str] = []
         for variable, some in after:
-            question = _Question(self.appetite, variable, some, contributors, names)
+            question = _Question(
+                self.appetite, self._variables, variable, some, contributors, names
+            )
             findings += question.findings()
             undecided += question.undecided
         return findings, list(dict.fromkeys(undecided))
@@ -122,6 +140,7 @@ class _Question:
     def __init__(
         self,
         appetite: Appetite,
+        variables: Variables,
         variable: Variable,
         asked: Sequence[Figures],
         contributors: Ints | None,
@@ -132,17 +151,17 @@ class _Question:
         self.names = names
         self.before = variable.system
         self.after = self.before
+        self.parent = np.arange(self.before.n_classes)
+        self.overlaps: list[tuple[Overlap, ...]] = []
         for figures in asked:
-            self.after = self.after.extended(figures)
+            self.after = variables.extended(self.after, figures)
+            assert self.after.parent is not None
+            self.parent = self.parent[self.after.parent]
+            self.overlaps.append(self.after.overlaps)
         n = len(self.before.parts)
         self.asked = range(n, n + len(asked))
         self.contributors = _repeated(contributors)
         self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
-        self.parent = self.before.parents(self.after)
-        # Any seed will do: a sum that no figure tells is moved by almost every draw.
-        generator = np.random.default_rng(1)
-        self.moved_before = self.before.moves(generator)
-        self.moved = self.after.moves(generator)
         self.undecided: list[str] = []
 
     # -- what follows -----------------------------------------------------------------------
@@ -153,19 +172,19 @@ class _Question:
             *((group, ()) for group in self._single()),
             *((group, ()) for group in self._pairs()),
         ]
-        system = self.after
-        n_figures = sum(part.sums.shape[0] for part in system.parts)
-        if system.n_classes <= WHOLE_CLASSES and n_figures <= WHOLE_FIGURES:
-            found, is_complete = self._small(range(len(system.parts)))
+        if self.after.n_classes <= WHOLE_CLASSES and self.after.n_figures <= WHOLE_FIGURES:
+            found, is_complete = self._of_all()
             groups += [(group, ()) for group in found]
         else:
             is_complete = True
-            for one in self.asked:
-                for other in range(len(system.parts)):
-                    if other not in self.asked or other <= one:
-                        found, is_done = self._small(sorted({one, other}))
-                        groups += [(group, (one, other)) for group in found]
-                        is_complete &= is_done
+            for one, overlaps in zip(self.asked, self.overlaps, strict=True):
+                found, is_done = self._of_one(one)
+                groups += [(group, (one,)) for group in found]
+                is_complete &= is_done
+                for other, overlap in enumerate(overlaps):
+                    found, is_done = self._of_two(one, other, overlap)
+                    groups += [(group, (one, other)) for group in found]
+                    is_complete &= is_done
             self.undecided.append(
                 f"groups of three or more classes of records that follow only from three or more "
                 f"outputs on {self.variable.name} were not searched"
@@ -175,75 +194,133 @@ class _Question:
                 f"the search for small groups in figures on {self.variable.name} was cut off"
             )
         groups += [(group, ()) for group in self._dominated()]
-        return [self._finding(group, likely) for group, likely in _smallest(groups, self.after.size)]
+        kept = _smallest(groups, self.after.size)
+        return [
+            self._finding(group, likely, is_explained=number < MOST_EXPLAINED)
+            for number, (group, likely) in enumerate(kept)
+        ]
 
     def _is_known(self, group: Flags) -> bool:
         """Whether a group follows from earlier outputs alone."""
         parents = np.unique(self.parent[group])
         if self.after.size[group].sum() != self.before.size[parents].sum():
             return False
-        return _is_still(self.moved_before[parents].sum(axis=0), self.before.size[parents].sum())
+        return _is_still(self.before.moves[parents].sum(axis=0), self.before.size[parents].sum())
 
     def _still(self) -> Flags:
-        return np.abs(self.moved).max(axis=1) <= STILL * np.sqrt(np.maximum(self.after.size, 1))
+        scale = np.sqrt(np.maximum(self.after.size, 1))
+        return np.asarray(np.abs(self.after.moves).max(axis=1) <= STILL * scale)
 
     def _single(self) -> Iterable[Flags]:
         """Return small classes whose figure follows from all outputs together."""
         for number in np.flatnonzero(self._still() & (self.counted < self.appetite.safe_threshold)):
-            group = self._flags([number])
+            group = self._flags(number)
             if not self._is_known(group):
                 yield group
 
     def _pairs(self) -> Iterable[Flags]:
         """Return pairs of small classes whose sum follows from all outputs together."""
         small = np.flatnonzero(~self._still() & (self.counted < self.appetite.safe_threshold))
-        move = self.moved[small]
+        move = self.after.moves[small]
         order = np.argsort(move[:, 0])
         ahead = move[order, 0]
-        first = np.searchsorted(ahead, -move[:, 0] - STILL, side="left")
-        last = np.searchsorted(ahead, -move[:, 0] + STILL, side="right")
-        for one in np.flatnonzero(last > first):
-            for other in order[first[one] : last[one]]:
-                group = self._flags([small[one], small[other]])
-                is_still = _is_still(move[one] + move[other], self.after.size[group].sum())
-                if one < other and is_still and self._is_few(group) and not self._is_known(group):
+        first = np.searchsorted(ahead, -move[:, 0] - NEAR, side="left")
+        length = np.searchsorted(ahead, -move[:, 0] + NEAR, side="right") - first
+        one = np.repeat(np.arange(len(small)), length)
+        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+        other = order[np.repeat(first, length) + within]
+        is_still = np.abs(move[one] + move[other]).max(axis=1, initial=0) <= NEAR
+        for a, b in zip(small[one[is_still]], small[other[is_still]], strict=True):
+            if a < b:
+                group = self._flags(a, b)
+                if self._is_few(group) and not self._is_known(group):
                     yield group
 
-    def _small(self, chosen: Sequence[int]) -> tuple[list[Flags], bool]:
-        """Return small groups of any number of classes that follow from some parts."""
-        threshold = self.appetite.safe_threshold
-        groups = [self.after.groups[number] for number in chosen]
-        first, kind = distinct_rows(groups)
-        counted = self._counted_by(kind, len(first))
-        if len(groups) <= 2:
-            rows = groups[0][first]
-            columns = groups[-1][first] if len(groups) == 2 else np.full(len(first), -1)
-            if not may_hold_small(rows, columns, counted < threshold):
-                return [], True
-        figures = rows_of([self.after.parts[n] for n in chosen], [g[first] for g in groups])
-        members = self._members(kind, len(first)) if self.contributors is not None else None
-        found, is_complete = small_groups(
-            Classes(figures, counted, members),
-            threshold,
-            lambda some: self._is_known(np.isin(kind, some)),
-            SECONDS,
+    def _of_all(self) -> tuple[list[Flags], bool]:
+        """Return small groups of any number of classes that follow from all outputs together."""
+        system = self.after
+        members = self._members(np.arange(system.n_classes), system.n_classes)
+        figures = figures_of_classes(system.parts, system.groups)
+        return self._flagged(
+            np.arange(system.n_classes),
+            lambda is_known: small_groups(
+                Classes(figures, self.counted, members),
+                self.appetite.safe_threshold,
+                is_known,
+                SECONDS,
+            ),
         )
-        return [np.isin(kind, some) for some in found], is_complete
+
+    def _of_one(self, one: int) -> tuple[list[Flags], bool]:
+        """Return small groups that follow from a new part alone."""
+        group = self.after.groups[one]
+        size = np.bincount(group + 1, self.after.size)
+        rows = np.flatnonzero(size) - 1
+        nowhere = np.full(len(rows), -1)
+        return self._of_two(one, None, Overlap(rows, nowhere, size[rows + 1].astype(np.int64)))
+
+    def _of_two(self, one: int, other: int | None, overlap: Overlap) -> tuple[list[Flags], bool]:
+        """Return small groups that follow from a new part and another one."""
+        counted, members = overlap.records, None
+        kind = None
+        if self.contributors is not None:
+            kind = self._kinds(one, other, overlap)
+            counted = self._counted_by(kind, len(counted))
+            members = self._members(kind, len(counted))
+        untold = [self.after.parts[one].never_told, np.empty((0, 0))]
+        if other is not None:
+            untold[1] = self.after.parts[other].never_told
+        classes = Classes(csr_array((len(counted), 0)), counted, members)
+        return self._flagged(
+            kind if kind is not None else lambda: self._kinds(one, other, overlap),
+            lambda is_known: small_groups_of_two(
+                (overlap.rows, overlap.columns),
+                (untold[0], untold[1]),
+                classes,
+                self.appetite.safe_threshold,
+                is_known,
+                SECONDS,
+            ),
+        )
+
+    def _kinds(self, one: int, other: int | None, overlap: Overlap) -> Ints:
+        """Return in which entry of an overlap each class is."""
+        width = int(overlap.columns.max(initial=-1)) + 2
+        column = self.after.groups[other] if other is not None else np.int32(-1)
+        code = (self.after.groups[one].astype(np.int64) + 1) * width + column + 1
+        return np.searchsorted((overlap.rows + 1) * width + overlap.columns + 1, code)
+
+    def _flagged(
+        self,
+        kinds: Ints | Callable[[], Ints],
+        searched: Callable[[Callable[[Ints], bool]], tuple[list[Ints], bool]],
+    ) -> tuple[list[Flags], bool]:
+        """Search among kinds of classes, and return groups of classes."""
+        known: list[Ints] = [] if callable(kinds) else [kinds]
+
+        def flags(some: Ints) -> Flags:
+            if not known and callable(kinds):
+                known.append(kinds())
+            return np.isin(known[0], some)
+
+        found, is_complete = searched(lambda some: self._is_known(flags(some)))
+        return [flags(some) for some in found], is_complete
 
     def _dominated(self) -> Iterable[Flags]:
         """Return classes with enough contributors that follow, and break a rule on amounts."""
         if (self.variable.amounts == 1).all():
             return
-        for number in np.flatnonzero(self._still() & (self.counted >= self.appetite.safe_threshold)):
-            group = self._flags([number])
+        many = self.counted >= self.appetite.safe_threshold
+        for number in np.flatnonzero(self._still() & many):
+            group = self._flags(number)
             if self._broken(group) and not self._is_known(group):
                 yield group
 
     # -- groups -----------------------------------------------------------------------------
 
-    def _flags(self, classes: Sequence[int]) -> Flags:
+    def _flags(self, *classes: np.integer) -> Flags:
         group = np.zeros(self.after.n_classes, dtype=bool)
-        group[list(classes)] = True
+        group[np.array(classes)] = True
         return group
 
     def _records(self, group: Flags) -> Ints:
@@ -261,8 +338,9 @@ class _Question:
             return np.bincount(kind, self.after.size, minlength=n_kinds).astype(np.int64)
         return _distinct(kind[self.after.class_of], self.contributors, n_kinds)
 
-    def _members(self, kind: Ints, n_kinds: int) -> tuple[Ints, ...]:
-        assert self.contributors is not None
+    def _members(self, kind: Ints, n_kinds: int) -> tuple[Ints, ...] | None:
+        if self.contributors is None:
+            return None
         pairs = pd.DataFrame({"kind": kind[self.after.class_of], "who": self.contributors})
         pairs = pairs.drop_duplicates().sort_values("kind", kind="stable")
         ends = np.searchsorted(pairs["kind"].to_numpy(), np.arange(1, n_kinds))
@@ -273,22 +351,23 @@ class _Question:
         records = self._records(group)
         amounts = self.variable.amounts[records]
         if self.contributors is not None:
-            amounts = pd.Series(amounts).groupby(self.contributors[records]).sum().to_numpy()
-        amounts = np.sort(np.abs(amounts))[::-1]
-        total = amounts.sum()
+            who = pd.factorize(self.contributors[records])[0]
+            amounts = np.bincount(who, amounts).astype(float)
+        largest = np.sort(np.abs(amounts))[::-1]
+        total = largest.sum()
         limits = self.appetite
-        if amounts[2:].sum() < limits.safe_pratio_p * amounts[0]:
+        if largest[2:].sum() < limits.safe_pratio_p * largest[0]:
             return "p-ratio"
-        if total and amounts[: limits.safe_nk_n].sum() > limits.safe_nk_k * total:
+        if total and largest[: limits.safe_nk_n].sum() > limits.safe_nk_k * total:
             return "nk-rule"
         return ""
 
     # -- what is said -----------------------------------------------------------------------
 
-    def _finding(self, group: Flags, likely: Sequence[int]) -> Finding:
+    def _finding(self, group: Flags, likely: Sequence[int], *, is_explained: bool) -> Finding:
         count = self._n_contributors(group)
         rule = "threshold" if count < self.appetite.safe_threshold else self._broken(group)
-        terms = computation_of(self.after, group, self.asked, likely)
+        terms = computation_of(self.after, group, self.asked, likely) if is_explained else None
         parts = self.after.parts
         said, asked = [], []
         for part, figure, coefficient in terms or ():
@@ -330,12 +409,17 @@ class _Question:
 
 def _sum(terms: Sequence[Term]) -> str:
     text = ""
-    for term in sorted(terms, key=lambda term: (-term.coefficient, term.output)):
+    ordered = sorted(terms, key=lambda term: (-term.coefficient, term.output))
+    for term in ordered[:MOST_TERMS]:
         share = abs(Fraction(term.coefficient).limit_denominator(1000))
         times = "" if share == 1 else f"{share} x "
         sign = " - " if term.coefficient < 0 else " + " if text else ""
         where = term.output or "this output"
         text += f"{sign or ''}{times}{where} [{term.label}]"
+    rest = ordered[MOST_TERMS:]
+    if rest:
+        names = sorted({term.output or "this output" for term in rest})
+        text += f" and {len(rest)} more figures of {listed(names)}"
     return text.strip()
 
 
@@ -356,9 +440,9 @@ def _distinct(kind: Ints, contributors: Ints | None, n_kinds: int) -> Ints:
         return np.bincount(kind, minlength=n_kinds).astype(np.int64)
     code = kind * (int(contributors.max(initial=0)) + 1) + contributors
     first = pd.unique(code)
-    return np.bincount(
-        first // (int(contributors.max(initial=0)) + 1), minlength=n_kinds
-    ).astype(np.int64)
+    return np.bincount(first // (int(contributors.max(initial=0)) + 1), minlength=n_kinds).astype(
+        np.int64
+    )
 
 
 def _smallest(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
-from tablecloak.safe.joint.system import System, rows_of
+from tablecloak.safe.joint.system import System, figures_of_classes
 
 __all__ = ["Computation", "computation_of", "distinct_rows"]
 
@@ -19,6 +21,12 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 EXACT = 1e-6
+RANK = 1e-11
+"""Share of the largest singular value up to which figures depend on each other."""
+
+ROWS_PER_FIGURE, SECONDS = 2, 1.0
+"""Size of the first program, and limit for all of them: a longer sum is as true as a short one."""
+
 MOST_PARTS = 5
 """Outputs that a computation is built of before it is given up."""
 
@@ -43,8 +51,8 @@ def computation_of(
 
     Notes
     -----
-    Parts are added one by one, that one first which explains most of what is left of the group; among
-    them, a linear program finds the sum with the least coefficients.
+    Parts are added one by one, that one first which explains most of what is left of the group;
+    among them, a linear program finds the sum with the least coefficients.
     """
     chosen = list(dict.fromkeys([*asked, *likely]))
     if not likely:
@@ -60,9 +68,11 @@ def computation_of(
 
 def distinct_rows(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Ints, Ints]:
     """Return, for classes told apart by some parts only, one class of each kind and the kinds."""
-    stacked = np.vstack(groups)
-    _, first, kind = np.unique(stacked, axis=1, return_index=True, return_inverse=True)
-    return first, kind.reshape(-1)
+    kind = np.zeros(len(groups[0]), dtype=np.int64)
+    for group in groups:
+        kind = pd.factorize(kind * (int(group.max(initial=-1)) + 2) + group + 1)[0]
+    _, first = np.unique(kind, return_index=True)
+    return first, kind.astype(np.int64)
 
 
 def _kinds(system: System, is_in: Flags, chosen: Sequence[int]) -> tuple[csr_array, Floats] | None:
@@ -71,7 +81,9 @@ def _kinds(system: System, is_in: Flags, chosen: Sequence[int]) -> tuple[csr_arr
     target = is_in[first].astype(float)
     if not np.array_equal(target[kind] > 0, is_in):
         return None
-    figures = rows_of([system.parts[number] for number in chosen], [g[first] for g in groups])
+    figures = figures_of_classes(
+        [system.parts[number] for number in chosen], [g[first] for g in groups]
+    )
     return figures, target
 
 
@@ -80,15 +92,9 @@ def _least(system: System, is_in: Flags, chosen: Sequence[int]) -> Computation |
     if laid_out is None:
         return None
     figures, target = laid_out
-    n = figures.shape[1]
-    answer = linprog(
-        np.ones(2 * n), A_eq=hstack([figures, -figures], format="csr"), b_eq=target, method="highs"
-    )
-    if answer.x is None:
+    if not _is_told(figures, target):
         return None
-    multipliers = answer.x[:n] - answer.x[n:]
-    if np.abs(figures @ multipliers - target).max() > EXACT:
-        return None
+    multipliers = _least_sum(figures, target)
     lengths = [system.parts[number].sums.shape[0] for number in chosen]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     terms = []
@@ -98,13 +104,52 @@ def _least(system: System, is_in: Flags, chosen: Sequence[int]) -> Computation |
     return terms
 
 
+def _is_told(figures: csr_array, target: Floats) -> bool:
+    """Whether the target is a combination of the figures at all."""
+    shared = (figures.T @ figures).toarray()
+    found = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
+    return bool(np.abs(figures @ found - target).max() <= EXACT)
+
+
+def _least_sum(figures: csr_array, target: Floats) -> Floats:
+    """Return the combination with the least coefficients, or any if the program is too long.
+
+    A few rows settle the combination; others are added while they are broken.
+    """
+    shared = (figures.T @ figures).toarray()
+    any_found = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
+    n = figures.shape[1]
+    generator = np.random.default_rng(1)
+    rows = np.flatnonzero(target)
+    first = generator.permutation(len(target))[: ROWS_PER_FIGURE * n]
+    rows = np.unique(np.concatenate([rows, first]))
+    end = monotonic() + SECONDS
+    while monotonic() < end:
+        some = figures[rows]
+        answer = linprog(
+            np.ones(2 * n),
+            A_eq=hstack([some, -some], format="csr"),
+            b_eq=target[rows],
+            method="highs",
+            options={"time_limit": max(end - monotonic(), 0.1)},
+        )
+        if answer.x is None:
+            break
+        found = answer.x[:n] - answer.x[n:]
+        broken = np.flatnonzero(np.abs(figures @ found - target) > EXACT)
+        if not broken.size:
+            return np.asarray(found)
+        rows = np.unique(np.concatenate([rows, broken[:n]]))
+    return np.asarray(any_found)
+
+
 def _next_part(system: System, is_in: Flags, chosen: Sequence[int]) -> int:
     """Return the part whose groups explain most of what the chosen ones leave of a group."""
     left = is_in.astype(float)
     for number in chosen:
         left = left - _share(system, left, number)
     gains = [
-        -np.inf if number in chosen else float((_share(system, left, number) ** 2 @ system.size))
+        -np.inf if number in chosen else float(_share(system, left, number) ** 2 @ system.size)
         for number in range(len(system.parts))
     ]
     return int(np.argmax(gains))

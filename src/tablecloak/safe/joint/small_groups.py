@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import null_space
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Classes", "may_hold_small", "small_groups"]
+__all__ = ["Classes", "search", "small_groups"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+
+MOST_CLASSES = 1500
+"""Classes beyond which no program is laid out. Chosen by trial."""
 
 MOST_GROUPS = 20
 """Groups that are looked for in one question; hiding figures against these mends most others."""
@@ -52,37 +54,6 @@ class Classes:
     members: tuple[Ints, ...] | None = None
 
 
-def may_hold_small(
-    rows: npt.NDArray[np.integer], columns: npt.NDArray[np.integer], is_small: Flags
-) -> bool:
-    """Return whether two partitions of records can single out small classes at all.
-
-    Parameters
-    ----------
-    rows, columns : (c,) array of int
-        Group of each class in either partition; -1 for none.
-    is_small : (c,) array of bool
-
-    Notes
-    -----
-    A combination gives each group of either partition a multiplier, and each class the sum of its
-    two. Classes that are not small must get 0, which ties the multipliers of their groups
-    together; records outside have the multiplier 0. Where all groups are tied to each other, no
-    class gets anything else. Classes within one tied component get 0 as well.
-    """
-    n_rows = int(rows.max(initial=-1)) + 2
-    n_columns = int(columns.max(initial=-1)) + 2
-    one, other = rows + 1, columns + 1 + n_rows
-    # Nobody knows a figure of those outside: both outsides are one node, with the multiplier 0.
-    other = np.where(columns < 0, 0, other)
-    ties = csr_array(
-        (np.ones((~is_small).sum()), (one[~is_small], other[~is_small])),
-        shape=(n_rows + n_columns,) * 2,
-    )
-    _, component = connected_components(ties, directed=False)
-    return bool((component[one[is_small]] != component[other[is_small]]).any())
-
-
 def small_groups(
     classes: Classes,
     threshold: int,
@@ -109,35 +80,58 @@ def small_groups(
         Whether all of them were found.
     """
     is_small = classes.contributors < threshold
-    dense = classes.figures.toarray()
-    large = np.unique(dense[~is_small], axis=0)
-    free = null_space(large) if large.size else np.eye(dense.shape[1])
     small = np.flatnonzero(is_small)
-    moved = dense[small] @ free
-    touched = np.abs(moved).max(axis=1, initial=0) > EXACT
-    small, moved = small[touched], moved[touched]
     if not small.size:
         return [], True
-    return _search(classes, small, _orthogonal(moved), threshold, is_known, seconds)
+    moved = classes.figures[small] @ _zero_on(classes.figures[np.flatnonzero(~is_small)])
+    return search(classes, small, moved, threshold, is_known, seconds)
+
+
+def _zero_on(figures: csr_array) -> Floats:
+    """Return a basis of the combinations of figures that are 0 on all given classes."""
+    if not figures.shape[0]:
+        return np.eye(figures.shape[1])
+    return np.asarray(null_space((figures.T @ figures).toarray()))
 
 
 def _orthogonal(columns: Floats) -> Floats:
     """Return an orthonormal basis of the span of columns."""
     left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    return left[:, sizes > EXACT * sizes.max(initial=1)]
+    return np.asarray(left[:, sizes > EXACT * sizes.max(initial=1)])
 
 
-def _search(
+def search(
     classes: Classes,
     small: Ints,
-    span: Floats,
+    moved: Floats,
     threshold: int,
     is_known: Callable[[Ints], bool],
     seconds: float,
 ) -> tuple[list[Ints], bool]:
-    """Find 0-1 vectors of a subspace, the smallest first."""
-    from time import monotonic
+    """Find the 0-1 vectors of a subspace with few contributors, the smallest first.
 
+    Parameters
+    ----------
+    classes : Classes
+    small : array of int
+        Classes that may be in a group.
+    moved : (len(small), d) array
+        Vectors that span the subspace, one entry for each of these classes.
+    threshold, is_known, seconds
+        As in `small_groups`.
+
+    Returns
+    -------
+    groups : list of array of int
+    is_complete : bool
+    """
+    touched = np.abs(moved).max(axis=1, initial=0) > EXACT
+    small, moved = small[touched], moved[touched]
+    if not small.size:
+        return [], True
+    if len(small) > MOST_CLASSES:
+        return [], False
+    span = _orthogonal(moved)
     n, d = span.shape
     members, n_members = _members(classes, small)
     # Variables: z of classes, y of the span, u of contributors that stand in several classes.

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import csr_array
+from scipy.linalg import null_space, solve_triangular
+from scipy.sparse import csr_array, hstack
 
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.factor import Factor
 
-__all__ = ["Part", "System"]
+__all__ = ["Overlap", "Part", "System", "figures_of_classes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Groups = npt.NDArray[np.int32]
 
 DRAWS = 3
-"""Random moves of the records. One is enough but for an accident of probability 0; more of them
-tell sums of two classes that are 0 from those that happen to be small."""
+"""Random moves of the records. One would be enough but for accidents; among 10^12 pairs of classes
+three tell sums that are 0 from those that happen to be small."""
+
+SETTLED = 1e-9
+"""Figure of a move, beside the root of its records, up to which it counts as 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +45,64 @@ class Part:
     sums: csr_array
     kept: Ints
 
+    @cached_property
+    def never_told(self) -> Floats:
+        """What no combination of the figures is: a basis beside their span, shape (g, d)."""
+        n = self.sums.shape[1]
+        # A group that has a figure of its own is told; the others are few.
+        alone = np.diff(self.sums.indptr) == 1
+        is_open = np.ones(n, dtype=bool)
+        is_open[self.sums[np.flatnonzero(alone)].indices] = False
+        where = np.flatnonzero(is_open)
+        rows = self.sums[:, where].toarray()
+        basis = np.zeros((n, 0))
+        if where.size:
+            within = null_space(np.unique(rows[rows.any(axis=1)], axis=0).reshape(-1, where.size))
+            basis = np.zeros((n, within.shape[1]))
+            basis[where] = within
+        return basis
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """How many records two parts share, by their groups; -1 is the group of those outside.
+
+    Parameters
+    ----------
+    rows, columns : (e,) array of int
+        Group in the one and in the other part.
+    records : (e,) array of int
+    """
+
+    rows: Ints
+    columns: Ints
+    records: Ints
+
+    @classmethod
+    def of(cls, one: Groups, other: Groups, size: Ints, n_columns: int) -> Overlap:
+        """Count records by two groups of their classes."""
+        width = n_columns + 1
+        code = (one.astype(np.int64) + 1) * width + other + 1
+        counted = np.bincount(code, size)
+        held = np.flatnonzero(counted)
+        rows, columns = np.divmod(held, width)
+        return cls(rows - 1, columns - 1, counted[held].astype(np.int64))
+
+    def inside(self, shape: tuple[int, int]) -> csr_array:
+        """Return the records of each pair of groups, without those outside."""
+        both = (self.rows >= 0) & (self.columns >= 0)
+        where = (self.rows[both], self.columns[both])
+        return csr_array((self.records[both].astype(float), where), shape=shape)
+
 
 @dataclass(frozen=True, eq=False)
 class System:
     """Figures of one variable as sums over classes of records.
 
     Two records are in one class if every output has them in the same group, so that no computation
-    tells them apart.
+    tells them apart. Random moves of the records that change no figure tell what follows: a sum of
+    classes follows from the figures if no such move changes it, and a random one changes all
+    others with probability 1.
 
     Parameters
     ----------
@@ -55,135 +111,174 @@ class System:
     size : (c,) array of int
         Number of records of each class.
     parts : tuple of Part
-    groups : (parts, c) array of int
-        In which group of each part a class is; -1 for none.
+    groups : tuple of (c,) array of int
+        For each part, in which group of it a class is; -1 for none.
     factor : Factor
+    draws : (n, DRAWS) array
+        Random moves of the records.
+    weights : (c, DRAWS) array
+        What is taken from the draw of each record of a class, so that no figure changes.
+    overlaps : tuple of Overlap
+        What the last part shares with each one before it.
+    parent : (c,) array of int
+        Class of the system before the last part that each class was part of.
     """
 
     class_of: Ints
     size: Ints
     parts: tuple[Part, ...]
-    groups: npt.NDArray[np.int32]
+    groups: tuple[Groups, ...]
     factor: Factor
+    draws: Floats
+    weights: Floats
+    overlaps: tuple[Overlap, ...] = ()
+    parent: Ints | None = None
 
     @classmethod
     def empty(cls, n_records: int) -> System:
         """Return the system without figures: all records are one class."""
-        return cls(
-            np.zeros(n_records, dtype=np.int64),
-            np.array([n_records]),
+        empty = cls(
+            np.empty(0, dtype=np.int64),
+            np.empty(0, dtype=np.int64),
             (),
-            np.empty((0, 1), dtype=np.int32),
+            (),
             Factor(),
+            np.empty((0, DRAWS)),
+            np.empty((0, DRAWS)),
         )
+        return empty.grown(n_records)
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.size)
 
-    def parents(self, later: System) -> Ints:
-        """Return in which class of this system the records of each class of a later one are."""
-        parent = np.zeros(later.n_classes, dtype=np.int64)
-        parent[later.class_of] = self.class_of
-        return parent
+    @property
+    def n_figures(self) -> int:
+        """Number of figures, those that follow from others included."""
+        return sum(part.sums.shape[0] for part in self.parts)
+
+    @cached_property
+    def moves(self) -> Floats:
+        """Random moves of the classes that change no figure, shape (c, DRAWS)."""
+        return _by_class(self.class_of, self.draws, self.n_classes) - (
+            self.size[:, None] * self.weights
+        )
 
     def grown(self, n_records: int) -> System:
         """Return the system with further records that stand in no figure so far."""
-        fresh = n_records - len(self.class_of)
+        known = len(self.class_of)
+        fresh = n_records - known
         if not fresh:
             return self
-        class_of = np.append(self.class_of, np.full(fresh, self.n_classes))
-        groups = np.pad(self.groups, ((0, 0), (0, 1)), constant_values=-1)
-        return System(class_of, np.append(self.size, fresh), self.parts, groups, self.factor)
+        # Any seed will do; records that come later draw numbers of their own.
+        drawn = np.random.default_rng((1, known)).standard_normal((fresh, DRAWS))
+        return System(
+            np.append(self.class_of, np.full(fresh, self.n_classes)),
+            np.append(self.size, fresh),
+            self.parts,
+            tuple(np.append(group, np.int32(-1)) for group in self.groups),
+            self.factor,
+            np.vstack([self.draws, drawn]),
+            np.vstack([self.weights, np.zeros((1, DRAWS))]),
+        )
 
     def extended(self, figures: Figures) -> System:
         """Return the system with further figures."""
+        n_groups = figures.sums.shape[1]
         group_of = np.full(len(self.class_of), -1, dtype=np.int64)
         group_of[figures.records] = figures.group
-        n_groups = figures.sums.shape[1]
         code = self.class_of * (n_groups + 1) + group_of + 1
         class_of, distinct = pd.factorize(code)
         parent, group = np.divmod(distinct, n_groups + 1)
+        groups, weights = self.groups, self.weights
+        if len(distinct) > self.n_classes or (parent != np.arange(len(parent))).any():
+            groups = tuple(earlier[parent] for earlier in groups)
+            weights = weights[parent]
         size = np.bincount(class_of, minlength=len(distinct))
-        groups = np.vstack([self.groups[:, parent], (group - 1).astype(np.int32)])
+        own = (group - 1).astype(np.int32)
         sums = csr_array(figures.sums, dtype=float)
+        overlaps = tuple(
+            Overlap.of(own, other, size, part.sums.shape[1])
+            for part, other in zip(self.parts, groups, strict=True)
+        )
         beside = [
-            sums @ _shared(groups[-1], groups[number], size, sums, part.sums) @ part.sums[part.kept].T
-            for number, part in enumerate(self.parts)
+            (
+                sums @ overlap.inside((n_groups, part.sums.shape[1])) @ part.sums[part.kept].T
+            ).toarray()
+            for overlap, part in zip(overlaps, self.parts, strict=True)
         ]
-        held = np.bincount(groups[-1] + 1, size, minlength=n_groups + 1)[1:]
+        held = np.bincount(own + 1, size, minlength=n_groups + 1)[1:]
         within = (sums * held) @ sums.T
         left = np.hstack(beside) if beside else np.empty((sums.shape[0], 0))
         factor, kept = self.factor.extended(left, within.toarray())
-        part = Part(figures, sums, kept)
-        return System(class_of.astype(np.int64), size, (*self.parts, part), groups, factor)
+        found = System(
+            class_of.astype(np.int64),
+            size,
+            (*self.parts, Part(figures, sums, kept)),
+            (*groups, own),
+            factor,
+            self.draws,
+            weights,
+            overlaps,
+            parent,
+        )
+        return found._settled()
 
-    # -- products with the figures ----------------------------------------------------------
+    def _settled(self) -> System:
+        """Return the system whose moves leave the last part unchanged as well."""
+        part, group = self.parts[-1], self.groups[-1]
+        inside = np.flatnonzero(group >= 0)
+        choice = csr_array(
+            (np.ones(len(inside)), (group[inside], inside)),
+            shape=(part.sums.shape[1], self.n_classes),
+        )
+        figures = part.sums[part.kept]
+        scale = np.sqrt(np.maximum(figures @ (choice @ self.size), 1))[:, None]
+        drawn = _by_class(self.class_of, self.draws, self.n_classes)
+        weights = self.weights
+        # A second round only where rounding left something of the first.
+        for _ in range(3):
+            off = figures @ (choice @ (drawn - self.size[:, None] * weights))
+            if not off.size or np.abs(off / scale).max() <= SETTLED:
+                break
+            weights = weights + self._combined(off)
+        return System(
+            self.class_of, self.size, self.parts, self.groups, self.factor,
+            self.draws, weights, self.overlaps, self.parent,
+        )  # fmt: skip
 
-    def totals(self, amounts: Floats) -> Floats:
-        """Return all independent figures of amounts of the classes, (c, k) to (m, k)."""
-        found = []
-        for part, group in zip(self.parts, self.groups, strict=True):
-            is_in = group >= 0
-            chosen = csr_array(
-                (np.ones(is_in.sum()), (group[is_in], np.flatnonzero(is_in))),
-                shape=(part.sums.shape[1], len(group)),
-            )
-            found.append(part.sums[part.kept] @ (chosen @ amounts))
-        return np.vstack(found) if found else np.empty((0, amounts.shape[1]))
-
-    def weights(self, multipliers: Floats) -> Floats:
-        """Return what multipliers of the figures give each record of a class, (m, k) to (c, k)."""
-        total = np.zeros((self.n_classes, multipliers.shape[1]))
+    def _combined(self, off: Floats) -> Floats:
+        """Return the combination of figures that takes `off` from those of the last part."""
+        right = np.zeros((self.factor.size, off.shape[1]))
+        diagonal = self.factor.blocks[-1].diagonal
+        right[len(right) - len(off) :] = solve_triangular(diagonal, off, lower=True)
+        multipliers = self.factor.backward(right)
+        total = np.zeros((self.n_classes, off.shape[1]))
         start = 0
         for part, group in zip(self.parts, self.groups, strict=True):
             end = start + len(part.kept)
             by_group = part.sums[part.kept].T @ multipliers[start:end]
-            padded = np.vstack([by_group, np.zeros((1, by_group.shape[1]))])
-            total += padded[group]
+            total += np.vstack([by_group, np.zeros((1, off.shape[1]))])[group]
             start = end
         return total
 
-    def moves(self, generator: np.random.Generator) -> Floats:
-        """Return random moves of the classes that change no figure, shape (c, DRAWS).
 
-        Whatever follows from the figures is a sum of classes that no such move changes; whatever
-        does not is changed by a random one with probability 1.
-        """
-        spread = np.sqrt(self.size)[:, None]
-        moved = spread * generator.standard_normal((self.n_classes, DRAWS))
-        # Twice: the second time removes what rounding left of the first.
-        for _ in range(2):
-            multipliers = self.factor.solve(self.totals(moved))
-            moved = moved - self.size[:, None] * self.weights(multipliers)
-        return moved
+def _by_class(class_of: Ints, amounts: Floats, n_classes: int) -> Floats:
+    columns = [np.bincount(class_of, column, minlength=n_classes) for column in amounts.T]
+    return np.column_stack(columns)
 
 
-def _shared(
-    rows: npt.NDArray[np.int32],
-    columns: npt.NDArray[np.int32],
-    size: Ints,
-    sums: csr_array,
-    other: csr_array,
-) -> Floats:
-    """Return how many records each pair of groups shares."""
-    shape = (sums.shape[1], other.shape[1])
-    both = (rows >= 0) & (columns >= 0)
-    code = rows[both].astype(np.int64) * shape[1] + columns[both]
-    return np.bincount(code, size[both], minlength=shape[0] * shape[1]).reshape(shape)
-
-
-def rows_of(parts: Sequence[Part], groups: Sequence[npt.NDArray[Any]]) -> csr_array:
-    """Return the matrix of all figures of some parts, one row for each class, (c, figures)."""
-    from scipy.sparse import hstack
-
+def figures_of_classes(
+    parts: Sequence[Part], groups: Sequence[npt.NDArray[np.integer]]
+) -> csr_array:
+    """Return which figures of some parts each class stands in, shape (c, figures)."""
     columns = []
     for part, group in zip(parts, groups, strict=True):
-        is_in = group >= 0
-        chosen = csr_array(
-            (np.ones(is_in.sum()), (np.flatnonzero(is_in), group[is_in])),
+        inside = np.flatnonzero(group >= 0)
+        choice = csr_array(
+            (np.ones(len(inside)), (inside, group[inside])),
             shape=(len(group), part.sums.shape[1]),
         )
-        columns.append(chosen @ part.sums.T)
+        columns.append(choice @ part.sums.T)
     return csr_array(hstack(columns, format="csr"))

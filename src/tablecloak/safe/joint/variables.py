@@ -82,6 +82,7 @@ class Variables:
     n_records: int
     known: list[Variable] = field(default_factory=list)
     done: list[Figures] = field(default_factory=list)
+    asked: dict[tuple[int, int], tuple[System, Figures, System]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = self.n_records
@@ -110,5 +111,16 @@ class Variables:
         if variable not in self.known:
             self.known.append(variable)
         variable.learn(figures)
-        variable.system = variable.system.extended(figures)
+        variable.system = self.extended(variable.system, figures)
         self.done.append(figures)
+
+    def forget(self) -> None:
+        """Let go of what was asked before, once it was recorded or not."""
+        self.asked = {}
+
+    def extended(self, system: System, figures: Figures) -> System:
+        """Return a system with further figures; what was asked is not computed a second time."""
+        key = (id(system), id(figures))
+        if key not in self.asked:
+            self.asked[key] = (system, figures, system.extended(figures))
+        return self.asked[key][2]

@@ -24,6 +24,7 @@ EXTRA_OF = {
     "pulp": "solvers",
     "pyscipopt": "scip",
     "pyspark": "spark",
+    "statsmodels": "regression",
     "tomli_w": "app",
     "waitress": "app",
 }

@@ -18,6 +18,7 @@ from tablecloak.safe.checking.names import require_file_name
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.finding import Finding
+from tablecloak.safe.other.calls import OtherOutputs
 from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
 from tablecloak.storage import existing_file
@@ -27,7 +28,7 @@ __all__ = ["Project"]
 Ints = npt.NDArray[np.int64]
 
 
-class Project:
+class Project(OtherOutputs):
     """All outputs that one researcher makes from the same records.
 
     Parameters

@@ -1,0 +1,238 @@
+"""Calls of a project for outputs other than tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.extras import required
+from tablecloak.safe.bundle import blocked
+from tablecloak.safe.other.asking import Room, ask, record
+from tablecloak.safe.other.correlation import Correlation
+from tablecloak.safe.other.extremes import Extremes
+from tablecloak.safe.other.histogram import Histogram
+from tablecloak.safe.other.kind import Asked, Kind
+from tablecloak.safe.other.pie import Pie
+from tablecloak.safe.other.quantiles import Quantiles
+from tablecloak.safe.other.regression import Fit, Regression
+from tablecloak.safe.other.survival import Survival
+from tablecloak.storage import require_writable
+
+if TYPE_CHECKING:
+    from tablecloak.safe.output import Output
+
+__all__ = ["OtherOutputs"]
+
+
+class OtherOutputs:
+    """Outputs other than tables; `Project` has these calls.
+
+    Each call records an output, and returns what may leave of it: hidden figures are missing
+    values. What is said of it stands in the output.
+    """
+
+    def quantile(
+        self: Room, values: pd.Series[Any], q: float | Sequence[float] = 0.5, *, base: float = 0
+    ) -> pd.DataFrame:
+        """Return quantiles; see `safe.other.quantiles.Quantiles`.
+
+        Parameters
+        ----------
+        values : Series of numbers
+        q : float or sequence of float, default=0.5
+        base : float, default=0
+            Quantiles are rounded to multiples of it.
+        """
+        shares = tuple(np.atleast_1d(np.asarray(q, dtype=np.float64)).tolist())
+        rounding = f", base={base:g}" if base else ""
+        kind = Quantiles(shares, base)
+        return ask(self, kind, _frame(values), f"quantile({_name(values)}, {q}{rounding})").frames[
+            0
+        ]
+
+    def extremes(
+        self: Room, values: pd.Series[Any], which: Sequence[str] = ("min", "max")
+    ) -> pd.DataFrame:
+        """Return minimum and maximum; see `safe.other.extremes.Extremes`."""
+        kind = Extremes(tuple(which))  # type: ignore[arg-type]
+        return ask(self, kind, _frame(values), f"extremes({_name(values)})").frames[0]
+
+    def corr(self: Room, data: pd.DataFrame, method: str = "pearson") -> pd.DataFrame:
+        """Return correlations of the columns of a frame, as ``DataFrame.corr`` does."""
+        kind = Correlation(method)  # type: ignore[arg-type]
+        names = ", ".join(map(str, data.columns))
+        return ask(self, kind, data, f"corr([{names}], {method!r})").frames[0]
+
+    def histogram(
+        self: Room,
+        data: pd.Series[Any] | pd.DataFrame,
+        column: str = "",
+        bins: int | Sequence[float] = 10,
+        *,
+        filename: str | Path = "",
+    ) -> pd.DataFrame:
+        """Return the counts of bins; see `safe.other.histogram.Histogram`.
+
+        Parameters
+        ----------
+        data : Series of numbers, or DataFrame
+        column : str
+            Which column of a frame.
+        bins : int or sequence of float, default=10
+            About how many bins, or their edges.
+        filename : str or Path, optional
+            Picture of what may leave; it becomes part of the output.
+        """
+        given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
+        values = _column(data, column)
+        return _drawn(
+            self, Histogram(given), values, f"histogram({_name(values)}, bins={bins})", filename
+        )
+
+    def pie(
+        self: Room,
+        data: pd.Series[Any] | pd.DataFrame,
+        column: str = "",
+        *,
+        filename: str | Path = "",
+    ) -> pd.DataFrame:
+        """Return the counts of categories; see `safe.other.pie.Pie`. Arguments as `histogram`."""
+        values = _column(data, column)
+        return _drawn(self, Pie(), values, f"pie({_name(values)})", filename)
+
+    def surv_func(self: Room, time: pd.Series[Any], status: pd.Series[Any]) -> pd.DataFrame:
+        """Return the survival table of Kaplan and Meier; see `safe.other.survival.Survival`.
+
+        Parameters
+        ----------
+        time : Series of numbers
+            How long each person was in sight.
+        status : Series of 0 and 1
+            Whether the event took place at the end of it, with the index of `time`.
+        """
+        if not time.index.equals(status.index):
+            raise InputError("time and status have different indexes: take both from one frame")
+        frame = pd.DataFrame({_name(time): time, _name(status): status})
+        if frame.shape[1] < 2:
+            raise InputError(f"time and status have the same name {_name(time)!r}")
+        return ask(self, Survival(), frame, f"surv_func({_name(time)}, {_name(status)})").frames[0]
+
+    # -- regressions ------------------------------------------------------------------------
+
+    def regression(self: Room, result: Any, command: str = "") -> Output:
+        """Ask for a fitted model: what ``fit()`` of statsmodels returns, or alike.
+
+        Parameters
+        ----------
+        result : object
+            Has ``model.exog``, ``model.endog``, ``params`` and, where known, ``df_resid``, ``bse``,
+            ``resid``. Fitted on columns of pandas, the model knows its records.
+        command : str, optional
+            The call as the researcher would write it.
+
+        Returns
+        -------
+        Output
+            Coefficients, and figures of the fit; see `safe.other.regression.Regression`.
+        """
+        fit = Fit.of(result)
+        kind = Regression(fit)
+        text = command or f"regression({fit.method}: {', '.join(fit.names)})"
+        if fit.index is not None:
+            values = pd.DataFrame(index=fit.index)
+            return ask(self, kind, values, text)
+        # Records that the model does not know are nobody's in the project.
+        rows = np.arange(len(fit.endog), dtype=np.int64)
+        checked = kind.check(Asked(pd.DataFrame(index=rows), rows, rows, self.appetite))
+        return record(self, kind, text, checked)
+
+    def ols(self: Room, endog: Any, exog: Any, **options: Any) -> Any:
+        """Fit by least squares with statsmodels, ask for the result, and return it."""
+        return _fitted(self, "OLS", endog, exog, options)
+
+    def logit(self: Room, endog: Any, exog: Any, **options: Any) -> Any:
+        """Fit a logit with statsmodels, ask for the result, and return it."""
+        return _fitted(self, "Logit", endog, exog, options)
+
+    def probit(self: Room, endog: Any, exog: Any, **options: Any) -> Any:
+        """Fit a probit with statsmodels, ask for the result, and return it."""
+        return _fitted(self, "Probit", endog, exog, options)
+
+
+def _fitted(room: Any, name: str, endog: Any, exog: Any, options: dict[str, Any]) -> Any:
+    required("statsmodels", "Regressions")
+    library = import_module("statsmodels.api")
+    model = getattr(library, name)(endog, exog, **options)
+    result = model.fit() if name == "OLS" else model.fit(disp=0)
+    columns = ", ".join(map(str, model.exog_names))
+    room.regression(result, f"{name.lower()}({model.endog_names} ~ {columns})")
+    return result
+
+
+def _name(values: pd.Series[Any]) -> str:
+    return "values" if values.name is None else str(values.name)
+
+
+def _frame(values: pd.Series[Any]) -> pd.DataFrame:
+    if not isinstance(values, pd.Series):
+        raise InputError(
+            f"a column of a frame is needed, with its index; got {type(values).__name__}"
+        )
+    return values.to_frame(_name(values))
+
+
+def _column(data: pd.Series[Any] | pd.DataFrame, column: str) -> pd.Series[Any]:
+    if isinstance(data, pd.DataFrame):
+        if column not in data.columns:
+            known = ", ".join(map(str, data.columns))
+            raise InputError(f"the frame has no column {column!r}; it has {known}")
+        return data[column]
+    return data
+
+
+def _drawn(
+    room: Room, kind: Kind, values: pd.Series[Any], command: str, filename: str | Path
+) -> pd.DataFrame:
+    """Ask for counts, and draw a picture of what is left of them."""
+    if filename:
+        require_writable(filename)
+        if blocked(Path(filename), room.appetite):
+            raise InputError(f"{filename}: files in {Path(filename).suffix} may not leave")
+        required("matplotlib", "Pictures")
+    output = ask(room, kind, _frame(values), command)
+    if filename:
+        _draw(output.frames[0], kind.name, Path(filename))
+        output.files = (Path(filename),)
+    return output.frames[0]
+
+
+def _draw(frame: pd.DataFrame, name: str, path: Path) -> None:
+    """Draw bars or slices of the counts that are not hidden; gaps are named as such."""
+    from matplotlib.figure import Figure
+
+    from tablecloak.storage import replacing
+
+    counts = frame["count"].iloc[:-1]
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    if name == "pie":
+        shown = counts.dropna()
+        axes.pie(shown.to_numpy(dtype=np.float64), labels=[*map(str, shown.index)])
+        left_out = int(counts.isna().sum())
+        if left_out:
+            axes.set_xlabel(f"{left_out} categories are hidden")
+    else:
+        labels = [
+            str(label) if known else f"{label} (hidden)" for label, known in counts.notna().items()
+        ]
+        axes.bar(range(len(counts)), counts.fillna(0).to_numpy(dtype=np.float64), width=1.0)
+        axes.set_xticks(range(len(counts)), labels, rotation=90)
+        axes.set_xlabel(str(frame.index.name))
+    with replacing(path) as temporary:
+        figure.savefig(temporary, metadata={} if path.suffix != ".png" else {"Software": None})

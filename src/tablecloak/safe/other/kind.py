@@ -1,0 +1,208 @@
+"""What a kind of output is: the base class of all kinds, what it is asked, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import sparse
+
+from tablecloak.errors import InputError
+from tablecloak.parameters import parameters_of
+from tablecloak.registry import Registry
+from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.figures import Figures
+from tablecloak.safe.outcome import Outcome, Reason
+
+__all__ = ["KINDS", "Asked", "Checked", "Counts", "Kind"]
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The records of an output.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row for each record.
+    positions : (n,) array of int
+        Where the records stand in the project.
+    contributor : (n,) array of int
+        Code of who stands behind each record.
+    appetite : Appetite
+    """
+
+    frame: pd.DataFrame
+    positions: Ints
+    contributor: Ints
+    appetite: Appetite
+
+    def part(self, chosen: Flags) -> Asked:
+        """Return some of the records."""
+        return Asked(
+            self.frame[chosen], self.positions[chosen], self.contributor[chosen], self.appetite
+        )
+
+    def known(self) -> tuple[Asked, int]:
+        """Return the records without missing values, and how many were left out."""
+        missing = np.asarray(self.frame.isna().any(axis=1), dtype=np.bool_)
+        return self.part(~missing), int(missing.sum())
+
+    def n_contributors(self, chosen: Flags | None = None) -> int:
+        """Return how many contributors stand behind some records; behind all without a choice."""
+        return len(np.unique(self.contributor if chosen is None else self.contributor[chosen]))
+
+    def n_by_group(self, group: Ints, n_groups: int) -> Ints:
+        """Return how many contributors stand behind each group of records; -1 is no group."""
+        inside = group >= 0
+        pairs = np.unique(np.stack([group[inside], self.contributor[inside]]), axis=1)
+        return np.bincount(pairs[0], minlength=n_groups).astype(np.int64)
+
+    def missing(self, left_out: int) -> tuple[list[Reason], list[str]]:
+        """Return what is said of records that were left out for their missing values."""
+        if not left_out:
+            return [], []
+        text = f"{left_out} records are left out, because values are missing"
+        if self.appetite.check_missing_values:
+            return [Reason("review", "missing", text)], []
+        return [], [text]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of an output over groups of its records, for the joint audit.
+
+    Parameters
+    ----------
+    records, group : (n,) array of int
+        As in `Figures`.
+    sums : (f, g) array of 0 and 1
+    labels : tuple of str
+    places : tuple of (int, int) or None
+        Where each count stands in the frame; None if it cannot be hidden.
+    amounts : (n,) array of float, optional
+    variable : str, default="records"
+    """
+
+    records: Ints
+    group: Ints
+    sums: npt.NDArray[np.int64]
+    labels: tuple[str, ...]
+    places: tuple[Place | None, ...]
+    amounts: npt.NDArray[np.float64] | None = None
+    variable: str = "records"
+
+    def shown(self, hidden: set[Place]) -> tuple[Figures, list[Place | None]]:
+        """Return the counts that are not hidden, and where they stand."""
+        kept = [at for at, place in enumerate(self.places) if place not in hidden]
+        figures = Figures(
+            self.records,
+            self.group,
+            sparse.csr_array(self.sums[kept].astype(np.float64)),
+            tuple(self.labels[at] for at in kept),
+            self.amounts,
+            self.variable,
+        )
+        return figures, [self.places[at] for at in kept]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a kind answers: the figures that may leave, and what is said of them.
+
+    Parameters
+    ----------
+    frames : tuple of DataFrame
+        Hidden figures are missing values.
+    reasons : tuple of Reason
+        What speaks against the figures as they are.
+    notes : tuple of str
+    broken : dict of str to list of (int, int)
+        For each rule, the places of the first frame that broke it.
+    counts : tuple of Counts
+        What of it is a count or a sum over records.
+    properties : dict
+    """
+
+    frames: tuple[pd.DataFrame, ...]
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+    broken: dict[str, list[Place]] = field(default_factory=dict)
+    counts: tuple[Counts, ...] = ()
+    properties: dict[str, Any] = field(default_factory=dict)
+
+    def hiding(self, places: list[Place], rule: str, *notes: str) -> Checked:
+        """Return the answer with some figures of the first frame hidden."""
+        first = self.frames[0].copy()
+        for row, column in places:
+            name = first.columns[column]
+            if not pd.api.types.is_float_dtype(first.dtypes.iloc[column]):
+                first[name] = first[name].astype(np.float64)
+            first.iloc[row, column] = np.nan
+        known = self.broken.get(rule, [])
+        broken = {**self.broken, rule: [*known, *(at for at in places if at not in known)]}
+        return replace(
+            self,
+            frames=(first, *self.frames[1:]),
+            notes=(*self.notes, *notes),
+            broken=broken,
+        )
+
+    @property
+    def hidden(self) -> set[Place]:
+        """Places of the first frame without a figure."""
+        found = np.argwhere(self.frames[0].isna().to_numpy()).tolist() if self.frames else []
+        return {(row, column) for row, column in found}
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict, with what was found of each figure of the first frame."""
+        if not self.frames:
+            return Outcome(self.reasons, self.notes)
+        first = self.frames[0]
+        found = np.full(first.shape, "ok", dtype=object)
+        for rule, places in self.broken.items():
+            for place in places:
+                before = found[place]
+                found[place] = rule if before == "ok" else f"{before}; {rule}"
+        return Outcome(
+            self.reasons, self.notes, pd.DataFrame(found, index=first.index, columns=first.columns)
+        )
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Base class of all kinds of outputs.
+
+    A kind has a name, a `label` and `check`. The first line of its docstring is what users read
+    about it; its parameters are those of its constructor.
+    """
+
+    name: ClassVar[str] = ""
+    label: ClassVar[str] = "table"
+    """What viewers call it."""
+
+    def __post_init__(self) -> None:
+        for parameter in parameters_of(type(self)):
+            given = getattr(self, parameter.name)
+            if not parameter.accepts(given):
+                raise InputError(
+                    f"{type(self).name}: `{parameter.name}` must be {parameter.expected}. "
+                    f"Got {given!r}."
+                )
+            object.__setattr__(self, parameter.name, parameter.accepted(given))
+
+    def check(self, asked: Asked) -> Checked:
+        """Return what may leave, and what is said of it."""
+        raise NotImplementedError
+
+
+KINDS: Registry[Kind] = Registry("kind of output", "tablecloak.safe.other")
+"""All kinds of outputs other than tables, by name."""

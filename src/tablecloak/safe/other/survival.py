@@ -1,0 +1,125 @@
+"""Survival tables of Kaplan and Meier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
+
+__all__ = ["Survival"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@KINDS.register
+@dataclass(frozen=True)
+class Survival(Kind):
+    """Survival table: steps are joined until enough persons had the event, or left, in each.
+
+    The two columns are the time and whether the event took place (1) or the person was lost to
+    sight (0). The share that survives is that of Kaplan and Meier at the end of each interval.
+
+    Source: E. L. Kaplan, P. Meier, *Nonparametric estimation from incomplete observations*, J. Am.
+    Stat. Assoc. 53 (1958), equation (1a).
+    """
+
+    name: ClassVar[str] = "survival"
+    label: ClassVar[str] = "table"
+
+    def check(self, asked: Asked) -> Checked:
+        """Join steps, and count events and losses of each interval."""
+        asked, left_out = asked.known()
+        reasons, notes = asked.missing(left_out)
+        time = asked.frame.iloc[:, 0].to_numpy(dtype=np.float64)
+        event = asked.frame.iloc[:, 1].to_numpy(dtype=np.float64)
+        if not len(time) or not np.isin(event, (0.0, 1.0)).all() or not np.isfinite(time).all():
+            raise InputError("a survival table needs finite times, and events that are 1 or 0")
+        times, at = np.unique(time, return_inverse=True)
+        events = np.bincount(at, weights=event, minlength=len(times)).astype(np.int64)
+        lost = np.bincount(at, minlength=len(times)) - events
+        survives = _kaplan_meier(events, lost)
+        threshold = asked.appetite.survival_safe_threshold
+        ends = _ends(asked, at, event, len(times), threshold)
+        properties = {"method": "surv_func"}
+        if not len(ends):
+            notes.append(f"no step has {threshold} contributors or more: nothing is left to show")
+            empty = pd.DataFrame({"survival": []}, index=pd.Index([], name="until"))
+            return Checked((empty,), tuple(reasons), tuple(notes), properties=properties)
+        interval = np.searchsorted(ends, at, side="left")
+        n = len(ends)
+        group = (interval * 2 + (event == 0)).astype(np.int64)
+        by_group = np.bincount(group, minlength=2 * n).reshape(n, 2)
+        gone = np.concatenate([[0], by_group.sum(axis=1).cumsum()[:-1]])
+        frame = pd.DataFrame(
+            {
+                "at risk": len(time) - gone,
+                "events": by_group[:, 0],
+                "lost": by_group[:, 1],
+                "survival": survives[ends],
+            },
+            index=pd.Index(times[ends], name="until"),
+        )
+        if n < len(times):
+            notes.append(
+                f"{len(times)} steps are joined into {n}, each with {threshold} contributors or "
+                "more, or none, who had the event, and who were lost"
+            )
+        return Checked(
+            (frame,), tuple(reasons), tuple(notes),
+            counts=(_counts(asked, group, frame),), properties=properties,
+        )  # fmt: skip
+
+
+def _kaplan_meier(events: Ints, lost: Ints) -> Floats:
+    """Return the share that survives each time: the product of 1 - events / at risk."""
+    at_risk = (events + lost)[::-1].cumsum()[::-1]
+    return np.asarray(np.cumprod(1 - events / at_risk), dtype=np.float64)
+
+
+def _ends(asked: Asked, at: Ints, event: Floats, n_times: int, threshold: int) -> Ints:
+    """Return the times at which intervals end: as many as possible, from the first on."""
+    order = np.argsort(at, kind="stable")
+    starts = np.searchsorted(at[order], np.arange(n_times + 1))
+    contributor, had_event = asked.contributor[order], event[order] == 1
+
+    def enough(first: int, last: int) -> bool:
+        inside = slice(starts[first], starts[last + 1])
+        if inside.stop - inside.start < threshold:
+            return False
+        had = len(np.unique(contributor[inside][had_event[inside]]))
+        lost = len(np.unique(contributor[inside][~had_event[inside]]))
+        return had >= threshold and (lost == 0 or lost >= threshold)
+
+    ends: list[int] = []
+    first = 0
+    for last in range(n_times):
+        if enough(first, last):
+            ends.append(last)
+            first = last + 1
+    # Whoever is left after the last full interval belongs to it: everybody ends somewhere.
+    while ends and ends[-1] != n_times - 1:
+        ends.pop()
+        first = ends[-1] + 1 if ends else 0
+        if enough(first, n_times - 1):
+            ends.append(n_times - 1)
+    return np.array(ends, dtype=np.int64)
+
+
+def _counts(asked: Asked, group: Ints, frame: pd.DataFrame) -> Counts:
+    """Return events, losses and persons at risk as counts for the joint audit."""
+    n = len(frame)
+    own = np.eye(2 * n, dtype=np.int64)
+    later = np.repeat(np.triu(np.ones((n, n), dtype=np.int64)), 2, axis=1)
+    until = [f"{time:g}" for time in frame.index]
+    labels = [f"{what} until {time}" for time in until for what in ("events", "lost")]
+    labels += [f"at risk before {time}" for time in until]
+    places: list[tuple[int, int] | None] = [(row, col) for row in range(n) for col in (1, 2)]
+    places += [(row, 0) for row in range(n)]
+    return Counts(asked.positions, group, np.vstack([own, later]), tuple(labels), tuple(places))

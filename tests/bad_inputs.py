@@ -309,6 +309,7 @@ NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--c
 MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")
 TOPCODE = ("topcode", "people.csv", *OUT, "--column", "wage")
 LOCAL = ("local-suppression", "people.csv", *OUT, "--key", "age", "--key", "sex")
+RECODE = ("recode", "people.csv", *OUT, "--key", "age", "--key", "sex", "--hierarchy", "age=5/10")
 MULTIPLY = ("multiply", "people.csv", *OUT, "--column", "wage")
 MATRIX = ("pram-by-matrix", "people.csv", *OUT, "--attribute", "sex", "--matrix", "people.csv")
 SUPPRESS = ("suppress", "p.jj", *OUT, "--time-limit", "5")
@@ -352,8 +353,8 @@ PLANNED = ("protect", "planned.toml", "--out", "out")
 ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", "COLUMN=z", *OUT)
 
 SOUND = [
-    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, LOCAL, SUPPRESS, INTERVALS, ADJUST, ROUND,
-    AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
+    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, LOCAL, RECODE, SUPPRESS, INTERVALS, ADJUST,
+    ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
     CALL,
@@ -1099,6 +1100,10 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*LOCAL, "--k", word) for word in ("1", "-1", "x", "100000")]
     more += [(*LOCAL, "--weight", word) for word in ("age", "ag=2", "age=0", "age=nan")]
     more += [(*LOCAL, "--combination", "age,x"), (*LOCAL, "--subsets", "3")]
+    more += [(*RECODE, "--k", word) for word in ("1", "x", "100000")]
+    more += [(*RECODE, "--suppression", word) for word in ("0", "-1", "nan", "x")]
+    hierarchies = ("age", "x=5", "age=none.hrc", "age=5/7", "age=0", "sex=5")
+    more += [(*RECODE, "--hierarchy", word) for word in hierarchies]
     more += [(*TOPCODE, "--replace-by", "nothing"), replaced(TOPCODE, "wage", "sex")]
     more += [(*MULTIPLY, "--least", word) for word in ("0", "-1", "1", "0.2", "nan", "x")]
     more += [(*MULTIPLY, "--most", word) for word in ("0", "1", "0.01", "inf", "x")]

@@ -14,6 +14,7 @@ SOME = {
     "neighbours": {"eps": 0.5, "columns": ["wage", "hours"]},
     "microaggregate": {"columns": ["wage", "hours"]},
     "local-suppression": {"keys": ["state", "job"], "k": 20},
+    "recode": {"keys": ["state", "job"], "k": 30},
     "topcode": {"column": "wage", "quantile": 0.9},
     "multiply": {"columns": ["wage"]},
 }

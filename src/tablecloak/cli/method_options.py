@@ -76,7 +76,8 @@ class TypedOption:
             case "groups":
                 return [entry.split(",") for entry in typed]
             case "mapping":
-                return dict(self._entry(entry) for entry in typed)
+                of_numbers = get_args(_bare(self.parameter.field.annotation))[1] is float
+                return dict(self._entry(entry, of_numbers) for entry in typed)
             case "array":
                 return _read_array(typed)
             case "choice":
@@ -118,13 +119,18 @@ class TypedOption:
                     return {}
         return found
 
-    def _entry(self, entry: str) -> tuple[str, float]:
-        name, _, value = entry.rpartition("=")
-        try:
-            return name, float(value)
-        except ValueError:
-            option = self.name.replace("_", "-")
-            raise InputError(f"--{option} {entry!r} must look like sex=0.2.") from None
+    def _entry(self, entry: str, of_numbers: bool) -> tuple[str, float | str]:
+        option = self.name.replace("_", "-")
+        if of_numbers:
+            name, _, value = entry.rpartition("=")
+            try:
+                return name, float(value)
+            except ValueError:
+                raise InputError(f"--{option} {entry!r} must look like sex=0.2.") from None
+        name, sign, text = entry.partition("=")
+        if not (name and sign and text):
+            raise InputError(f"--{option} {entry!r} must look like region=region.hrc.")
+        return name, text
 
 
 def _bare(kind: Any) -> Any:

@@ -9,10 +9,7 @@ from tablecloak.microdata.agencies.fixed_point import FixedPoint
 from tablecloak.microdata.agencies.regression import SecureRegression, secure_regression
 from tablecloak.microdata.agencies.ring import Ring, secure_sum
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
-from tablecloak.microdata.methods.local_suppression import (
-    LocalSuppression,
-    LocalSuppressionRelease,
-)
+from tablecloak.microdata.methods.local_suppression import LocalSuppression
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
 from tablecloak.microdata.methods.multiplicative_noise import (
@@ -27,6 +24,8 @@ from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
 from tablecloak.microdata.methods.pram import GuaranteedPRAM
 from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
 from tablecloak.microdata.methods.pram_release import PRAMRelease
+from tablecloak.microdata.methods.recoding import RecodedRelease, Recoding
+from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
 from tablecloak.microdata.methods.swap_table import SwapReport
 from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease
 from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
@@ -71,6 +70,8 @@ __all__ = [
     "NoisyTable",
     "OrderWarning",
     "PRAMRelease",
+    "RecodedRelease",
+    "Recoding",
     "Ring",
     "RiskUtilityMap",
     "SecureRegression",

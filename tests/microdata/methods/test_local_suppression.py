@@ -50,7 +50,7 @@ def cheapest_by_enumeration(frame: pd.DataFrame, method: LocalSuppression) -> fl
                         for other in rows
                     )
                     >= method.k
-                    for asked in method.asked()
+                    for asked in method.asked().combinations
                 ):
                     best = cost
         total += best
@@ -77,7 +77,7 @@ def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     assert release.loss == pytest.approx(cheapest_by_enumeration(frame, method))
     assert release.is_optimal
     assert release.verify(frame) == release.bound
-    for combination in method.asked():
+    for combination in method.asked().combinations:
         assert matching_anywhere(release.frame, combination).min() >= method.k
 
 
@@ -187,7 +187,8 @@ def test_groups_become_diverse_for_the_least_of_all_suppressions(seed):
                 all(
                     is_satisfied(frame.s[(frame[left] == row[left]).all(axis=1)], frame.s, method)
                     for left in (
-                        [key for key in asked if key not in lost] for asked in method.asked()
+                        [key for key in asked if key not in lost]
+                        for asked in method.asked().combinations
                     )
                 )
                 for lost in itertools.combinations(keys, size)
@@ -221,7 +222,7 @@ def fewest_by_enumeration(frame: pd.DataFrame, method: LocalSuppression) -> floa
     lost = lost.reshape(-1, n, n_keys)
     agree = lost[:, :, None, :] | lost[:, None, :, :] | (codes[:, None, :] == codes[None, :, :])
     good = np.ones(len(lost), dtype=bool)
-    for combination in method.asked():
+    for combination in method.asked().combinations:
         at = [list(frame.columns).index(key) for key in combination]
         good &= (agree[..., at].all(axis=3).sum(axis=2) >= method.k).all(axis=1)
     return float((lost.sum(axis=1) @ costs)[good].min())
@@ -234,7 +235,7 @@ def test_counted_as_in_sdcmicro_the_loss_is_the_least_of_all(seed):
     assert release.loss == pytest.approx(fewest_by_enumeration(frame, method))
     assert release.bound <= release.loss + 1e-9
     assert release.verify(frame) == release.bound
-    for combination in method.asked():
+    for combination in method.asked().combinations:
         assert matching_anywhere(release.frame, combination).min() >= method.k
 
 
@@ -243,7 +244,7 @@ def test_counted_as_in_sdcmicro_the_loss_is_the_least_of_all(seed):
 def test_releases_counted_as_in_sdcmicro_match_k_records(seed, search):
     frame, method = small_question(seed)
     release = replace(method, missing="any", search=search, time_limit=1).protect(frame)
-    for combination in method.asked():
+    for combination in method.asked().combinations:
         assert matching_anywhere(release.frame, combination).min() >= method.k
     assert release.bound <= release.loss + 1e-9
     assert release.verify(frame) <= release.loss + 1e-9

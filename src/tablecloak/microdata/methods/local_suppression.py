@@ -12,10 +12,10 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from math import comb, log
+from math import comb
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -24,40 +24,22 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import InputError, VerificationError, suggestion
+from tablecloak.errors import InputError
+from tablecloak.microdata.anonymity.asked import Diverse, GroupsAsked, require_key, without
 from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
 from tablecloak.microdata.anonymity.matching import (
     Needs,
     cheapest_matching,
     greedy_matching,
 )
-from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
-from tablecloak.microdata.anonymity.requirements import (
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    GroupRequirement,
-    KAnonymity,
-    RecursiveDiversity,
-    SensitiveCounts,
-)
-from tablecloak.microdata.anonymity.verification import (
-    check_left_alone,
-    check_matching,
-    check_own,
-    groups_counted,
-    proved_by_multipliers,
-    proved_floor,
-    rounded_up,
-)
+from tablecloak.microdata.anonymity.verification import rounded_up
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
-from tablecloak.microdata.risk.diversity import is_ordered
-from tablecloak.results import Result
+from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
 
-__all__ = ["LocalSuppression", "LocalSuppressionRelease"]
+__all__ = ["LocalSuppression"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -68,100 +50,6 @@ _Found = tuple[Integers, Floats, dict[tuple[str, ...], Floats], float]
 
 MANY_COMBINATIONS = 20_000
 """Most combinations of keys that are searched for at once."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LocalSuppressionRelease(Result):
-    """Records with missing values, and what is proved about their number.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The records; what is suppressed is missing.
-    suppressed : numpy.ndarray of bool, shape (n_records, n_keys)
-        Which values are suppressed.
-    method : LocalSuppression
-        What was asked.
-    bound : float
-        Proved lower bound on the loss of every release that satisfies the same requirements.
-    floor : numpy.ndarray of float, shape (n_records,)
-        Proved lower bound on the cost of each record, whose sum is the bound; empty if missing
-        values of others count.
-    multipliers : mapping of tuple of str to numpy.ndarray of float
-        What proves the bound if missing values of others count: for each combination, a number for
-        each record.
-    seconds : float
-    notes : tuple of str
-    """
-
-    frame: pd.DataFrame
-    suppressed: Flags
-    method: LocalSuppression
-    bound: float
-    floor: Floats
-    multipliers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
-    seconds: float = 0.0
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def loss(self) -> float:
-        """Cost of all suppressed values; their number where no weights are given."""
-        costs = np.array(list(self.method.costs.values()))
-        return _total(self.suppressed, costs)
-
-    @property
-    def n_suppressed(self) -> int:
-        """Number of suppressed values."""
-        return int(self.suppressed.sum())
-
-    def per_key(self) -> pd.Series:
-        """Return the number of suppressed values of each key."""
-        return pd.Series(self.suppressed.sum(axis=0), index=list(self.method.keys))
-
-    def verify(self, original: pd.DataFrame) -> float:
-        """Check release and bound from the two files alone, and return the bound that is proved.
-
-        Groups are counted anew, by other code than that of the search: that each value is missing
-        or as it was, that each record is safe in each combination of keys, and, for the bound,
-        that all cheaper sets of suppressed keys leave the record unsafe, or that the multipliers
-        supply no more than their costs.
-
-        Parameters
-        ----------
-        original : pandas.DataFrame
-            The records as they were.
-
-        Raises
-        ------
-        VerificationError
-            Names the record, and what is not so.
-        """
-        method = self.method
-        missing = check_left_alone(original, self.frame, method.keys)
-        combinations = method.asked()
-        if method.missing == "any":
-            check_matching(original, missing, method.keys, combinations, method.k)
-            proved = proved_by_multipliers(original, self.multipliers, method.costs, method.k)
-            proved = rounded_up(proved, list(method.costs.values()))
-            if proved < self.bound - 1e-9 * max(1.0, self.bound):
-                raise VerificationError(
-                    f"The bound is said to be {self.bound:g}, but {proved:g} is proved."
-                )
-            return proved
-        holds = _diverse(original, method)
-        fails = groups_counted(original, holds, method.sensitive, method.k)
-        check_own(fails, missing, method.keys, combinations)
-        return proved_floor(fails, self.floor, combinations, method.costs)
-
-    def summary(self) -> str:
-        """Return number of suppressed values, records and gap in one line."""
-        touched = int(self.suppressed.any(axis=1).sum())
-        weighted = "" if not self.method.weights else f" (cost {self.loss:.6g})"
-        return (
-            f"local suppression: {self.n_suppressed} values{weighted} of {touched} of "
-            f"{len(self.frame)} records; proved bound {self.bound:.6g}, {self._gaps()}; "
-            f"{self.method.required()}"
-        )
 
 
 @METHODS.register
@@ -277,36 +165,23 @@ class LocalSuppression(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         keys = names_of(self.keys, "keys")
-        self._check_sensitive(keys)
         if self.subsets is not None and self.combinations:
             raise InputError("Give `subsets` or `combinations`, not both.")
         if self.subsets is not None and self.subsets > len(keys):
             raise InputError(f"`subsets` is {self.subsets}, but there are only {len(keys)} keys.")
         for combination in self.combinations or ():
             for name in names_of(combination, "combinations"):
-                _require_key(name, keys, "combinations")
+                require_key(name, keys, "combinations")
         for name, weight in (self.weights or {}).items():
-            _require_key(name, keys, "weights")
+            require_key(name, keys, "weights")
             if not (weight > 0 and np.isfinite(weight)):
                 raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
-
-    def _check_sensitive(self, keys: Sequence[str]) -> None:
-        asks = self.diversity is not None or self.closeness is not None
-        if asks != (self.sensitive is not None):
-            raise InputError(
-                "Give `sensitive`, the attribute that must be diverse, together with `diversity` "
-                "or `closeness`."
-            )
-        if self.sensitive in keys:
-            raise InputError(f"The sensitive attribute {self.sensitive!r} is also a key.")
-        if asks and self.missing == "any":
+        if self.sensitive is not None and self.missing == "any":
             raise InputError(
                 "`diversity` and `closeness` are searched for with missing='own' only: with 'any', "
                 "empty records would stand for all values."
             )
-        is_whole = self.diversity is None or float(self.diversity).is_integer()
-        if self.diversity_kind == "recursive" and not is_whole:
-            raise InputError(f"l of recursive diversity must be whole. Got {self.diversity!r}.")
+        self.diverse.check(keys)
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the keys, which change, and the sensitive attribute."""
@@ -319,45 +194,37 @@ class LocalSuppression(Method):
         given = self.weights or {}
         return {name: float(given.get(name, 1.0)) for name in self.keys}
 
-    def asked(self) -> list[list[str]]:
-        """Return the combinations of keys that are asked for."""
-        keys = list(self.keys)
-        if self.combinations:
-            return [list(each) for each in self.combinations]
-        return [list(each) for each in combinations(keys, self.subsets or len(keys))]
+    @property
+    def diverse(self) -> Diverse:
+        """What is asked of sensitive values."""
+        return Diverse(
+            self.sensitive, self.diversity, self.diversity_kind, self.ratio, self.closeness
+        )
 
-    def requirements(
-        self, frame: pd.DataFrame, patterns: KeyPatterns
-    ) -> tuple[GroupRequirement, ...]:
-        """Return what each group of a file must satisfy."""
-        found: list[GroupRequirement] = [KAnonymity(self.k)]
-        if self.sensitive is not None:
-            counts = SensitiveCounts.of(frame, self.sensitive, patterns)
-            if self.diversity is not None and self.diversity_kind == "distinct":
-                found.append(DistinctDiversity(counts, self.diversity))
-            elif self.diversity is not None and self.diversity_kind == "entropy":
-                found.append(EntropyDiversity(counts, self.diversity))
-            elif self.diversity is not None:
-                found.append(RecursiveDiversity(counts, self.diversity, self.ratio))
-            if self.closeness is not None:
-                found.append(Closeness(counts, self.closeness))
-        return tuple(found)
+    def asked(self) -> GroupsAsked:
+        """Return what is asked of groups.
 
-    def required(self) -> str:
-        """Say what is required, for summaries."""
-        words = f"groups of at least {self.k} records"
-        if self.diversity is not None:
-            kind = f"{self.diversity_kind} {self.diversity:g}-diversity"
-            if self.diversity_kind == "recursive":
-                kind = f"recursive ({self.ratio:g}, {self.diversity:g})-diversity"
-            words += f" with {kind} of {self.sensitive}"
-        if self.closeness is not None:
-            words += f" with {self.closeness:g}-closeness of {self.sensitive}"
+        Raises
+        ------
+        InputError
+            If there are too many combinations.
+        """
+        keys = tuple(self.keys)
+        size = self.subsets or len(keys)
         if self.combinations:
-            return f"{words} in {len(self.combinations)} combinations of keys"
-        if self.subsets is not None:
-            return f"{words} in all combinations of {self.subsets} of {len(self.keys)} keys"
-        return f"{words} by {len(self.keys)} keys"
+            asked = tuple(tuple(each) for each in self.combinations)
+            words = f"in {len(asked)} combinations of keys"
+        elif comb(len(keys), size) > MANY_COMBINATIONS:
+            raise InputError(
+                f"There are {comb(len(keys), size):,} combinations of keys; at most "
+                f"{MANY_COMBINATIONS:,} are searched. Lower `subsets`, or name fewer keys."
+            )
+        else:
+            asked = tuple(combinations(keys, size))
+            words = f"by {len(keys)} keys"
+            if self.subsets is not None:
+                words = f"in all combinations of {size} of {len(keys)} keys"
+        return GroupsAsked(keys, asked, words, self.costs, self.k, self.diverse, self.missing)
 
     def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> LocalSuppressionRelease:
         """Suppress values.
@@ -373,18 +240,19 @@ class LocalSuppression(Method):
         del seed
         budget = Budget.begun(self.time_limit)
         watch = Stopwatch()
-        question = self._question(frame)
+        asked = self.asked()
+        question = asked.question(frame)
         with budget.interruptible():
             search = self._matching if self.missing == "any" else self._own
             lost, floor, multipliers, bound = search(question, budget)
         missing = ((lost[:, None] >> np.arange(len(self.keys))) & 1).astype(bool)
         released = frame.copy()
         for at, name in enumerate(self.keys):
-            released[name] = _without(frame[name], missing[:, at])
+            released[name] = without(frame[name], missing[:, at])
         return LocalSuppressionRelease(
             frame=released,
             suppressed=missing,
-            method=self,
+            asked=asked,
             bound=bound,
             floor=floor,
             multipliers=multipliers,
@@ -411,83 +279,3 @@ class LocalSuppression(Method):
         names = question.patterns.names_of
         multipliers = {tuple(names(each)): y[of_record] for each, y in found.items()}
         return lost, np.empty(0), multipliers, bound
-
-    def _question(self, frame: pd.DataFrame) -> SuppressionQuestion:
-        patterns = KeyPatterns.of(frame, list(self.keys))
-        n_combinations = comb(len(self.keys), self.subsets or len(self.keys))
-        if not self.combinations and n_combinations > MANY_COMBINATIONS:
-            raise InputError(
-                f"There are {n_combinations:,} combinations of keys; at most "
-                f"{MANY_COMBINATIONS:,} are searched. Lower `subsets`, or name fewer keys."
-            )
-        question = SuppressionQuestion(
-            patterns=patterns,
-            combinations=tuple(patterns.set_of(each) for each in self.asked()),
-            requirements=self.requirements(frame, patterns),
-            costs=np.array(list(self.costs.values())),
-        )
-        if question.unsafe(0) is not None:
-            raise InputError(
-                f"Not even the whole file of {patterns.n_records} records has what is required: "
-                f"{self.required()}. Ask for less, or give more records."
-            )
-        return question
-
-
-def _require_key(name: str, keys: Sequence[str], parameter: str) -> None:
-    if name not in keys:
-        raise InputError(
-            f"`{parameter}` names {name!r}, which is not among the keys.{suggestion(name, keys)}"
-        )
-
-
-def _total(suppressed: Flags, costs: Floats) -> float:
-    """Return the cost of suppressed values, added record by record in the order of keys.
-
-    The order is that of the bound, so that equal sets of keys have equal sums.
-    """
-    record = np.zeros(len(suppressed))
-    for column, cost in zip(suppressed.T, costs, strict=True):
-        record += np.where(column, cost, 0.0)
-    return float(record.sum())
-
-
-def _without(column: pd.Series, missing: Flags) -> pd.Series:
-    """Return a column in which some values are missing; whole numbers stay whole."""
-    if not missing.any():
-        return column.copy()
-    kind: Any = column.dtype
-    if isinstance(kind, np.dtype) and kind.kind in "iub":
-        column = column.astype("boolean" if kind.kind == "b" else "Int64")
-    return column.mask(missing)
-
-
-def _diverse(original: pd.DataFrame, method: LocalSuppression) -> Callable[[Floats], bool]:
-    """Return whether counts of sensitive values satisfy a method, by the definitions alone."""
-    if method.sensitive is None:
-        return lambda counts: True
-    whole = original[method.sensitive].value_counts(normalize=True).sort_index().to_numpy()
-    ordered, limit = is_ordered(original[method.sensitive]), method.diversity
-
-    def is_diverse(counts: Floats) -> bool:
-        falling = np.sort(counts[counts > 0])[::-1]
-        if limit is None:
-            return True
-        if method.diversity_kind == "distinct":
-            return bool(len(falling) >= limit)
-        if method.diversity_kind == "entropy":
-            share = falling / falling.sum()
-            entropy = -float((share * np.log(share)).sum())
-            return entropy >= log(limit) - 1e-9
-        rest = float(falling[int(limit) - 1 :].sum())
-        return float(falling[0]) < method.ratio * rest
-
-    def is_close(counts: Floats) -> bool:
-        if method.closeness is None:
-            return True
-        off = counts / counts.sum() - whole
-        moved = np.abs(np.cumsum(off)).sum() / max(len(off) - 1, 1)
-        distance = moved if ordered else np.abs(off).sum() / 2
-        return bool(distance <= method.closeness + 1e-9)
-
-    return lambda counts: is_diverse(counts) and is_close(counts)

@@ -1,0 +1,226 @@
+"""What is asked of the groups of records that share keys, as a search and as a check need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.anonymity.patterns import KeyPatterns
+from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.requirements import (
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    GroupRequirement,
+    KAnonymity,
+    RecursiveDiversity,
+    SensitiveCounts,
+)
+from tablecloak.microdata.anonymity.verification import Fails, groups_counted
+from tablecloak.microdata.risk.diversity import is_ordered
+
+__all__ = ["Diverse", "GroupsAsked", "require_key", "without"]
+
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Diverse:
+    """What is asked of the sensitive values of a group.
+
+    Parameters
+    ----------
+    sensitive : str, optional
+        Attribute; None if nothing is asked.
+    diversity : float, optional
+        l of l-diversity.
+    kind : {"distinct", "entropy", "recursive"}
+    ratio : float
+        c of recursive (c, l)-diversity.
+    closeness : float, optional
+        t of t-closeness.
+    """
+
+    sensitive: str | None
+    diversity: float | None
+    kind: str
+    ratio: float
+    closeness: float | None
+
+    def check(self, keys: Sequence[str]) -> None:
+        """Check that the parameters go together.
+
+        Raises
+        ------
+        InputError
+            Names those that do not.
+        """
+        asks = self.diversity is not None or self.closeness is not None
+        if asks != (self.sensitive is not None):
+            raise InputError(
+                "Give `sensitive`, the attribute that must be diverse, together with `diversity` "
+                "or `closeness`."
+            )
+        if self.sensitive in keys:
+            raise InputError(f"The sensitive attribute {self.sensitive!r} is also a key.")
+        is_whole = self.diversity is None or float(self.diversity).is_integer()
+        if self.kind == "recursive" and not is_whole:
+            raise InputError(f"l of recursive diversity must be whole. Got {self.diversity!r}.")
+
+    def requirements(self, frame: pd.DataFrame, patterns: KeyPatterns) -> list[GroupRequirement]:
+        """Return the requirements on groups of a file."""
+        if self.sensitive is None:
+            return []
+        found: list[GroupRequirement] = []
+        counts = SensitiveCounts.of(frame, self.sensitive, patterns)
+        if self.diversity is not None and self.kind == "distinct":
+            found.append(DistinctDiversity(counts, self.diversity))
+        elif self.diversity is not None and self.kind == "entropy":
+            found.append(EntropyDiversity(counts, self.diversity))
+        elif self.diversity is not None:
+            found.append(RecursiveDiversity(counts, self.diversity, self.ratio))
+        if self.closeness is not None:
+            found.append(Closeness(counts, self.closeness))
+        return found
+
+    def words(self) -> str:
+        """Say what is asked, for summaries; empty if nothing is."""
+        words = ""
+        if self.diversity is not None:
+            kind = f"{self.kind} {self.diversity:g}-diversity"
+            if self.kind == "recursive":
+                kind = f"recursive ({self.ratio:g}, {self.diversity:g})-diversity"
+            words += f" with {kind} of {self.sensitive}"
+        if self.closeness is not None:
+            words += f" with {self.closeness:g}-closeness of {self.sensitive}"
+        return words
+
+    def holds(self, original: pd.DataFrame) -> Callable[[Floats], bool]:
+        """Return the function that tells by the definitions whether counts are diverse enough.
+
+        It shares no code with the search. Counts are in the order of the values of the file.
+        """
+        if self.sensitive is None:
+            return lambda counts: True
+        whole = original[self.sensitive].value_counts(normalize=True).sort_index().to_numpy()
+        ordered, limit = is_ordered(original[self.sensitive]), self.diversity
+
+        def is_diverse(counts: Floats) -> bool:
+            falling = np.sort(counts[counts > 0])[::-1]
+            if limit is None:
+                return True
+            if self.kind == "distinct":
+                return bool(len(falling) >= limit)
+            if self.kind == "entropy":
+                share = falling / falling.sum()
+                return -float((share * np.log(share)).sum()) >= log(limit) - 1e-9
+            return float(falling[0]) < self.ratio * float(falling[int(limit) - 1 :].sum())
+
+        def is_close(counts: Floats) -> bool:
+            if self.closeness is None:
+                return True
+            off = counts / counts.sum() - whole
+            moved = np.abs(np.cumsum(off)).sum() / max(len(off) - 1, 1)
+            distance = moved if ordered else np.abs(off).sum() / 2
+            return bool(distance <= self.closeness + 1e-9)
+
+        return lambda counts: is_diverse(counts) and is_close(counts)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupsAsked:
+    """Combinations of keys whose groups must satisfy requirements.
+
+    Parameters
+    ----------
+    keys : tuple of str
+    combinations : tuple of tuple of str
+    combinations_in_words : str
+        Such as "by 7 keys".
+    costs : mapping of str to float
+        Cost of a missing value of each key.
+    k : int
+        Smallest number of records in a group.
+    diverse : Diverse
+    missing : {"own", "any"}
+        Which missing values match every value.
+    """
+
+    keys: tuple[str, ...]
+    combinations: tuple[tuple[str, ...], ...]
+    combinations_in_words: str
+    costs: Mapping[str, float]
+    k: int
+    diverse: Diverse
+    missing: str
+
+    def words(self) -> str:
+        """Say what is asked, for summaries."""
+        return (
+            f"groups of at least {self.k} records{self.diverse.words()} "
+            f"{self.combinations_in_words}"
+        )
+
+    def question(self, frame: pd.DataFrame) -> SuppressionQuestion:
+        """Return what is asked of a file.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist or has missing values, or not even the whole file satisfies
+            what is asked.
+        """
+        patterns = KeyPatterns.of(frame, self.keys)
+        question = SuppressionQuestion(
+            patterns=patterns,
+            combinations=tuple(patterns.set_of(each) for each in self.combinations),
+            requirements=(KAnonymity(self.k), *self.diverse.requirements(frame, patterns)),
+            costs=np.array(list(self.costs.values())),
+        )
+        if question.unsafe(0) is not None:
+            raise InputError(
+                f"Not even the whole file of {patterns.n_records} records has what is required: "
+                f"{self.words()}. Ask for less, or give more records."
+            )
+        return question
+
+    def fails(self, frame: pd.DataFrame) -> Fails:
+        """Return the function that finds records in groups that fail, counted as in checks."""
+        return groups_counted(frame, self.diverse.holds(frame), self.diverse.sensitive, self.k)
+
+    def is_satisfied(self, frame: pd.DataFrame) -> bool:
+        """Whether a file satisfies what is asked as it is, counted as in checks."""
+        fails = self.fails(frame)
+        return not any(fails(each).any() for each in self.combinations)
+
+
+def without(column: pd.Series, missing: Flags) -> pd.Series:
+    """Return a column in which some values are missing; whole numbers stay whole."""
+    if not missing.any():
+        return column.copy()
+    kind: Any = column.dtype
+    if isinstance(kind, np.dtype) and kind.kind in "iub":
+        column = column.astype("boolean" if kind.kind == "b" else "Int64")
+    return column.mask(missing)
+
+
+def require_key(name: str, keys: Sequence[str], parameter: str) -> None:
+    """Check that a name in a parameter is that of a key.
+
+    Raises
+    ------
+    InputError
+        Names the parameter and similar keys.
+    """
+    if name not in keys:
+        raise InputError(
+            f"`{parameter}` names {name!r}, which is not among the keys.{suggestion(name, keys)}"
+        )

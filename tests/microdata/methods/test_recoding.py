@@ -1,0 +1,153 @@
+"""Recoding: the least loss over all levels, by enumeration, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from tablecloak.microdata import Recoding
+
+TREE = tc.Hierarchy.from_dict({"west": {"w1": ["a", "b"], "w2": ["c"]}, "east": ["d", "e"]})
+ABOVE = {  # By hand: the values of the tree at each level.
+    "a": ["a", "w1", "west", "Total"],
+    "b": ["b", "w1", "west", "Total"],
+    "c": ["c", "w2", "west", "Total"],
+    "d": ["d", "d", "east", "Total"],
+    "e": ["e", "e", "east", "Total"],
+}
+
+
+def small_file(seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(6, 40))
+    # All values occur, so that the levels are those written above.
+    place = [*"abcde", *random.choice(list("abcde"), n)]
+    frame = pd.DataFrame({"place": place, "age": random.integers(20, 40, n + 5)})
+    frame["sex"] = random.choice(["m", "f"], n + 5)
+    frame["ill"] = random.choice(["x", "y", "z"], n + 5)
+    return frame
+
+
+def at_levels(frame: pd.DataFrame, place: int, age: int, sex: int) -> pd.DataFrame:
+    """Recode by hand."""
+    there = frame.copy()
+    there["place"] = [ABOVE[value][place] for value in frame.place]
+    if age:
+        there["age"] = 0 if age == 3 else frame.age // (5 * age)
+    if sex:
+        there["sex"] = 0
+    return there
+
+
+def lost(before: pd.Series, after: pd.Series) -> float:
+    shared = before.groupby(after.to_numpy()).nunique()
+    return float(((after.map(shared) - 1) / max(before.nunique() - 1, 1)).sum())
+
+
+def least_by_enumeration(frame: pd.DataFrame, method: Recoding) -> float:
+    best = np.inf
+    for node in itertools.product(range(4), range(4), range(2)):
+        there = at_levels(frame, *node)
+        loss = sum(method.costs[key] * lost(frame[key], there[key]) for key in method.keys)
+        # Local suppression is compared with an enumeration in tests of its own.
+        fewest = method.local().protect(there).loss
+        if method.suppression is None and fewest:
+            continue
+        best = min(best, loss + fewest)
+    return best
+
+
+OPTIONS = [
+    {},
+    {"suppression": 1},
+    {"suppression": 0.3, "weights": {"sex": 3.0}},
+    {"weights": {"age": 0.1}},
+    {"sensitive": "ill", "diversity": 2},
+    {"sensitive": "ill", "closeness": 0.3},
+    {"sensitive": "ill", "closeness": 0.3, "suppression": 2},
+    {"subsets": 2, "suppression": 2},
+]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_loss_is_the_least_of_all_levels_and_the_bound_says_so(seed):
+    frame = small_file(seed)
+    hierarchies = {"place": TREE, "age": [5, 10]}
+    options = OPTIONS[seed % len(OPTIONS)]
+    method = Recoding(["place", "age", "sex"], hierarchies, k=2 + seed % 3, **options)
+    try:
+        release = method.protect(frame)
+    except tc.InputError as error:
+        assert "Not even the whole file" in str(error)
+        return
+    assert release.loss == pytest.approx(least_by_enumeration(frame, method))
+    assert release.is_optimal
+    assert release.verify(frame) == release.bound
+    assert release.frame.ill.equals(frame.ill)
+
+
+def test_recoded_values_are_those_of_the_level():
+    frame = pd.DataFrame({"place": [*"abcde"] * 2, "age": [21, 22, 23, 24, 25] * 2})
+    release = Recoding(["place", "age"], {"place": TREE, "age": [5]}, k=4).protect(frame)
+    for key in ("place", "age"):
+        level = release.levels[key]
+        expected = {
+            "place": [ABOVE[value][level] for value in frame.place],
+            "age": [frame.age.tolist(), ["20-24"] * 4 + ["25-29"], ["Total"] * 10][level],
+        }[key]
+        assert release.frame[key].tolist()[: len(expected)] == expected[:10]
+    assert release.frame.groupby(["place", "age"]).size().min() >= 4
+
+
+def test_missing_values_that_are_cheap_replace_recoding():
+    frame = pd.DataFrame({"age": [20] * 50 + [30] * 50 + [99], "sex": ["m"] * 101})
+    recoded = Recoding(["age", "sex"], k=3).protect(frame)
+    assert recoded.levels == {"age": 1, "sex": 0}
+    mixed = replace(recoded.method, suppression=1).protect(frame)
+    assert mixed.levels == {"age": 0, "sex": 0}
+    assert (mixed.loss, int(mixed.suppressed.sum())) == (1, 1)
+
+
+def test_without_time_the_release_is_safe_and_the_bound_still_holds():
+    frame = small_file(3)
+    method = Recoding(["place", "age", "sex"], {"place": TREE, "age": [5, 10]}, k=3)
+    hasty = replace(method, time_limit=1e-9).protect(frame)
+    assert hasty.bound <= method.protect(frame).loss <= hasty.loss
+    assert hasty.verify(frame) == hasty.bound
+
+
+def test_a_release_that_is_finer_and_a_bound_above_the_truth_are_found():
+    frame = small_file(1)
+    release = Recoding(["place", "age", "sex"], {"place": TREE, "age": [5, 10]}, k=3).protect(frame)
+    with pytest.raises(tc.VerificationError, match="another value than the original"):
+        replace(release, frame=frame).verify(frame)
+    with pytest.raises(tc.VerificationError, match="is not proved"):
+        replace(release, bound=release.bound * 1.01).verify(frame)
+    finer = dict.fromkeys(release.levels, 0)
+    with pytest.raises(tc.VerificationError, match="does not satisfy what is required"):
+        replace(release, frame=frame, levels=finer).verify(frame)
+
+
+@pytest.mark.parametrize(
+    ("hierarchies", "message"),
+    [
+        ({"region": TREE}, "`hierarchies` names 'region', which is not among the keys"),
+        (
+            {"place": tc.Hierarchy.flat("abc")},
+            "no leaves of .*: d, e, the first in row 3",
+        ),
+        ({"place": [5]}, "'place' has widths of bands but no numbers"),
+        ({"age": [5, 12]}, "must nest: 12 is no multiple of 5"),
+        ({"age": [0]}, "must be above 0"),
+        ({"place": "none.hrc"}, "none.hrc"),
+    ],
+)
+def test_hierarchies_that_do_not_fit(hierarchies, message):
+    frame = pd.DataFrame({"place": [*"abcde"], "age": range(5)})
+    with pytest.raises(tc.InputError, match=message):
+        Recoding(["place", "age"], hierarchies, k=2).protect(frame)

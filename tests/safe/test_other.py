@@ -368,6 +368,7 @@ def test_models_of_statsmodels_are_read(project):
     assert len(output.figures[0].records) == 199
     # Record 3 has no y, was dropped by the model, and is new to the project.
     assert project.positions(pd.Index([3])).tolist() == [199]
+    project = Project({"safe_threshold": 5})
     rare = X.assign(rare=(X.index < 4).astype(float))
     project.logit((y.fillna(0) > y.mean()).astype(float), rare[["const", "rare", "age"]])
     assert rules(last(project)) == {"saturated": "review"}

@@ -9,6 +9,7 @@ Run on its own for all of them, with the program as a user has it:
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import os
 import re
@@ -37,6 +38,7 @@ from tablecloak.cellkey import (
 from tablecloak.certificates.file import write_certificate
 from tablecloak.cli.main import app
 from tablecloak.microdata.agencies import make_certificate
+from tablecloak.safe import Outcome, Project, Reason
 
 MESSAGE = re.compile(r"^(Error|Impossible|REFUSED|NOT SAFE|Nothing was written)\b", re.MULTILINE)
 USAGE = re.compile(r"Usage: ")
@@ -191,6 +193,7 @@ def sound_files() -> dict[str, bytes]:
         _write_problems(folder)
         _write_records(folder)
         _write_counts(folder)
+        _write_bundle(folder)
         for name, text in {
             "job.toml": JOB, "table.toml": TABLE_JOB, "table.csv": TABLE, "region.hrc": HRC,
             "asked.csv": ASKED, "metadata.csv": METADATA, "equations.csv": EQUATIONS,
@@ -211,6 +214,15 @@ def sound_files() -> dict[str, bytes]:
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
+
+
+def _write_bundle(folder: Path) -> None:
+    project = Project()
+    frame = pd.DataFrame({"N": [20.0, 30.0], "S": [40.0, 50.0]}, index=["a", "b"])
+    project.record("table", "crosstab()", Outcome(), frames=[frame])
+    failed = Outcome((Reason("fail", "threshold", "too few contributors"),))
+    project.record("table", "crosstab()", failed, frames=[frame])
+    project.finalise(folder / "bundle")
 
 
 def _write_problems(folder: Path) -> None:
@@ -348,6 +360,7 @@ INFER = ("cellkey", "attack", "counts.csv", "--by", "region", "--by", "sex", "--
          "ptable.csv", *OUT)  # fmt: skip
 RECONCILE = ("reconcile", "noisy.csv", *OUT, "--by", "region", "--value", "count")
 EXAMPLE = ("example", "firms", "--out", "out")
+CHECK = ("check", "bundle", "--approve", "output_0", "--who", "Ada")
 PLAN = ("plan", "metadata.csv", "--equations", "equations.csv", "--out", "out")
 PLANNED = ("protect", "planned.toml", "--out", "out")
 ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", "COLUMN=z", *OUT)
@@ -357,7 +370,7 @@ SOUND = [
     ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
-    CALL,
+    CALL, CHECK, ("check", "bundle"),
     PLAN, PLANNED, ("plan", "planned.toml", "--out", "out"), ASKED_FOR,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
@@ -1507,9 +1520,44 @@ def bad_inputs() -> list[BadInput]:
     parts = (
         bad_files, bad_problems, bad_options, bad_releases, bad_jobs, bad_records, bad_batches,
         bad_studies, bad_certificates, bad_keys, bad_key_options, bad_keyed_jobs, bad_noisy_tables,
-        bad_plans, bad_requests,
+        bad_plans, bad_requests, bad_bundles,
     )  # fmt: skip
     return [bad for part in parts for bad in part()]
+
+
+def bad_bundles() -> Iterator[BadInput]:
+    """Bundles that were changed, decisions that cannot be read, and words that do not fit."""
+    for name in ("checks.json", "output_0_0.csv", "checksums/checks.json.txt",
+                 "checksums/output_0_0.csv.txt", "decisions.json"):  # fmt: skip
+        for what, content in NO_FILE.items():
+            if (name, what) != ("decisions.json", "is not there"):
+                yield BadInput(f"check: {name} {what}", CHECK, {f"bundle/{name}": content})
+    for text in (
+        "{}", "[]", "5", '{"decisions": 5}', '{"decisions": {"x": {}}}',
+        '{"decisions": {"output_0": []}}', '{"decisions": {"output_0": {"state": "yes"}}}',
+        '{"decisions": {"output_0": {"files": []}}}', "[" * 100_000,
+    ):  # fmt: skip
+        files = {"bundle/decisions.json": text.encode()}
+        yield BadInput(f"check: decisions.json is {text[:60]}", CHECK, files)
+    for text in (
+        "{}", '{"outputs": []}', '{"outputs": {"output_0": {}}}', '{"outputs": {"output_0": 5}}',
+        '{"outputs": {"output_0": {"kind": "table", "status": "pass", "reasons": [], '
+        '"exception": "", "files": ["../p.jj"]}}}',
+    ):  # fmt: skip
+        digits = hashlib.sha256(text.encode()).hexdigest().encode()
+        files = {"bundle/checks.json": text.encode(), "bundle/checksums/checks.json.txt": digits}
+        yield BadInput(f"check: checks.json is {text[:90]}", CHECK, files)
+    for words in (
+        ("--approve", "output_9"), ("--reject", "output_0"), ("--comment", "output_0"),
+        ("--comment", "=x"), ("--comment", "output_9=x"), ("--approve", "output_1"),
+        ("--release", "out"), ("--releese", "out"), ("extra",),
+    ):  # fmt: skip
+        yield BadInput(f"check {' '.join(words)}", (*CHECK, *words))
+    for folder in ("jobs", "p.jj", "none", ""):
+        yield BadInput(f"check of {folder!r}", ("check", folder))
+    whole = (*CHECK, "--reject", "output_1", "--release")
+    for out in ("bundle", "p.jj", "p.jj/out"):
+        yield BadInput(f"check --release {out}", (*whole, out))
 
 
 def bad_requests() -> Iterator[BadInput]:

@@ -64,6 +64,8 @@ def check(
     states = _states(bundle, approve or [], reject or [], approve_passed)
     for name in dict.fromkeys([*states, *comments]):
         bundle.decide(name, states.get(name), comment=comments.get(name), who=who or _user())
+    if release is not None:
+        bundle.require_releasable(release)
     if states or comments:
         typer.echo(f"written: {bundle.write()}")
     if release is not None:

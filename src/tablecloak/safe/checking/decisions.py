@@ -18,7 +18,7 @@ from tablecloak.safe.checking.names import (
     checksum,
     require_file_name,
 )
-from tablecloak.storage import replacing_folder, write_text
+from tablecloak.storage import replacing_folder, require_writable, write_text
 
 __all__ = ["Bundle", "Decision", "State"]
 
@@ -72,7 +72,7 @@ class Bundle:
                 "Project.finalise has written."
             )
         self._require_unchanged(CHECKS)
-        self.outputs: dict[str, dict[str, Any]] = _read(self.folder / CHECKS)["outputs"]
+        self.outputs = _outputs(self.folder / CHECKS)
         self.decisions = self._decided()
 
     def files(self, name: str) -> list[str]:
@@ -147,15 +147,7 @@ class Bundle:
             exists already.
         """
         out = Path(out)
-        if self.undecided:
-            raise InputError(
-                f"{self.folder}: nothing was decided on {listed(self.undecided)}: approve or "
-                "reject each output first"
-            )
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"{out} exists already: choose another folder for what is released")
-        for name in self.outputs:
-            self._require_said(name, self.decision(name))
+        self.require_releasable(out)
         approved = {
             name: self.decision(name)
             for name in self.outputs
@@ -173,6 +165,26 @@ class Bundle:
             new.chmod(out.absolute().parent.stat().st_mode & 0o777)
         return [out / file for name in approved for file in self.files(name)]
 
+    def require_releasable(self, out: Path) -> None:
+        """Refuse a release before anything is written.
+
+        Raises
+        ------
+        InputError
+            If an output is undecided, failed and is approved without a word, or the folder exists
+            already.
+        """
+        require_writable(out / RELEASED)
+        if self.undecided:
+            raise InputError(
+                f"{self.folder}: nothing was decided on {listed(self.undecided)}: approve or "
+                "reject each output first"
+            )
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise InputError(f"{out} exists already: choose another folder for what is released")
+        for name in self.outputs:
+            self._require_said(name, self.decision(name))
+
     # -- checks ---------------------------------------------------------------------------
 
     def _require_said(self, name: str, decision: Decision) -> None:
@@ -188,7 +200,7 @@ class Bundle:
             what = "its checksum" if (self.folder / file).is_file() else "it"
             raise InputError(f"{self.folder / file}: {what} is missing: ask for the bundle again")
         found = checksum(self.folder / file)
-        if found != written.read_text(encoding="utf-8").strip():
+        if found.encode() != written.read_bytes().strip():
             raise InputError(
                 f"{self.folder / file} was changed after the bundle was written: its checksum is "
                 "another. Ask for the bundle again"
@@ -233,10 +245,28 @@ class Bundle:
         return Decision(**values)
 
 
+def _outputs(path: Path) -> dict[str, dict[str, Any]]:
+    """Read what the bundle tells of its outputs."""
+    outputs = _read(path).get("outputs")
+    kinds = {"kind": str, "status": str, "reasons": list, "files": list, "exception": str}
+    is_sound = isinstance(outputs, dict) and all(
+        isinstance(each, dict)
+        and all(isinstance(each.get(key), kind) for key, kind in kinds.items())
+        and all(isinstance(file, str) for file in each["files"])
+        and all(isinstance(reason, dict) and {"status", "rule", "text"} <= reason.keys()
+                for reason in each["reasons"])
+        for each in outputs.values()
+    )  # fmt: skip
+    if not is_sound:
+        raise InputError(f"{path}: does not tell of outputs. Ask for the bundle again")
+    assert isinstance(outputs, dict)
+    return outputs
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not isinstance(found, dict):
         raise InputError(f"{path}: must hold an object")

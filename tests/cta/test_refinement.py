@@ -9,6 +9,7 @@ import tablecloak as tc
 from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
+from tablecloak.cta import refinement
 from tablecloak.cta.answer import Answer
 from tablecloak.cta.question import Question
 from tablecloak.cta.refinement import (
@@ -18,6 +19,7 @@ from tablecloak.cta.refinement import (
     published_values,
     refined,
 )
+from tablecloak.solve.linear import LinearSolver
 from tight_forms import ENOUGH, form_of
 
 
@@ -37,6 +39,28 @@ def test_what_a_solver_leaves_is_removed_to_the_last_binary_digit(seed, noise):
     assert np.abs(off).max() <= 1e-12
     assert np.abs(z - noisy).max() <= 100 * noise * len(z)
     assert np.all(z[problem.sensitive] >= problem.upper_protection[problem.sensitive])
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_large_tables_are_corrected_by_the_interior_point_method(is_large, monkeypatch):
+    problem = random_problem(3)
+    exact = tc.adjust(problem, directions="up", integer=False).changes
+    model = model_of(problem)
+    size = len(model.independent)
+    monkeypatch.setattr(refinement, "INTERIOR_ROWS", size - 1 if is_large else size)
+    asked = []
+
+    class Noted(LinearSolver):
+        def __init__(self, program, **options):
+            super().__init__(program, **options)
+            asked.append(options["interior"])
+
+    monkeypatch.setattr(refinement, "LinearSolver", Noted)
+    noisy = exact + np.random.default_rng(0).uniform(-1e-6, 1e-6, len(exact))
+    g = refined(model, group_changes(model, noisy), Budget.of(ENOUGH))
+    off = problem.table.relations.astype(np.longdouble) @ model.cells(g)
+    assert np.abs(off).max() <= 1e-12
+    assert set(asked) == {"first" if is_large else "never"}
 
 
 def test_an_additive_table_is_left_as_it_is():

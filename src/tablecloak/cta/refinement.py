@@ -21,6 +21,7 @@ from tablecloak.cta.answer import Answer
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.precision import LEVEL_SHARE, RELATION_ULPS, from_units, last_unit
 from tablecloak.cta.question import Question
+from tablecloak.cta.search.schedule import INTERIOR_ROWS
 from tablecloak.cta.tight_rows import units_of
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
@@ -199,7 +200,10 @@ def _correction(
         np.zeros(2 * n),
         np.maximum(np.concatenate(room), 0.0),
     )
-    solution = LinearSolver(program).solve(max(budget.left, CORRECTION_SECONDS))
+    # See docs/decisions.md, "Corrections of large tables".
+    is_large = program.n_rows > INTERIOR_ROWS
+    solver = LinearSolver(program, interior="first" if is_large else "never")
+    solution = solver.solve(max(budget.left, CORRECTION_SECONDS))
     if not len(solution.x):
         return None
     moved: Extended = (solution.x[:n].astype(_LONG) - solution.x[n:]) * unit

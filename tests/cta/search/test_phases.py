@@ -9,6 +9,7 @@ import pytest
 
 from random_tables import random_problem
 from tablecloak.budget import Budget
+from tablecloak.cta.search.cooling import cool
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.phases import ask, prove, tighten, turn
 from tablecloak.cta.search.relaxing import relax
@@ -34,7 +35,7 @@ def begun(seed: int) -> SearchState:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("phase", [turn, ask, relax, prove])
+@pytest.mark.parametrize("phase", [cool, turn, ask, relax, prove])
 def test_from_the_worst_directions_each_phase_finds_better_ones(seed, phase):
     state = begun(seed)
     before, best = state.best.value, min(values_of(seed).values())

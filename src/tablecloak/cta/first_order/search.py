@@ -25,7 +25,7 @@ from tablecloak.cta.first_order.schedule import (
 )
 from tablecloak.cta.first_order.totals import Totals
 
-__all__ = ["Found", "Rounding", "searched", "settled"]
+__all__ = ["Found", "Rounding", "Warm", "cooled", "searched", "settled"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -125,7 +125,66 @@ def searched(rounding: Rounding, budget: Budget, bound: float = -np.inf) -> Foun
     return best
 
 
-def _cooled(layout: Layout, random: np.random.Generator, steps: int, budget: Budget) -> PrimalDual:
+@dataclass(frozen=True, eq=False)
+class Warm:
+    """Changes and multipliers of a table, from which directions are cooled again.
+
+    Parameters
+    ----------
+    changes : numpy.ndarray of float, shape (n_groups,)
+    multipliers : numpy.ndarray of float, shape (n_rows,)
+    is_up : numpy.ndarray of bool
+        Direction of each sensitive group.
+    """
+
+    changes: Floats
+    multipliers: Floats
+    is_up: Flags
+
+    @classmethod
+    def of(cls, layout: Layout, changes: Floats, is_up: Flags) -> Warm:
+        """Find multipliers of a table, by some steps with its directions."""
+        method = PrimalDual(layout, changes)
+        for _ in range(SETTLING_STEPS):
+            method.step(1.0, lambda above, below: is_up)
+        return cls(method.changes, method.multipliers, is_up)
+
+
+def cooled(
+    layout: Layout,
+    random: np.random.Generator,
+    steps: int,
+    budget: Budget,
+    again: tuple[Warm, Flags] | None = None,
+) -> Flags:
+    """Return directions that were chosen anew in each step, ever more reluctantly.
+
+    Parameters
+    ----------
+    layout : Layout
+    random : numpy.random.Generator
+    steps : int
+    budget : Budget
+    again : tuple of Warm and array of bool, optional
+        A table, and which of its directions are chosen anew; all others stay as they are.
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        Whether each sensitive group goes up.
+    """
+    method = _cooled(layout, random, steps, budget, again)
+    is_up: Flags = method.changes[layout.model.sensitive] > 0
+    return is_up
+
+
+def _cooled(
+    layout: Layout,
+    random: np.random.Generator,
+    steps: int,
+    budget: Budget,
+    again: tuple[Warm, Flags] | None = None,
+) -> PrimalDual:
     """Return changes whose directions were chosen anew in each step, ever more reluctantly.
 
     A direction changes when the prices of its relations pull the target of a step past the middle
@@ -134,10 +193,15 @@ def _cooled(layout: Layout, random: np.random.Generator, steps: int, budget: Bud
     model = layout.model
     low, high = model.allowed()
     only_up, only_down = low > 0, high < 1
-    at_random = np.where(random.random(len(low)) < 0.5, model.up_level, -model.down_level)
-    start = np.zeros(model.n_groups)
-    start[model.sensitive] = at_random
-    method = PrimalDual(layout, start)
+    if again is None:
+        start = np.zeros(model.n_groups)
+        is_up = random.random(len(low)) < 0.5
+        start[model.sensitive] = np.where(is_up, model.up_level, -model.down_level)
+        method = PrimalDual(layout, start)
+    else:
+        warm, region = again
+        method = PrimalDual(layout, warm.changes, warm.multipliers)
+        only_up, only_down = only_up | (~region & warm.is_up), only_down | (~region & ~warm.is_up)
     spread = NOISE * model.cost[model.sensitive] * layout.level[model.sensitive]
     for number in range(steps):
         done = number / steps

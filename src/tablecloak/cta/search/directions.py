@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import LATE
+from tablecloak.cta.search.cooling import cool
 from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
 from tablecloak.cta.search.relaxing import relax
 from tablecloak.cta.search.schedule import (
@@ -39,6 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 PHASES: Mapping[str, PhaseFunction] = {
     "tighten": tighten,
+    "cool": cool,
     "turn": turn,
     "ask": ask,
     "relax": relax,

@@ -101,12 +101,14 @@ SCHEDULES: dict[Size, tuple[Phase, ...]] = {
     ),
     Size.MEDIUM: (
         Phase("tighten", 0.3, 0.05, is_always=True),
+        Phase("cool", 0.4, 0.4),
         Phase("turn", 0.5, 0.5),
         Phase("relax", 0.7, 1.0),
         Phase("prove", 0.8, 0.0),
     ),
     Size.LARGE: (
         Phase("tighten", 0.4, 0.05, is_always=True),
+        Phase("cool", 0.6, 0.6),
         Phase("turn", 0.95, 0.95),
         Phase("prove", 0.8, 0.0),
     ),
@@ -220,6 +222,23 @@ NOISE = 1.0
 
 REPEATED = 50
 """Stop the search after this many draws in a row of directions that were tried before."""
+
+# -- directions that cool down -------------------------------------------------------------
+
+COOLED_DRAWS = 8
+"""Draws from random directions. See docs/decisions.md, "Directions that cool down"."""
+
+COOLED_STEPS = (600, 4800)
+"""Steps of the first draw, and most steps of a draw; each takes twice as many as the one before."""
+
+COOLED_REGIONS = (20, 50, 100, 200)
+"""Sizes of the regions of directions that are cooled again, half of all directions at most."""
+
+COOLED_AGAIN = 2000
+"""Steps in which a region cools."""
+
+COOLED_IN_VAIN = 2
+"""Failed regions, per direction that can be turned, before the phase ends."""
 
 # -- some directions free -----------------------------------------------------------------
 

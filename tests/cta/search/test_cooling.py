@@ -10,8 +10,9 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.search import Warm, cooled
-from tablecloak.cta.search.cooling import cool
+from tablecloak.cta.search.cooling import CooledRegions, cool
 from tablecloak.cta.search.directions import start
+from tablecloak.cta.search.local_search import LocalSearch
 from tablecloak.cta.search.state import with_directions
 from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 
@@ -31,11 +32,31 @@ def test_cooling_ends_at_the_best_directions_of_small_tables(seed):
 def test_regions_around_the_worst_directions_improve_them(seed):
     form = form_of(random_problem(seed, (3, 4), 4))
     values = {y: value for y, value in values_of_directions(form).items() if value < np.inf}
+    worst, budget = np.array(max(values, key=values.__getitem__)), Budget.of(ENOUGH)
+    low, high = form.model.allowed()
+    regions = CooledRegions(form.model, np.flatnonzero(low < high), budget)
     state = state_of(random_problem(seed, (3, 4), 4))
-    with_directions(state, np.array(max(values, key=values.__getitem__)))
-    before = state.best.value
-    cool(state, 1.0)
-    assert state.best.value < before
+    with_directions(state, worst)
+    changes = form.model.groups(form.changes(state.best.x))
+    reached = []
+    for _ in range(10):
+        directions = worst.copy()
+        turned = regions.turned(worst, changes)
+        directions[turned] = 1 - directions[turned]
+        reached.append(values.get(tuple(directions.tolist()), np.inf))
+    assert min(reached) < values[tuple(worst.tolist())]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_local_search_with_regions_ends_at_the_best_directions(seed):
+    form = form_of(random_problem(seed, (3, 4), 4))
+    values = {y: value for y, value in values_of_directions(form).items() if value < np.inf}
+    allowed, budget, found = form.model.allowed(), Budget.of(ENOUGH), []
+    regions = CooledRegions(form.model, np.flatnonzero(allowed[0] < allowed[1]), budget)
+    search = LocalSearch(form.directed_only(), allowed, budget, found.append, regions)
+    search.run(np.array(max(values, key=values.__getitem__)))
+    scaled = [form.loss(value) for value in values.values()]
+    assert search.form.loss(min(one.value for one in found)) == pytest.approx(min(scaled), rel=1e-6)
 
 
 def test_directions_outside_a_region_stay_as_they_are():

@@ -4,7 +4,8 @@ With directions given the program is linear, and its best basis stays dual feasi
 direction is turned. The dual simplex method then climbs towards the new optimum and can be stopped
 when it passes the best known value: most trials end after a few dozen steps. Once no single turn
 brings a gain, a few directions that lie near each other are turned at once, and the search goes on
-around them (iterated local search).
+around them (iterated local search). Where directions cooled down, regions of them cool again first,
+and in turn with that (see `cooling`).
 
 References
 ----------
@@ -20,13 +21,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.budget import Budget
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.cta.search.cooling import CooledRegions
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.cta.search.schedule import (
     AROUND,
+    COOLED_FIRST,
+    COOLED_IN_VAIN,
     DISORDER,
     FLIPPED,
     IN_VAIN,
+    INTERIOR_ROWS,
     KICKED,
     KICKED_FROM,
     KICKED_WORSE,
@@ -50,6 +55,7 @@ class _State:
     value: float
     promise: Floats
     basis: Any
+    x: Floats
 
 
 class LocalSearch:
@@ -64,6 +70,8 @@ class LocalSearch:
     budget : Budget
     offer : callable
         Called with each better solution.
+    regions : CooledRegions, optional
+        By default no regions are cooled again.
     """
 
     def __init__(
@@ -72,6 +80,7 @@ class LocalSearch:
         allowed: tuple[Floats, Floats],
         budget: Budget,
         offer: Callable[[Solution], None],
+        regions: CooledRegions | None = None,
     ) -> None:
         self.form = form
         self.budget = budget
@@ -79,7 +88,10 @@ class LocalSearch:
         self.programs = 0
         self._random = np.random.default_rng(0)
         self._turnable = np.flatnonzero(allowed[0] < allowed[1])
-        self._solver = LinearSolver(form.program)
+        self._regions = regions
+        # From scratch the simplex method takes ten times as long on large tables.
+        is_large = form.program.n_rows > INTERIOR_ROWS
+        self._solver = LinearSolver(form.program, interior="first" if is_large else "never")
         self._near = Neighbourhoods(form.model, self._turnable, self._random).draw
 
     def run(self, directions: Floats) -> None:
@@ -87,12 +99,18 @@ class LocalSearch:
         start = self._begin(directions)
         if start is None or not len(self._turnable):
             return
-        best, in_vain = self._descend(self._leap(start), self._turnable), 0
+        best, in_vain = self._descend(self._cool(self._leap(start)), self._turnable), 0
+        cooling, kicking = 0.0, 0.0
         while in_vain < IN_VAIN * len(self._turnable) and not self.budget.is_over:
-            kicked = self._kick(best)
+            watch, is_cooled = Stopwatch(), self._regions is not None and cooling <= kicking
+            found = self._region(best) if is_cooled else self._kick(best)
+            if is_cooled:
+                cooling += watch.seconds
+            else:
+                kicking += watch.seconds
             in_vain += 1
-            if kicked is not None and kicked.value < self._worse(best, -LEAST_GAIN):
-                best, in_vain = kicked, 0
+            if found is not None and found.value < self._worse(best, -LEAST_GAIN):
+                best, in_vain = found, 0
 
     def _begin(self, directions: Floats) -> _State | None:
         self._solver.change_bounds(*self.form.direction_bounds(directions))
@@ -115,6 +133,24 @@ class LocalSearch:
             else:
                 state = turned
         return state
+
+    def _cool(self, state: _State) -> _State:
+        """Cool regions for a share of the time, as long as some of them improve the table."""
+        budget, in_vain = self.budget.share(COOLED_FIRST), 0
+        most = COOLED_IN_VAIN * len(self._turnable)
+        while self._regions is not None and in_vain < most and not budget.is_over:
+            found = self._region(state)
+            state, in_vain = (state, in_vain + 1) if found is None else (found, 0)
+        return state
+
+    def _region(self, state: _State) -> _State | None:
+        """Turn what another choice in a region turns; None if that does not improve the table."""
+        assert self._regions is not None
+        model = self.form.model
+        turned = self._regions.turned(state.directions, model.groups(self.form.changes(state.x)))
+        if not len(turned):
+            return None
+        return self._turned(state, turned, self._worse(state, -LEAST_GAIN))
 
     def _promising(self, state: _State, candidates: Integers) -> Integers:
         """Return the directions that promise a gain, in roughly decreasing order of that gain."""
@@ -164,7 +200,7 @@ class LocalSearch:
     def _reached(self, directions: Floats, solution: Solution) -> _State:
         self.offer(solution)
         promise = self._promise(directions, solution.duals)
-        return _State(directions, solution.value, promise, self._solver.basis)
+        return _State(directions, solution.value, promise, self._solver.basis, solution.x)
 
     def _promise(self, directions: Floats, duals: Floats) -> Floats:
         """Bound the change from turning each direction below: the value is convex in all bounds."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cta.search.balance import BalanceRows, with_balance
+from tablecloak.cta.search.cooling import CooledRegions
 from tablecloak.cta.search.local_search import LocalSearch
 from tablecloak.cta.search.schedule import (
     BALANCE_ROUNDS,
@@ -89,7 +90,9 @@ def turn(state: SearchState, share: float) -> SearchState:
     if state.is_from_scratch:
         programs = turn_around(price, directions, allowed, budget, most=FLIPPED_FROM_SCRATCH)
     else:
-        search = LocalSearch(state.light, allowed, budget, offer)
+        turnable = np.flatnonzero(allowed[0] < allowed[1])
+        regions = CooledRegions(state.form.model, turnable, budget) if state.is_cooled else None
+        search = LocalSearch(state.light, allowed, budget, offer, regions)
         search.run(directions)
         programs = search.programs
     state.notes.append(f"{programs} programs with directions of {len(directions)} cells turned")

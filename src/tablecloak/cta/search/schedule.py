@@ -101,14 +101,14 @@ SCHEDULES: dict[Size, tuple[Phase, ...]] = {
     ),
     Size.MEDIUM: (
         Phase("tighten", 0.3, 0.05, is_always=True),
-        Phase("cool", 0.4, 0.4),
+        Phase("cool", 0.2, 0.2),
         Phase("turn", 0.5, 0.5),
         Phase("relax", 0.7, 1.0),
         Phase("prove", 0.8, 0.0),
     ),
     Size.LARGE: (
         Phase("tighten", 0.4, 0.05, is_always=True),
-        Phase("cool", 0.6, 0.6),
+        Phase("cool", 0.35, 0.35),
         Phase("turn", 0.95, 0.95),
         Phase("prove", 0.8, 0.0),
     ),
@@ -225,7 +225,7 @@ REPEATED = 50
 
 # -- directions that cool down -------------------------------------------------------------
 
-COOLED_DRAWS = 8
+COOLED_DRAWS = 12
 """Draws from random directions. See docs/decisions.md, "Directions that cool down"."""
 
 COOLED_STEPS = (600, 4800)
@@ -234,11 +234,15 @@ COOLED_STEPS = (600, 4800)
 COOLED_REGIONS = (20, 50, 100, 200)
 """Sizes of the regions of directions that are cooled again, half of all directions at most."""
 
-COOLED_AGAIN = 2000
+COOLED_AGAIN = 1500
 """Steps in which a region cools."""
 
-COOLED_IN_VAIN = 2
-"""Failed regions, per direction that can be turned, before the phase ends."""
+COOLED_FIRST = 0.5
+"""Share of the time of a local search in which regions are cooled before single directions are
+turned; afterwards they alternate."""
+
+COOLED_IN_VAIN = 1
+"""Failed regions, per direction that can be turned, before single directions are turned."""
 
 # -- some directions free -----------------------------------------------------------------
 

@@ -88,6 +88,8 @@ class SearchState:
         Interrupted branch and bound, for a later phase to continue.
     added : list of numpy.ndarray of int
         Balance rows that branch and bound has added.
+    is_cooled : bool
+        Whether directions have cooled down, so that regions of them may cool again.
     notes : list of str
     """
 
@@ -104,6 +106,7 @@ class SearchState:
     relaxed: Solution | None = None
     branching: BranchSearch | None = None
     added: list[Integers] = field(default_factory=list)
+    is_cooled: bool = False
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

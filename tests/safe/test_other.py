@@ -73,10 +73,15 @@ def test_a_maximum_is_hidden_unless_it_is_shared(project):
 
 def test_edges_of_bins_are_nobodys_value(project):
     values = pd.Series(np.random.default_rng(1).normal(40, 10, 500).round(2), name="age")
-    project.histogram(values, bins=8)
+    told = project.histogram(values, bins=8)["count"]
     edges = last(project).properties["edges"]
-    assert edges[0] < values.min()
-    assert edges[-1] > values.max()
+    # The outermost bins are open: not even the round numbers around the extremes are told.
+    assert (values < edges[0]).sum() == told.iloc[0] >= 5
+    assert (values >= edges[-1]).sum() == told.iloc[-2] >= 5
+    assert told.index[0] == f"under {edges[0]:g}"
+    assert told.index[-2] == f"{edges[-1]:g} and over"
+    inner = np.histogram(values, edges)[0]
+    assert told.iloc[1:-2].tolist() == inner.tolist()
 
 
 def test_given_edges_at_the_extremes_of_a_few_fail(project):
@@ -166,6 +171,19 @@ def test_survival_steps_are_joined_until_enough_had_the_event(project):
     gone = (told.events + told.lost).to_numpy()
     assert (np.diff(told["at risk"]) == -gone[:-1]).all()
     assert told["at risk"].iloc[-1] == told.events.iloc[-1] + told.lost.iloc[-1]
+
+
+def test_lines_of_two_survival_tables_that_differ_in_few_persons_are_hidden_whole(project):
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"months": rng.integers(1, 5, 300), "died": 1})
+    project.surv_func(frame.months, frame.died)
+    few = frame.index[frame.months == 2][:2]
+    told = project.surv_func(frame.drop(few).months, frame.drop(few).died)
+    gone = told.isna()
+    assert "differencing" in last(project).cells
+    assert gone.loc[2].all()
+    assert (gone.any(axis=1) == gone.all(axis=1)).all()
+    assert not gone.to_numpy().all()
 
 
 def test_a_survival_table_of_few_persons_is_empty(project):
@@ -381,6 +399,26 @@ def test_without_statsmodels_a_call_says_what_to_install(project, monkeypatch):
     X, y = people()
     with pytest.raises(InputError, match=r'pip install "tablecloak\[regression\]"'):
         project.ols(y, X)
+
+
+def test_formulas_of_statsmodels_are_read(project):
+    pytest.importorskip("statsmodels")
+    X, y = people()
+    data = X.assign(wage=y, kind=np.repeat(["a", "b", "c"], [3, 90, 107]))
+    project.olsr("wage ~ age + C(kind)", data)
+    output = last(project)
+    assert output.command == "olsr('wage ~ age + C(kind)')"
+    assert rules(output) == {"saturated": "review"}
+
+
+def test_findings_keep_naming_an_output_that_is_renamed(project):
+    X, y = people()
+    project.regression(Fitted(y, X))
+    output = project.regression(Fitted(y.iloc[1:], X.iloc[1:]))
+    project.rename_output("output_0", "wages of all")
+    (reason,) = output.outcome.reasons
+    assert "wages of all" in reason.text
+    assert "output_0" not in reason.text
 
 
 # -- all kinds ----------------------------------------------------------------------------

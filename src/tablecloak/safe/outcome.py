@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import pandas as pd
@@ -66,6 +66,11 @@ class Outcome:
         """One line: the status and why."""
         said = [reason.text for reason in self.reasons] or list(self.notes[:1])
         return "; ".join([self.status, *said])
+
+    def with_text(self, said: Callable[[str], str]) -> Outcome:
+        """Return the outcome with its sentences said anew, as after an output was renamed."""
+        reasons = tuple(replace(reason, text=said(reason.text)) for reason in self.reasons)
+        return Outcome(reasons, tuple(map(said, self.notes)), self.cells)
 
     def with_reasons(self, more: Iterable[Reason], notes: Iterable[str] = ()) -> Outcome:
         """Return the outcome with further reasons and notes."""

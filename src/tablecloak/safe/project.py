@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,6 +180,10 @@ class Project(OtherOutputs):
         if new in self.outputs:
             raise InputError(f"there is an output {new!r} already: choose another name")
         output.name = new
+        # Findings name the outputs they follow from. A name that is a word may be one in a text.
+        word = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
+        for each in self.outputs.values() if not old.isalpha() else ():
+            each.outcome = each.outcome.with_text(lambda text: word.sub(lambda _: new, text))
         self.outputs = {new if name == old else name: kept for name, kept in self.outputs.items()}
 
     def remove_output(self, name: str) -> None:

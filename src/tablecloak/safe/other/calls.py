@@ -156,6 +156,18 @@ class OtherOutputs:
         """Fit by least squares with statsmodels, ask for the result, and return it."""
         return _fitted(self, "OLS", endog, exog, options)
 
+    def olsr(self: Room, formula: str, data: pd.DataFrame, **options: Any) -> Any:
+        """Fit by least squares from a formula with statsmodels, ask for it, and return it."""
+        return _fitted_formula(self, "ols", formula, data, options)
+
+    def logitr(self: Room, formula: str, data: pd.DataFrame, **options: Any) -> Any:
+        """Fit a logit from a formula with statsmodels, ask for it, and return it."""
+        return _fitted_formula(self, "logit", formula, data, options)
+
+    def probitr(self: Room, formula: str, data: pd.DataFrame, **options: Any) -> Any:
+        """Fit a probit from a formula with statsmodels, ask for it, and return it."""
+        return _fitted_formula(self, "probit", formula, data, options)
+
     def logit(self: Room, endog: Any, exog: Any, **options: Any) -> Any:
         """Fit a logit with statsmodels, ask for the result, and return it."""
         return _fitted(self, "Logit", endog, exog, options)
@@ -169,9 +181,23 @@ def _fitted(room: Any, name: str, endog: Any, exog: Any, options: dict[str, Any]
     required("statsmodels", "Regressions")
     library = import_module("statsmodels.api")
     model = getattr(library, name)(endog, exog, **options)
-    result = model.fit() if name == "OLS" else model.fit(disp=0)
     columns = ", ".join(map(str, model.exog_names))
-    room.regression(result, f"{name.lower()}({model.endog_names} ~ {columns})")
+    return _asked_for(room, model, f"{name.lower()}({model.endog_names} ~ {columns})")
+
+
+def _fitted_formula(
+    room: Any, name: str, formula: str, data: pd.DataFrame, options: dict[str, Any]
+) -> Any:
+    required("statsmodels", "Regressions")
+    library = import_module("statsmodels.formula.api")
+    model = getattr(library, name)(formula, data, **options)
+    return _asked_for(room, model, f"{name}r({formula!r})")
+
+
+def _asked_for(room: Any, model: Any, command: str) -> Any:
+    """Fit a model without its chatter, ask for the result, and return it."""
+    result = model.fit() if type(model).__name__ == "OLS" else model.fit(disp=0)
+    room.regression(result, command)
     return result
 
 

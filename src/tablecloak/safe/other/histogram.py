@@ -28,8 +28,8 @@ STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 class Histogram(Kind):
     """Histogram: bins are counts, and the outermost edges are nobody's value.
 
-    A number of bins gives edges that are round numbers beyond the smallest and the largest value:
-    edges at these values themselves, as numpy makes them, disclose both.
+    A number of bins gives round edges and two open bins at the ends, wide enough for the threshold:
+    edges at the smallest and the largest value, as numpy makes them, would disclose both.
     """
 
     name: ClassVar[str] = "histogram"
@@ -46,6 +46,8 @@ class Histogram(Kind):
             raise InputError(f"{asked.frame.columns[0]}: a histogram needs finite numbers")
         reasons, notes = asked.missing(left_out)
         edges = self._edges(values)
+        if isinstance(self.bins, int):
+            edges = _with_open_ends(asked, values, edges)
         if not isinstance(self.bins, int):
             reasons += _extreme_edges(asked, values, edges)
         inside = (values >= edges[0]) & (values <= edges[-1])
@@ -53,13 +55,13 @@ class Histogram(Kind):
             notes.append(f"{int((~inside).sum())} records lie outside of the edges")
             asked, values = asked.part(inside), values[inside]
         group = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
-        labels = [f"{low:g} to {high:g}" for low, high in pairwise(edges.tolist())]
+        labels = [_label(low, high) for low, high in pairwise(edges.tolist())]
         checked = counted(asked, group.astype(np.int64), labels, str(asked.frame.columns[0]), "bin")
         return replace(
             checked,
             reasons=(*checked.reasons, *reasons),
             notes=(*checked.notes, *notes),
-            properties={"method": "histogram", "edges": edges.tolist()},
+            properties={"method": "histogram", "edges": edges[np.isfinite(edges)].tolist()},
         )
 
     def _edges(self, values: Floats) -> Floats:
@@ -76,6 +78,26 @@ class Histogram(Kind):
         step = power * next(each for each in STEPS if each * power >= width * (1 - 1e-9))
         first, last = np.floor(low / step), np.floor(high / step) + 1
         return np.asarray(np.arange(first, last + 0.5) * step, dtype=np.float64)
+
+
+def _with_open_ends(asked: Asked, values: Floats, edges: Floats) -> Floats:
+    """Return edges whose first and last bin are open, and have enough contributors if possible."""
+    threshold = asked.appetite.safe_threshold
+    inner = edges[1:-1]
+    while len(inner) and asked.n_contributors(values < inner[0]) < threshold:
+        inner = inner[1:]
+    while len(inner) and asked.n_contributors(values >= inner[-1]) < threshold:
+        inner = inner[:-1]
+    return np.concatenate([[-np.inf], inner, [np.inf]])
+
+
+def _label(low: float, high: float) -> str:
+    """Return what a bin is called; the last of given edges belongs to the last bin."""
+    if np.isinf(low) and np.isinf(high):
+        return "any value"
+    if np.isinf(low):
+        return f"under {high:g}"
+    return f"{low:g} and over" if np.isinf(high) else f"{low:g} to {high:g}"
 
 
 def _extreme_edges(asked: Asked, values: Floats, edges: Floats) -> list[Reason]:

@@ -129,6 +129,8 @@ class Checked:
     counts : tuple of Counts
         What of it is a count or a sum over records.
     properties : dict
+    has_whole_rows : bool, default=False
+        Whether the figures of a line tell each other, so that they are hidden together.
     """
 
     frames: tuple[pd.DataFrame, ...]
@@ -137,10 +139,14 @@ class Checked:
     broken: dict[str, list[Place]] = field(default_factory=dict)
     counts: tuple[Counts, ...] = ()
     properties: dict[str, Any] = field(default_factory=dict)
+    has_whole_rows: bool = False
 
     def hiding(self, places: list[Place], rule: str, *notes: str) -> Checked:
         """Return the answer with some figures of the first frame hidden."""
         first = self.frames[0].copy()
+        if self.has_whole_rows:
+            rows = sorted({row for row, _ in places})
+            places = [(row, column) for row in rows for column in range(first.shape[1])]
         for row, column in places:
             name = first.columns[column]
             if not pd.api.types.is_float_dtype(first.dtypes.iloc[column]):

@@ -65,8 +65,8 @@ class Quantiles(Kind):
                 Reason(
                     "review",
                     "position",
-                    f"{len(few)} quantiles are the values of one or two records: round them with "
-                    f"`base` so that {threshold} contributors have what is published",
+                    f"{len(few)} quantiles are published as values of fewer than {threshold} "
+                    "contributors: round them with a larger `base`",
                     tuple(f"{shares[row]:g}" for row in few),
                 )
             )

@@ -74,6 +74,7 @@ class Survival(Kind):
         return Checked(
             (frame,), tuple(reasons), tuple(notes),
             counts=(_counts(asked, group, frame),), properties=properties,
+            has_whole_rows=True,
         )  # fmt: skip
 
 

@@ -342,6 +342,22 @@ def test_all_groups_that_an_attack_by_brute_force_finds_are_found_where_columns_
     assert 5 < n_told < 40
 
 
+def test_a_regression_on_categories_is_a_table_of_means_and_dominated_cells_are_found():
+    rng = np.random.default_rng(9)
+    turnover = pd.Series(rng.lognormal(3, 0.3, 120), name="turnover")
+    south = pd.Series((np.arange(120) < 40).astype(float))
+    X = pd.DataFrame({"const": 1.0, "south": south})
+    fair = Project().regression(Fitted(turnover, X))
+    assert fair.outcome.status == "pass"
+    turnover.iloc[3] = 1e6
+    told, true = singled_out(X, turnover, south == 1)
+    assert told == pytest.approx(true)
+    # 40 firms, one of which is nearly all: the sum of the group is its turnover.
+    output = Project().regression(Fitted(turnover, X))
+    assert output.outcome.status == "fail"
+    assert "south = 1" in output.outcome.summary
+
+
 def test_a_perfect_fit_is_found(project):
     X, _ = people()
     output = project.regression(Fitted(3 * X.age + 1, X))

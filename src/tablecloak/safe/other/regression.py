@@ -175,10 +175,38 @@ class Regression(Kind):
             whole = np.zeros(len(asked.positions), dtype=np.int64)
             one = np.ones((1, 1), dtype=np.int64)
             counts = (Counts(asked.positions, whole, one, ("observations",), (None,)),)
+            if design.is_binary and _is_amount(fit.endog):
+                counts = (*counts, _sums(asked, design, fit))
         return Checked(
             _frames(fit), tuple(reasons), tuple(notes), counts=counts,
             properties={"method": fit.method, "dof": free},
         )  # fmt: skip
+
+
+def _is_amount(values: Floats) -> bool:
+    """Whether values are amounts, of which sums of few can be dominated; 0 and 1 are none."""
+    return bool((values >= 0).all() and len(np.unique(values)) > 2)
+
+
+def _sums(asked: Asked, design: Design, fit: Fit) -> Counts:
+    """Return the sums of y that the coefficients of columns of 0 and 1 tell.
+
+    X'y = X' fitted, and whoever knows how many records there are of each kind knows the right side.
+    A regression on the categories of a variable is a table of means.
+    """
+    patterns, group = np.unique(design.matrix, axis=0, return_inverse=True)
+    used = np.flatnonzero(patterns.any(axis=0))
+    name = str(getattr(fit.result.model, "endog_names", None) or "y")
+    labels = tuple(f"sum of {name} where {fit.names[column]} = 1" for column in used)
+    return Counts(
+        asked.positions,
+        group.ravel().astype(np.int64),
+        patterns[:, used].T.astype(np.int64),
+        labels,
+        (None,) * len(used),
+        fit.endog,
+        name,
+    )
 
 
 def _freedom(free: int, least: int) -> list[Reason]:

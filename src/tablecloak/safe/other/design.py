@@ -75,10 +75,15 @@ class Design:
         """How many parameters are estimated."""
         return int(self.basis.shape[1])
 
-    @property
+    @cached_property
     def n_contributors(self) -> int:
         """How many contributors stand behind all rows."""
         return len(np.unique(self.contributor))
+
+    def _n_behind(self, group: Flags) -> int:
+        if self.n_contributors == len(self.contributor):
+            return int(np.count_nonzero(group))
+        return len(np.unique(self.contributor[group]))
 
     @property
     def is_binary(self) -> bool:
@@ -109,12 +114,12 @@ class Design:
         """Return groups of too few contributors that are singled out: what they are, how many."""
         found: dict[bytes, tuple[str, int]] = {}
         for label, group in self._candidates(threshold):
-            n_behind = len(np.unique(self.contributor[group]))
-            key = np.packbits(group).tobytes()
+            n_behind = self._n_behind(group)
+            key = np.packbits(group).tobytes() if n_behind < threshold else b""
             if 0 < n_behind < threshold and key not in found and self.singled_out(group):
                 found[key] = (label, n_behind)
         for group in self._combinations(threshold):
-            n_behind = len(np.unique(self.contributor[group]))
+            n_behind = self._n_behind(group)
             key = np.packbits(group).tobytes()
             if n_behind < threshold and key not in found and self.singled_out(group):
                 found[key] = ("a combination of the columns of 0 and 1", n_behind)

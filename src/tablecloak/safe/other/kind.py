@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,13 +58,23 @@ class Asked:
 
     def n_contributors(self, chosen: Flags | None = None) -> int:
         """Return how many contributors stand behind some records; behind all without a choice."""
+        if self.is_single:
+            return len(self.contributor) if chosen is None else int(np.count_nonzero(chosen))
         return len(np.unique(self.contributor if chosen is None else self.contributor[chosen]))
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether each record is a contributor of its own."""
+        return len(np.unique(self.contributor)) == len(self.contributor)
 
     def n_by_group(self, group: Ints, n_groups: int) -> Ints:
         """Return how many contributors stand behind each group of records; -1 is no group."""
         inside = group >= 0
-        pairs = np.unique(np.stack([group[inside], self.contributor[inside]]), axis=1)
-        return np.bincount(pairs[0], minlength=n_groups).astype(np.int64)
+        group, codes = group[inside], self.contributor[inside]
+        if not self.is_single:
+            width = int(codes.max(initial=0)) + 1
+            group = np.unique(group * width + codes) // width
+        return np.bincount(group, minlength=n_groups).astype(np.int64)
 
     def missing(self, left_out: int) -> tuple[list[Reason], list[str]]:
         """Return what is said of records that were left out for their missing values."""

@@ -14,7 +14,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.bundle import BundleFormat, blocked, write_bundle
+from tablecloak.safe.bundle import BundleFormat, write_bundle
 from tablecloak.safe.checking.names import require_file_name
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.audit import JointAudit
@@ -22,7 +22,6 @@ from tablecloak.safe.joint.finding import Finding
 from tablecloak.safe.other.calls import OtherOutputs
 from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
-from tablecloak.storage import existing_file
 
 __all__ = ["Project"]
 
@@ -198,28 +197,6 @@ class Project(OtherOutputs):
     def add_exception(self, name: str, reason: str) -> None:
         """Ask for an output although it did not pass, and say why."""
         self.output(name).exception = reason
-
-    def custom_output(self, path: str | Path, comment: str = "") -> Output:
-        """Ask for a file that was made elsewhere. No rule looks into it: a person has to.
-
-        Raises
-        ------
-        InputError
-            If there is no such file, or files of its kind may not leave.
-        """
-        path = existing_file(path)
-        if blocked(path, self.appetite):
-            raise InputError(
-                f"{path}: files in {path.suffix} may not leave, because they can hold the data "
-                "they were drawn from (blocked_extensions): save it in another format, as .png"
-            )
-        outcome = Outcome(
-            (Reason("review", "custom", "no rule looks into this file: a person has to"),)
-        )
-        output = self.record("custom", "custom_output()", outcome, files=[path])
-        if comment:
-            output.comments.append(comment)
-        return output
 
     # -- handing over -----------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ from tablecloak.safe.other.pie import Pie
 from tablecloak.safe.other.quantiles import Quantiles
 from tablecloak.safe.other.regression import Fit, Regression
 from tablecloak.safe.other.survival import Survival
-from tablecloak.storage import require_writable
+from tablecloak.safe.outcome import Outcome, Reason
+from tablecloak.storage import existing_file, require_writable
 
 if TYPE_CHECKING:
     from tablecloak.safe.output import Output
@@ -122,6 +123,28 @@ class OtherOutputs:
         if frame.shape[1] < 2:
             raise InputError(f"time and status have the same name {_name(time)!r}")
         return ask(self, Survival(), frame, f"surv_func({_name(time)}, {_name(status)})").frames[0]
+
+    def custom_output(self: Room, path: str | Path, comment: str = "") -> Output:
+        """Ask for a file that was made elsewhere. No rule looks into it: a person has to.
+
+        Raises
+        ------
+        InputError
+            If there is no such file, or files of its kind may not leave.
+        """
+        path = existing_file(path)
+        if blocked(path, self.appetite):
+            raise InputError(
+                f"{path}: files in {path.suffix} may not leave, because they can hold the data "
+                "they were drawn from (blocked_extensions): save it in another format, as .png"
+            )
+        outcome = Outcome(
+            (Reason("review", "custom", "no rule looks into this file: a person has to"),)
+        )
+        output = self.record("custom", "custom_output()", outcome, files=[path])
+        if comment:
+            output.comments.append(comment)
+        return output
 
     # -- regressions ------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -280,6 +281,79 @@ def test_a_release_with_too_few_matches_and_a_bound_without_proof_are_found():
         replace(release, multipliers=negative).verify(frame)
 
 
+# -- missing values are a category --------------------------------------------------------
+
+
+def fewest_equal(frame: pd.DataFrame, costs: dict[str, float], k: int) -> float:
+    """Try all partitions into classes: each loses the keys in which its records differ."""
+    codes, weight = frame.to_numpy(), np.array(list(costs.values()))
+    n = len(codes)
+    price = {}
+    for size in range(k, n + 1):
+        for part in itertools.combinations(range(n), size):
+            differs = (codes[list(part)] != codes[part[0]]).any(axis=0)
+            price[part] = size * float(weight[differs].sum())
+
+    @cache
+    def best(rest: tuple[int, ...]) -> float:
+        if not rest:
+            return 0.0
+        first, others = rest[0], rest[1:]
+        return min(
+            (
+                price[first, *more] + best(tuple(x for x in others if x not in more))
+                for size in range(k - 1, len(others) + 1)
+                for more in itertools.combinations(others, size)
+            ),
+            default=np.inf,
+        )
+
+    return best(tuple(range(n)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_records_are_at_least_k_and_the_bound_holds(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 9) for at in range(3)})
+    weights = {"q0": float(random.integers(1, 4))}
+    method = LocalSuppression(list(frame.columns), 2 + seed % 2, weights=weights)
+    strict = replace(method, missing="category").protect(frame)
+    assert strict.frame.groupby(list(frame.columns), dropna=False).size().min() >= method.k
+    fewest = fewest_equal(frame, method.costs, method.k)
+    assert strict.bound <= fewest <= strict.loss
+    assert strict.verify(frame) >= strict.bound
+    assert method.protect(frame).loss <= fewest
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_classes_of_larger_files_are_proved_within_a_quarter(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{at}": random.binomial(6, 0.3, 3000) for at in range(5)})
+    method = LocalSuppression(list(frame.columns), 3, missing="category")
+    release, greedy = method.protect(frame), replace(method, search="greedy").protect(frame)
+    assert release.verify(frame) >= release.bound
+    assert release.loss <= greedy.loss
+    assert 0 < release.gap < 0.25
+    lone = replace(release, frame=release.frame.assign(q0=frame.q0))
+    with pytest.raises(tc.VerificationError, match="is equal to . records"):
+        lone.verify(frame)
+    with pytest.raises(tc.VerificationError, match="pays .* more than it loses"):
+        replace(release, floor=release.floor * 1.5).verify(frame)
+
+
+def test_a_file_of_uniques_loses_everything_if_missing_values_are_a_category():
+    frame = pd.DataFrame({"a": range(60), "b": range(60)})
+    release = LocalSuppression(["a", "b"], 3, missing="category").protect(frame)
+    assert (release.loss, release.bound) == (120, 120)
+
+
+def test_a_single_rare_record_recruits_others():
+    frame = pd.DataFrame({"a": [1] * 9 + [2], "b": [1] * 10})
+    release = LocalSuppression(["a", "b"], 3, missing="category").protect(frame)
+    assert release.suppressed.sum(axis=0).tolist() == [3, 0]
+    assert (release.loss, release.bound) == (3, 3)
+
+
 # -- what the check refuses ---------------------------------------------------------------
 
 
@@ -343,6 +417,7 @@ def test_a_bound_above_the_truth_is_found(checked):
             {"sensitive": "s", "diversity": 2.5, "diversity_kind": "recursive"},
             "l of recursive diversity must be whole. Got 2.5",
         ),
+        ({"missing": "category", "subsets": 1}, "one combination of keys is searched for"),
         ({"sensitive": "s", "closeness": 2}, "`closeness` is a share between 0 and 1"),
         ({"search": "best"}, "must be 'optimal' or 'greedy'"),
         ({"time_limit": 0}, "`time_limit` must be a finite number > 0"),

@@ -150,7 +150,7 @@ class GroupsAsked:
     k : int
         Smallest number of records in a group.
     diverse : Diverse
-    missing : {"own", "any"}
+    missing : {"own", "category", "any"}
         Which missing values match every value.
     """
 

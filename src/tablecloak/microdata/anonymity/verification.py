@@ -16,11 +16,13 @@ from tablecloak.errors import VerificationError
 from tablecloak.microdata.columns import row_label
 
 __all__ = [
+    "check_classes",
     "check_left_alone",
     "check_matching",
     "check_own",
     "groups_counted",
     "proved_by_multipliers",
+    "proved_by_prices",
     "proved_floor",
     "rounded_up",
 ]
@@ -205,6 +207,63 @@ def check_matching(
                 f"Record {bad[0] + 1} matches {count[bad[0]]} records in the combination "
                 f"{list(combination)}, fewer than {k}."
             )
+
+
+def check_classes(released: pd.DataFrame, keys: Sequence[str], k: int) -> None:
+    """Check that k records are equal in some keys, a missing value being a value of its own.
+
+    Raises
+    ------
+    VerificationError
+        With the number of the first record.
+    """
+    grouped = released.groupby(list(keys), dropna=False, observed=True, sort=False)
+    size = grouped[keys[0]].transform("size").to_numpy()
+    bad = np.flatnonzero(size < k)
+    if len(bad):
+        raise VerificationError(
+            f"Record {bad[0] + 1} is equal to {size[bad[0]]} records in {list(keys)}, fewer than "
+            f"{k}."
+        )
+
+
+def proved_by_prices(
+    original: pd.DataFrame,
+    prices: Floats,
+    keys: Sequence[str],
+    costs: Mapping[str, float],
+    k: int,
+) -> float:
+    """Return the bound of prices: see `tablecloak.microdata.anonymity.strict.record_prices`.
+
+    Raises
+    ------
+    VerificationError
+        Names a class whose records would pay more than they lose.
+    """
+    worst = 0.0
+    for size in range(len(keys) + 1):
+        for lost in itertools.combinations(keys, size):
+            kept = [name for name in keys if name not in lost]
+            cost = float(sum(costs[name] for name in lost))
+            rows = pd.DataFrame({"group": 0, "over": prices - cost})
+            if kept:
+                by = original.groupby(kept, observed=True, sort=False)
+                rows["group"] = by.ngroup().to_numpy()
+            rows = rows.sort_values("over", ascending=False, kind="stable")
+            rank = rows.groupby("group").cumcount()
+            rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
+            found = rows.groupby("group")["paid"].agg(["sum", "size"])
+            most = float(found.loc[found["size"] >= k, "sum"].max())
+            if most > 1e-6 * max(1.0, cost * k):
+                raise VerificationError(
+                    f"Without {list(lost)}, a class pays {most:g} more than it loses: its prices "
+                    "prove no bound."
+                )
+            if most > 0:
+                worst = max(worst, most)
+    # What a class pays too much by rounding is given back for each class there can be.
+    return float(prices.sum()) - worst * (len(original) // k)
 
 
 def proved_by_multipliers(

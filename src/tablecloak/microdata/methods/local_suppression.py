@@ -33,6 +33,7 @@ from tablecloak.microdata.anonymity.matching import (
     greedy_matching,
 )
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.strict import cheapest_classes, record_prices
 from tablecloak.microdata.anonymity.verification import rounded_up
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -62,6 +63,12 @@ class LocalSuppression(Method):
     values match every value; missing values of others do not count. Since records keep what they
     had, the release is then also k-anonymous as sdcMicro counts.
 
+    That hides to whom a record belongs, not that a person is in the file: who knows all keys of a
+    person may still find that one record alone fits. With ``missing="category"`` a missing value is
+    a value of its own, and k records of the release are equal in all keys, so that nobody is found
+    by them. To find the fewest values is then NP-hard; the search is a heuristic, and prices of
+    records prove the bound.
+
     With ``missing="any"`` records are counted as in sdcMicro [2]_: the frequency of a record is the
     number of records that agree with it in all keys that neither of the two has lost. This count
     is satisfied by k - 1 records that lose all keys, since these match everybody, and the search
@@ -69,7 +76,7 @@ class LocalSuppression(Method):
 
     What is proved: no release that is safe in the stated sense costs less than `bound`. With "own",
     the sets of keys of a record are tried from the cheapest on, so that loss and bound are equal
-    unless the time is over. With "any", multipliers prove the bound by weak duality.
+    unless the time is over. With "category" and "any", the bound is proved by weak duality.
 
     Parameters
     ----------
@@ -95,8 +102,8 @@ class LocalSuppression(Method):
     closeness : float, optional
         t of t-closeness [4]_: largest earth mover's distance of the sensitive values of a group
         from those of the file. Numbers lie on a line; all other values have a distance of 1.
-    missing : {"own", "any"}, default="own"
-        Which missing values match every value: those of the record itself, or those of all.
+    missing : {"own", "category", "any"}, default="own"
+        Which missing values match every value: those of the record itself, none, or all.
     search : {"optimal", "greedy"}, default="optimal"
         "greedy" suppresses in each unsafe record one key after the other: by the greedy rule of set
         cover, or, with ``missing="any"``, towards the nearest record, as `kAnon` of sdcMicro does.
@@ -150,10 +157,11 @@ class LocalSuppression(Method):
         ),
     ] = None
     missing: Annotated[
-        Literal["own", "any"],
+        Literal["own", "category", "any"],
         Field(
-            description="Missing values that match every value: the record's own, or those of any "
-            "record, as sdcMicro counts; then k - 1 empty records are enough."
+            description="Missing values that match every value: the record's own; none, as a "
+            "category of its own; or those of any record, as sdcMicro counts: then k - 1 empty "
+            "records are enough."
         ),
     ] = "own"
     search: Annotated[
@@ -176,10 +184,16 @@ class LocalSuppression(Method):
             require_key(name, keys, "weights")
             if not (weight > 0 and np.isfinite(weight)):
                 raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
-        if self.sensitive is not None and self.missing == "any":
+        if self.sensitive is not None and self.missing != "own":
             raise InputError(
-                "`diversity` and `closeness` are searched for with missing='own' only: with 'any', "
-                "empty records would stand for all values."
+                "`diversity` and `closeness` are searched for with missing='own' only. Leave out "
+                f"missing={self.missing!r}, or `sensitive`."
+            )
+        is_one = len(self.combinations or [keys]) == 1 and self.subsets in (None, len(keys))
+        if self.missing == "category" and not is_one:
+            raise InputError(
+                "With missing='category' one combination of keys is searched for. Leave out "
+                "`subsets`, and give one combination at most."
             )
         self.diverse.check(keys)
 
@@ -243,7 +257,8 @@ class LocalSuppression(Method):
         asked = self.asked()
         question = asked.question(frame)
         with budget.interruptible():
-            search = self._matching if self.missing == "any" else self._own
+            searches = {"own": self._own, "category": self._classes, "any": self._matching}
+            search = searches[self.missing]
             lost, floor, multipliers, bound = search(question, budget)
         missing = ((lost[:, None] >> np.arange(len(self.keys))) & 1).astype(bool)
         released = frame.copy()
@@ -266,6 +281,16 @@ class LocalSuppression(Method):
         of_record = question.patterns.of_record
         floor = choice.floor[of_record]
         return choice.suppressed[of_record], floor, {}, float(floor.sum())
+
+    def _classes(self, question: SuppressionQuestion, budget: Budget) -> _Found:
+        """Search where a missing value is a category of its own."""
+        improvements = {} if self.search == "optimal" else {"improvements": 0}
+        lost = cheapest_classes(question, self.k, budget.share(0.5), **improvements)
+        floor = cheapest_choice(question, budget.share(0.5)).floor
+        prices = record_prices(question, self.k, floor, budget)[question.patterns.of_record]
+        # A little less than what is proved, since the check adds in another order.
+        bound = rounded_up((1 - 1e-7) * float(prices.sum()), list(self.costs.values()))
+        return lost, prices, {}, bound
 
     def _matching(self, question: SuppressionQuestion, budget: Budget) -> _Found:
         """Search where missing values of all records match."""

@@ -12,10 +12,12 @@ import pandas as pd
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.anonymity.asked import GroupsAsked
 from tablecloak.microdata.anonymity.verification import (
+    check_classes,
     check_left_alone,
     check_matching,
     check_own,
     proved_by_multipliers,
+    proved_by_prices,
     proved_floor,
     rounded_up,
 )
@@ -42,8 +44,8 @@ class LocalSuppressionRelease(Result):
     bound : float
         Proved lower bound on the loss of every release that satisfies the same requirements.
     floor : numpy.ndarray of float, shape (n_records,)
-        Proved lower bound on the cost of each record, whose sum is the bound; empty if missing
-        values of others count.
+        Proved lower bound on the cost of each record, or its price if missing values are a
+        category, whose sum is the bound; empty if missing values of others match.
     multipliers : mapping of tuple of str to numpy.ndarray of float
         What proves the bound if missing values of others count: for each combination, a number for
         each record.
@@ -80,8 +82,8 @@ class LocalSuppressionRelease(Result):
 
         Groups are counted anew, by other code than that of the search: that each value is missing
         or as it was, that each record is safe in each combination of keys, and, for the bound,
-        that all cheaper sets of suppressed keys leave the record unsafe, or that the multipliers
-        supply no more than their costs.
+        that all cheaper sets of suppressed keys leave the record unsafe, or that multipliers
+        or prices are no larger than costs.
 
         Parameters
         ----------
@@ -98,6 +100,10 @@ class LocalSuppressionRelease(Result):
         if asked.missing == "any":
             proved = proved_by_multipliers(original, self.multipliers, asked.costs, asked.k)
             proved = rounded_up(proved, list(asked.costs.values()))
+        elif asked.missing == "category":
+            keys = asked.combinations[0]
+            proved = proved_by_prices(original, self.floor, keys, asked.costs, asked.k)
+            proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
         else:
             fails = asked.fails(original)
             proved = proved_floor(fails, self.floor, asked.combinations, asked.costs)
@@ -119,6 +125,8 @@ class LocalSuppressionRelease(Result):
         missing = check_left_alone(original, self.frame, asked.keys)
         if asked.missing == "any":
             check_matching(original, missing, asked.keys, asked.combinations, asked.k)
+        elif asked.missing == "category":
+            check_classes(self.frame, asked.combinations[0], asked.k)
         else:
             check_own(asked.fails(original), missing, asked.keys, asked.combinations)
 

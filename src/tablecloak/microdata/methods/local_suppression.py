@@ -19,22 +19,13 @@ from math import comb
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError
 from tablecloak.microdata.anonymity.asked import Diverse, GroupsAsked, require_key, without
-from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
-from tablecloak.microdata.anonymity.matching import (
-    Needs,
-    cheapest_matching,
-    greedy_matching,
-)
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
-from tablecloak.microdata.anonymity.strict import cheapest_classes, record_prices
-from tablecloak.microdata.anonymity.verification import rounded_up
+from tablecloak.microdata.anonymity.searched import search_for
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
@@ -42,12 +33,6 @@ from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRele
 
 __all__ = ["LocalSuppression"]
 
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
-_Found = tuple[Integers, Floats, dict[tuple[str, ...], Floats], float]
-"""Suppressed keys and floor of each record, multipliers, bound."""
 
 MANY_COMBINATIONS = 20_000
 """Most combinations of keys that are searched for at once."""
@@ -257,10 +242,8 @@ class LocalSuppression(Method):
         asked = self.asked()
         question = asked.question(frame)
         with budget.interruptible():
-            searches = {"own": self._own, "category": self._classes, "any": self._matching}
-            search = searches[self.missing]
-            lost, floor, multipliers, bound = search(question, budget)
-        missing = ((lost[:, None] >> np.arange(len(self.keys))) & 1).astype(bool)
+            found = search_for(question, asked, budget, is_greedy=self.search == "greedy")
+        missing = ((found.lost[:, None] >> np.arange(len(self.keys))) & 1).astype(bool)
         released = frame.copy()
         for at, name in enumerate(self.keys):
             released[name] = without(frame[name], missing[:, at])
@@ -268,39 +251,8 @@ class LocalSuppression(Method):
             frame=released,
             suppressed=missing,
             asked=asked,
-            bound=bound,
-            floor=floor,
-            multipliers=multipliers,
+            bound=found.bound,
+            floor=found.floor,
+            multipliers=found.multipliers,
             seconds=watch.seconds,
         )
-
-    def _own(self, question: SuppressionQuestion, budget: Budget) -> _Found:
-        """Search where only the missing values of the record itself match."""
-        is_greedy = self.search == "greedy"
-        choice = greedy_with_floor(question) if is_greedy else cheapest_choice(question, budget)
-        of_record = question.patterns.of_record
-        floor = choice.floor[of_record]
-        return choice.suppressed[of_record], floor, {}, float(floor.sum())
-
-    def _classes(self, question: SuppressionQuestion, budget: Budget) -> _Found:
-        """Search where a missing value is a category of its own."""
-        improvements = {} if self.search == "optimal" else {"improvements": 0}
-        lost = cheapest_classes(question, self.k, budget.share(0.5), **improvements)
-        floor = cheapest_choice(question, budget.share(0.5)).floor
-        prices = record_prices(question, self.k, floor, budget)[question.patterns.of_record]
-        # A little less than what is proved, since the check adds in another order.
-        bound = rounded_up((1 - 1e-7) * float(prices.sum()), list(self.costs.values()))
-        return lost, prices, {}, bound
-
-    def _matching(self, question: SuppressionQuestion, budget: Budget) -> _Found:
-        """Search where missing values of all records match."""
-        search = greedy_matching if self.search == "greedy" else cheapest_matching
-        lost = search(question, self.k, budget.share(0.7))
-        needs = Needs(question, self.k)
-        found = needs.multipliers(budget)
-        # A little less than what is proved, since the check adds in another order.
-        bound = rounded_up((1 - 1e-8) * needs.value(found), list(self.costs.values()))
-        of_record = question.patterns.of_record
-        names = question.patterns.names_of
-        multipliers = {tuple(names(each)): y[of_record] for each, y in found.items()}
-        return lost, np.empty(0), multipliers, bound

@@ -1,0 +1,85 @@
+"""The search that fits the meaning of missing values, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.budget import Budget
+from tablecloak.microdata.anonymity.asked import GroupsAsked
+from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
+from tablecloak.microdata.anonymity.matching import Needs, cheapest_matching, greedy_matching
+from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.strict import IMPROVEMENTS, cheapest_classes, record_prices
+from tablecloak.microdata.anonymity.verification import rounded_up
+
+__all__ = ["Found", "search_for"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Suppressed values and what proves the bound on their cost.
+
+    Parameters
+    ----------
+    lost : numpy.ndarray of int, shape (n_records,)
+        Set of suppressed keys of each record.
+    bound : float
+    floor : numpy.ndarray of float, shape (n_records,) or (0,)
+        Least cost or price of each record.
+    multipliers : dict of tuple of str to numpy.ndarray of float
+        For each combination of keys a number for each record.
+    """
+
+    lost: Integers
+    bound: float
+    floor: Floats = field(default_factory=lambda: np.empty(0))
+    multipliers: dict[tuple[str, ...], Floats] = field(default_factory=dict)
+
+
+def search_for(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, *, is_greedy: bool
+) -> Found:
+    """Search in the stated meaning of missing values."""
+    searches = {"own": _own, "category": _classes, "any": _matching}
+    return searches[asked.missing](question, asked, budget, is_greedy)
+
+
+def _own(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
+) -> Found:
+    choice = greedy_with_floor(question) if is_greedy else cheapest_choice(question, budget)
+    of_record = question.patterns.of_record
+    floor = choice.floor[of_record]
+    return Found(choice.suppressed[of_record], float(floor.sum()), floor)
+
+
+def _classes(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
+) -> Found:
+    improvements = 0 if is_greedy else IMPROVEMENTS
+    lost = cheapest_classes(question, asked.k, budget.share(0.5), improvements)
+    floor = cheapest_choice(question, budget.share(0.5)).floor
+    prices = record_prices(question, asked.k, floor, budget)[question.patterns.of_record]
+    # A little less than what is proved, since the check adds in another order.
+    bound = rounded_up((1 - 1e-7) * float(prices.sum()), list(asked.costs.values()))
+    return Found(lost, bound, prices)
+
+
+def _matching(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
+) -> Found:
+    search = greedy_matching if is_greedy else cheapest_matching
+    lost = search(question, asked.k, budget.share(0.7))
+    needs = Needs(question, asked.k)
+    found = needs.multipliers(budget)
+    # A little less than what is proved, as above.
+    bound = rounded_up((1 - 1e-8) * needs.value(found), list(asked.costs.values()))
+    of_record, names = question.patterns.of_record, question.patterns.names_of
+    multipliers = {tuple(names(each)): y[of_record] for each, y in found.items()}
+    return Found(lost, bound, multipliers=multipliers)

@@ -43,7 +43,7 @@ MOST_TEXT = 4_000
 PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".webp": "webp"}
 TEXTS = {".txt", ".csv", ".json", ".md", ".log", ".tex"}
 
-STYLED = ("threshold", "p-ratio", "nk-rule", "differencing", "missing", "zeros")
+STYLED = ("threshold", "p-ratio", "nk-rule", "differencing", "missing", "zeros", "secondary")
 """Rules with a colour of their own."""
 
 

@@ -142,6 +142,23 @@ def test_slices_of_few_are_hidden_and_drawn_as_hidden(project, tmp_path):
         project.pie(frame, "kind", filename=tmp_path / "pie.svg")
 
 
+def test_what_was_handed_over_is_compared_with_although_it_was_taken_back(project, tmp_path):
+    values = pd.Series(np.repeat([0.5, 1.5], [40, 30]), name="age")
+    project.histogram(values, bins=[0, 1, 2])
+    project.finalise(tmp_path / "out")
+    project.remove_output("output_0")
+    told = project.histogram(values.iloc[2:], bins=[0, 1, 2])["count"]
+    assert told.isna().any()
+    assert "output_0 (handed over)" in " ".join(last(project).outcome.notes)
+    # A bundle that is replaced before anybody decided has not left.
+    project.finalise(tmp_path / "out", overwrite=True)
+    project.remove_output("output_1")
+    project.histogram(values, bins=[0, 1, 2])
+    project.finalise(tmp_path / "out", overwrite=True)
+    project.remove_output("output_2")
+    assert not project.histogram(values, bins=[0, 1, 2])["count"].isna().any()
+
+
 # -- survival -----------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from tablecloak.safe.outcome import Outcome
 __all__ = ["Output"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Output:
     """One output, with everything a checker needs.
 

@@ -59,6 +59,7 @@ class Project(OtherOutputs):
         self._contributor = contributor
         self._joint = JointAudit(self.appetite)
         self._n_named = 0
+        self._bundles: dict[Path, list[Output]] = {}
 
     # -- records ----------------------------------------------------------------------------
 
@@ -124,7 +125,11 @@ class Project(OtherOutputs):
 
     def findings(self, figures: Sequence[Figures]) -> tuple[list[Finding], list[str]]:
         """Return what figures disclose together with all outputs so far, and what is undecided."""
-        earlier = {name: output.figures for name, output in self.outputs.items() if output.figures}
+        own = list(self.outputs.values())
+        # What a checker was given may leave, even if it was taken back since.
+        given = [each for some in self._bundles.values() for each in some if each not in own]
+        earlier = {f"{each.name} (handed over)": each.figures for each in given if each.figures}
+        earlier |= {name: each.figures for name, each in self.outputs.items() if each.figures}
         return self._joint.findings(
             figures, earlier, n_records=len(self._index), contributors=self.contributors
         )
@@ -186,7 +191,10 @@ class Project(OtherOutputs):
         self.outputs = {new if name == old else name: kept for name, kept in self.outputs.items()}
 
     def remove_output(self, name: str) -> None:
-        """Take an output back: it will not leave, and later ones are not compared with it."""
+        """Take an output back: it will not leave, and later ones are not compared with it.
+
+        If it stands in a bundle already, it is compared with all the same.
+        """
         self.output(name)
         del self.outputs[name]
 
@@ -231,7 +239,9 @@ class Project(OtherOutputs):
             for output in self.outputs.values():
                 if output.outcome.status != "pass" and not output.exception:
                     output.exception = input(f"{output.told()}\nWhy is it needed all the same? ")
-        return write_bundle(self.outputs, self.appetite, path, form=ext, overwrite=overwrite)
+        folder = write_bundle(self.outputs, self.appetite, path, form=ext, overwrite=overwrite)
+        self._bundles[folder.resolve()] = list(self.outputs.values())
+        return folder
 
 
 def _appetite(given: Appetite | str | Path | dict[str, Any] | None) -> Appetite:

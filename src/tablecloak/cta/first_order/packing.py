@@ -169,7 +169,9 @@ class _Packing:
         return Charges(self.layout, self.balance / 2, self.lacking, self.delta).affordable()
 
 
-def packed(layout: Layout, budget: Budget) -> Charges:
+def packed(
+    layout: Layout, budget: Budget, *, gain: float = BOUND_GAIN, most: int = MOST_BOUND_STEPS
+) -> Charges:
     """Return charges that prove a high bound for free directions.
 
     Parameters
@@ -177,11 +179,15 @@ def packed(layout: Layout, budget: Budget) -> Charges:
     layout : Layout
     budget : Budget
         A first proof is found in any case.
+    gain : float, default=1e-4
+        Relative gain between two proofs below which the bound counts as found.
+    most : int, default=5000
+        Most steps.
     """
     packing = _Packing(layout)
     best = Charges(layout, 0 * packing.balance, 0 * packing.lacking, packing.delta)
     value, steps = best.bound(), 0
-    while steps < MOST_BOUND_STEPS:
+    while steps < most:
         for _ in range(BOUND_STEPS):
             packing.step()
             if budget.is_over and steps:
@@ -191,6 +197,6 @@ def packed(layout: Layout, budget: Budget) -> Charges:
         found, before = charges.bound(), value
         if found > value:
             best, value = charges, found
-        if budget.is_over or (found >= before and found - before < BOUND_GAIN * abs(found)):
+        if budget.is_over or (found >= before and found - before < gain * abs(found)):
             break
     return best

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import LATE
+from tablecloak.cta.search.charging import charge
 from tablecloak.cta.search.cooling import cool
 from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
 from tablecloak.cta.search.relaxing import relax
@@ -40,6 +41,7 @@ Floats = npt.NDArray[np.float64]
 
 PHASES: Mapping[str, PhaseFunction] = {
     "tighten": tighten,
+    "charge": charge,
     "cool": cool,
     "turn": turn,
     "ask": ask,

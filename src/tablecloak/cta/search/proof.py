@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.cta.answer import LossBound
 from tablecloak.cta.bounds import DistanceBound
 from tablecloak.cta.search.state import SearchState
 from tablecloak.solve.linear import LinearSolver
@@ -17,8 +18,8 @@ ROOT_SECONDS = 5.0
 """Time limit in seconds for the relaxation's multipliers, if the search has not computed any."""
 
 
-def search_bound(state: SearchState, fixed: Floats | None) -> DistanceBound:
-    """Return the bound with its proof: the tree of branch and bound, or else multipliers.
+def search_bound(state: SearchState, fixed: Floats | None) -> LossBound:
+    """Return the bound with its proof: a tree of branch and bound, or else multipliers.
 
     Parameters
     ----------
@@ -28,6 +29,8 @@ def search_bound(state: SearchState, fixed: Floats | None) -> DistanceBound:
     """
     if state.tree is not None:
         return DistanceBound.of(state.proved, state.tree, np.empty(0))
+    if state.charged is not None:
+        return state.charged
     solution = state.root
     if solution is None:
         program = state.proved.program if fixed is None else state.form.directed(fixed)

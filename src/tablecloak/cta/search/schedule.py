@@ -100,15 +100,16 @@ SCHEDULES: dict[Size, tuple[Phase, ...]] = {
         Phase("prove", 0.8, 0.0),
     ),
     Size.MEDIUM: (
-        Phase("tighten", 0.3, 0.05, is_always=True),
+        Phase("tighten", 0.15, 0.05, is_always=True),
+        Phase("charge", 0.1, 0.0),
         Phase("cool", 0.2, 0.2),
         Phase("turn", 0.5, 0.5),
         Phase("relax", 0.7, 1.0),
         Phase("prove", 0.8, 0.0),
     ),
     Size.LARGE: (
-        Phase("tighten", 0.4, 0.05, is_always=True),
-        Phase("cool", 0.35, 0.35),
+        Phase("charge", 0.1, 0.0),
+        Phase("cool", 0.25, 0.25),
         Phase("turn", 0.95, 0.95),
         Phase("prove", 0.8, 0.0),
     ),
@@ -184,6 +185,12 @@ SLACK = 0.05
 
 BALANCE_ROUNDS = 20
 """Rounds of balance rows at the root of branch and bound; a deeper node gets a tenth of them."""
+
+CHARGED_GAIN = 1e-5
+"""Relative gain between two proofs by charges below which the bound counts as found."""
+
+MOST_CHARGED_STEPS = 20_000
+"""Most steps of the packing program of charges."""
 
 # -- local search -------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
+from tablecloak.cta.first_order.proof import FirstOrderBound
 from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.schedule import (
     CLOSED,
@@ -88,6 +89,8 @@ class SearchState:
         Interrupted branch and bound, for a later phase to continue.
     added : list of numpy.ndarray of int
         Balance rows that branch and bound has added.
+    charged : FirstOrderBound or None
+        Proof of the best bound by charges of relations, if it is better than that of `root`.
     is_cooled : bool
         Whether directions have cooled down, so that regions of them may cool again.
     notes : list of str
@@ -106,6 +109,7 @@ class SearchState:
     relaxed: Solution | None = None
     branching: BranchSearch | None = None
     added: list[Integers] = field(default_factory=list)
+    charged: FirstOrderBound | None = None
     is_cooled: bool = False
     notes: list[str] = field(default_factory=list)
 

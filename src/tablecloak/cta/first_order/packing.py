@@ -170,7 +170,12 @@ class _Packing:
 
 
 def packed(
-    layout: Layout, budget: Budget, *, gain: float = BOUND_GAIN, most: int = MOST_BOUND_STEPS
+    layout: Layout,
+    budget: Budget,
+    *,
+    gain: float = BOUND_GAIN,
+    most: int = MOST_BOUND_STEPS,
+    in_vain: int = 1,
 ) -> Charges:
     """Return charges that prove a high bound for free directions.
 
@@ -183,10 +188,12 @@ def packed(
         Relative gain between two proofs below which the bound counts as found.
     most : int, default=5000
         Most steps.
+    in_vain : int, default=1
+        Proofs in a row that must gain less until it counts as found.
     """
     packing = _Packing(layout)
     best = Charges(layout, 0 * packing.balance, 0 * packing.lacking, packing.delta)
-    value, steps = best.bound(), 0
+    value, steps, small = best.bound(), 0, 0
     while steps < most:
         for _ in range(BOUND_STEPS):
             packing.step()
@@ -197,6 +204,8 @@ def packed(
         found, before = charges.bound(), value
         if found > value:
             best, value = charges, found
-        if budget.is_over or (found >= before and found - before < gain * abs(found)):
+        is_small = found >= before and found - before < gain * abs(found)
+        small = small + 1 if is_small or found < before else 0
+        if budget.is_over or (is_small and small >= in_vain):
             break
     return best

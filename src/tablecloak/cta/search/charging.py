@@ -12,7 +12,7 @@ import numpy as np
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.packing import packed
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.search.schedule import CHARGED_GAIN, MOST_CHARGED_STEPS
+from tablecloak.cta.search.schedule import CHARGED_GAIN, CHARGED_IN_VAIN, MOST_CHARGED_STEPS
 from tablecloak.cta.search.state import SearchState
 
 __all__ = ["charge"]
@@ -24,7 +24,9 @@ def charge(state: SearchState, share: float) -> SearchState:
     if form.is_maximum or budget.is_over:
         return state
     layout = Layout.of(form.model)
-    charges = packed(layout, budget, gain=CHARGED_GAIN, most=MOST_CHARGED_STEPS)
+    charges = packed(
+        layout, budget, gain=CHARGED_GAIN, most=MOST_CHARGED_STEPS, in_vain=CHARGED_IN_VAIN
+    )
     bound = (charges.bound() - form.offset) / form.scaling.objective
     if bound > state.bound:
         none = np.zeros(form.model.problem.table.n_cells, dtype=np.int64)

@@ -189,6 +189,9 @@ BALANCE_ROUNDS = 20
 CHARGED_GAIN = 1e-5
 """Relative gain between two proofs by charges below which the bound counts as found."""
 
+CHARGED_IN_VAIN = 10
+"""Proofs in a row that must gain less. See docs/decisions.md, "Bounds without directions"."""
+
 MOST_CHARGED_STEPS = 20_000
 """Most steps of the packing program of charges."""
 

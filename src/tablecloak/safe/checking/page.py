@@ -156,15 +156,16 @@ def _overview(outputs: Mapping[str, Output], links: Mapping[str, str]) -> str:
     lines = []
     for name, output in outputs.items():
         reasons = "; ".join(dict.fromkeys(reason.rule for reason in output.outcome.reasons))
+        gaps = sum(int(frame.isna().to_numpy().sum()) for frame in output.frames)
         lines.append(
             f'<tr data-row="{links[name]}"><th scope="row"><a href="#{links[name]}">'
             f"{escape(name)}</a></th><td>{_badge(output.outcome.status)}</td>"
-            f"<td>{escape(output.kind)}</td><td>{escape(reasons)}</td>"
+            f"<td>{escape(output.kind)}</td><td>{gaps or ''}</td><td>{escape(reasons)}</td>"
             '<td class="decided">undecided</td></tr>'
         )
     return (
         '<table class="overview"><caption>All outputs</caption><thead><tr><th scope="col">output'
-        '</th><th scope="col">status</th><th scope="col">kind</th><th scope="col">rules broken'
+        '</th><th scope="col">status</th><th scope="col">kind</th><th scope="col">gaps</th><th scope="col">speaks against it'
         f'</th><th scope="col">decision</th></tr></thead><tbody>{"".join(lines)}</tbody></table>'
     )
 

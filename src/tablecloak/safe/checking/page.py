@@ -163,10 +163,11 @@ def _overview(outputs: Mapping[str, Output], links: Mapping[str, str]) -> str:
             f"<td>{escape(output.kind)}</td><td>{gaps or ''}</td><td>{escape(reasons)}</td>"
             '<td class="decided">undecided</td></tr>'
         )
+    titles = ("output", "status", "kind", "gaps", "speaks against it", "decision")
+    heads = "".join(f'<th scope="col">{title}</th>' for title in titles)
     return (
-        '<table class="overview"><caption>All outputs</caption><thead><tr><th scope="col">output'
-        '</th><th scope="col">status</th><th scope="col">kind</th><th scope="col">gaps</th><th scope="col">speaks against it'
-        f'</th><th scope="col">decision</th></tr></thead><tbody>{"".join(lines)}</tbody></table>'
+        '<table class="overview"><caption>All outputs</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     )
 
 

@@ -5,3 +5,9 @@ from tablecloak.safe.outcome import Outcome as Outcome
 from tablecloak.safe.outcome import Reason as Reason
 from tablecloak.safe.output import Output as Output
 from tablecloak.safe.project import Project as Project
+from tablecloak.safe.tables.frame import SafeFrame as SafeFrame
+
+from tablecloak.safe.default import crosstab as crosstab  # isort: skip
+from tablecloak.safe.default import new_project as new_project  # isort: skip
+from tablecloak.safe.default import pivot_table as pivot_table  # isort: skip
+from tablecloak.safe.default import project as project  # isort: skip

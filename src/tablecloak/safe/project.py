@@ -22,13 +22,14 @@ from tablecloak.safe.joint.finding import Finding
 from tablecloak.safe.other.calls import OtherOutputs
 from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
+from tablecloak.safe.tables.calls import TableOutputs
 
 __all__ = ["Project"]
 
 Ints = npt.NDArray[np.int64]
 
 
-class Project(OtherOutputs):
+class Project(OtherOutputs, TableOutputs):
     """All outputs that one researcher makes from the same records.
 
     Parameters

@@ -1,0 +1,1 @@
+"""Tables of a safe room: `crosstab` and `pivot_table` as pandas has them, protected."""

@@ -1,0 +1,232 @@
+"""`crosstab` and `pivot_table` of a project, with pandas' arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.safe.other.asking import Room
+from tablecloak.safe.tables.asked import Asked, Protect, statistic_of
+from tablecloak.safe.tables.command import callers_text
+from tablecloak.safe.tables.frame import SafeFrame
+from tablecloak.safe.tables.publishing import publish
+
+__all__ = ["TableOutputs"]
+
+WEIGHTED = ("count", "size", "sum", "mean")
+
+
+class TableOutputs:
+    """Tables of a project, as pandas makes them; `Project` has these calls."""
+
+    def crosstab(
+        self: Room,
+        index: Any,
+        columns: Any,
+        values: Any = None,
+        rownames: Any = None,
+        colnames: Any = None,
+        aggfunc: Any = None,
+        margins: bool = False,
+        margins_name: str = "All",
+        dropna: bool = True,
+        normalize: Any = False,
+        *,
+        weights: Any = None,
+        protect: Protect = "suppression",
+    ) -> SafeFrame:
+        """Count records, or add up values, by keys; as `pandas.crosstab`.
+
+        Parameters
+        ----------
+        index, columns, values, aggfunc, margins, dropna, normalize, and others
+            As in pandas. Records are known by the index of the Series.
+        weights : Series of float, optional
+            Weight of each record: counts add up weights, sums weighted values. Rules count
+            contributors without weights.
+        protect : {"suppression", "rounding"} or None, default="suppression"
+            Hide cells until the table is safe; round counts; or leave it as it is, so that it fails
+            if a cell is unsafe.
+
+        Returns
+        -------
+        SafeFrame
+            pandas' table; hidden cells are missing values. Margins are the true ones.
+
+        Raises
+        ------
+        InputError
+            If a statistic is not offered, or records cannot be told apart.
+        """
+        statistic, several = _statistics(aggfunc, values is None)
+        if values is None and normalize is not False and weights is not None:
+            raise InputError("weighted shares are not offered: ask for the weighted counts")
+        if normalize is not False and values is not None:
+            raise InputError("shares are offered of counts: leave out `values` or `normalize`")
+        call: dict[str, Any] = {
+            "rownames": rownames, "colnames": colnames, "margins": margins,
+            "margins_name": margins_name, "dropna": dropna, "normalize": normalize,
+        }  # fmt: skip
+        if values is not None:
+            call |= {"values": values, "aggfunc": aggfunc}
+        frame = pd.crosstab(index, columns, **call)
+        keys = [_parts(index), _parts(columns)]
+        series = [each for part in keys for each in part if isinstance(each, pd.Series)]
+        common: Any = None
+        for each in series:
+            common = each.index if common is None else common[common.isin(each.index)]
+        names: list[list[str]] = [[], []]
+        data: dict[str, Any] = {}
+        for side, part in enumerate(keys):
+            for number, each in enumerate(part):
+                given = getattr(each, "name", None)
+                name = f"__{side}.{number}" if given is None or str(given) in data else str(given)
+                names[side].append(name)
+                data[name] = each
+        if values is not None:
+            data["__values"] = values
+        if weights is not None:
+            data["__weights"] = weights
+        records = pd.DataFrame(data, index=common)
+        variable = str(getattr(values, "name", None) or "values")
+        if values is not None and variable not in records:
+            records = records.rename(columns={"__values": variable})
+            column = variable
+        else:
+            column = "__values"
+        chosen = normalize
+        if isinstance(normalize, bool):
+            chosen = "all" if normalize else ""
+        elif normalize in (0, 1):
+            chosen = "columns" if normalize else "index"
+
+        def piece(prefix: tuple[Any, ...]) -> tuple[str, Hashable]:
+            name = statistic_of(prefix[0]) if several else statistic[0]
+            return name, None if values is None else variable
+
+        asked = Asked(
+            "crosstab", frame, records, names[0], names[1],
+            {} if values is None else {variable: column}, piece,
+            margins_name if margins else None, dropna, chosen,
+            _weights(records, statistic, weights),
+        )  # fmt: skip
+        return publish(self, asked, protect, callers_text("crosstab()"))
+
+    def pivot_table(
+        self: Room,
+        data: pd.DataFrame,
+        values: Any = None,
+        index: Any = None,
+        columns: Any = None,
+        aggfunc: Any = "mean",
+        fill_value: Any = None,
+        margins: bool = False,
+        dropna: bool = True,
+        margins_name: str = "All",
+        observed: bool = True,
+        sort: bool = True,
+        *,
+        weights: Any = None,
+        protect: Protect = "suppression",
+    ) -> SafeFrame:
+        """Summarise values by keys, as `pandas.pivot_table`; see `crosstab`.
+
+        Parameters
+        ----------
+        data, values, index, columns, aggfunc, fill_value, margins, dropna, and others
+            As in pandas; keys are names of columns.
+        weights : str or Series of float, optional
+            Weight of each record, or the column that holds it.
+        protect : {"suppression", "rounding"} or None, default="suppression"
+        """
+        rows, across = _names(data, index, "index"), _names(data, columns, "columns")
+        if not rows:
+            raise InputError("give the rows as `index`: the name of a column, or several")
+        if isinstance(aggfunc, dict):
+            chosen = list(aggfunc)
+            statistic = [
+                statistic_of(each)
+                for some in aggfunc.values()
+                for each in (some if isinstance(some, list) else [some])
+            ]
+        else:
+            statistic, _ = _statistics(aggfunc, False)
+            chosen = _names(data, values, "values")
+            if not chosen:
+                numbers = data.select_dtypes(["number", "bool"]).columns
+                needs = set(statistic) - {"count", "size"}
+                all_columns = [name for name in data.columns if name not in (*rows, *across)]
+                chosen = [name for name in all_columns if name in numbers] if needs else all_columns
+        if "size" in statistic:
+            raise InputError("size counts records with missing values as well: ask for 'count'")
+        frame = pd.pivot_table(
+            data, values=values if isinstance(aggfunc, dict) or values is not None else chosen,
+            index=index, columns=columns, aggfunc=aggfunc, fill_value=fill_value,
+            margins=margins, dropna=dropna, margins_name=margins_name, observed=observed, sort=sort,
+        )  # fmt: skip
+        wanted = list(dict.fromkeys([*rows, *across, *chosen]))
+        records = data[wanted]
+        if weights is not None:
+            column = data[weights] if isinstance(weights, str) else weights
+            records = records.assign(__weights=column)
+
+        def piece(prefix: tuple[Any, ...]) -> tuple[str, Hashable]:
+            left = list(prefix)
+            if isinstance(aggfunc, dict):
+                variable = left.pop(0) if left else chosen[0]
+                given = aggfunc[variable]
+                return statistic_of(left[0] if isinstance(given, list) else given), variable
+            name = statistic_of(left.pop(0)) if isinstance(aggfunc, list) else statistic[0]
+            return name, left[0] if left else chosen[0]
+
+        asked = Asked(
+            "pivot_table", frame, records, rows, across, {name: name for name in chosen}, piece,
+            margins_name if margins else None, dropna, "", _weights(records, statistic, weights),
+        )  # fmt: skip
+        return publish(self, asked, protect, callers_text("pivot_table()"))
+
+
+def _statistics(aggfunc: Any, counts: bool) -> tuple[list[str], bool]:
+    if counts:
+        return ["size"], False
+    several = isinstance(aggfunc, list | tuple)
+    return [statistic_of(each) for each in (aggfunc if several else [aggfunc])], several
+
+
+def _parts(given: Any) -> list[Any]:
+    """Return keys as pandas takes them: one array, or a list of arrays."""
+    is_nested = isinstance(given, list | tuple) and all(
+        pd.api.types.is_list_like(each) for each in given
+    )
+    return list(given) if is_nested else [given]
+
+
+def _names(data: pd.DataFrame, given: Any, argument: str) -> list[Any]:
+    if given is None:
+        return []
+    names: Sequence[Any] = given if isinstance(given, list) else [given]
+    for name in names:
+        if not pd.api.types.is_hashable(name) or name not in data.columns:
+            raise InputError(
+                f"{argument} has {name!r}, which is no column of the data; give names of columns"
+            )
+    return list(names)
+
+
+def _weights(
+    records: pd.DataFrame, statistic: Sequence[str], given: Any
+) -> npt.NDArray[np.float64] | None:
+    if given is None:
+        return None
+    odd = [name for name in statistic if name not in WEIGHTED]
+    if odd:
+        raise InputError(f"{odd[0]!r} is not offered with weights: {', '.join(WEIGHTED)} are")
+    weights = records["__weights"].to_numpy(np.float64)
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise InputError("weights must be numbers of 0 or more, one for each record")
+    return weights

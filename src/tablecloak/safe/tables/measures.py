@@ -1,0 +1,124 @@
+"""What cells add up, and who stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.safe.tables.grid import Grid
+
+__all__ = ["Adds", "Measure"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+Adds = Literal["count", "sum", "square"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One thing that a table adds up.
+
+    Parameters
+    ----------
+    adds : {"count", "sum", "square"}
+        Records (or their weights), values, or squares of values.
+    variable : str, optional
+        Name of the values; None for records.
+    grid : Grid
+    group : (n,) array of int
+        Inner cell of each record; -1 where the value is missing.
+    amounts : (n,) array of float
+        What each record adds.
+    contributor : (n,) array of int
+    is_weighted : bool
+    n_largest : int
+        n of the (n, k) rule.
+    """
+
+    adds: Adds
+    variable: Hashable
+    grid: Grid
+    group: Ints
+    amounts: Floats
+    contributor: Ints
+    is_weighted: bool
+    n_largest: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it counts records."""
+        return self.adds == "count" and not self.is_weighted
+
+    @cached_property
+    def values(self) -> Floats:
+        """Value of each cell."""
+        there = self.group >= 0
+        size = self.grid.members.shape[1]
+        inner = np.bincount(self.group[there], self.amounts[there], minlength=size)
+        return np.asarray(self.grid.members @ inner, dtype=np.float64)
+
+    @property
+    def n(self) -> Ints:
+        """Distinct contributors of each cell."""
+        return self._behind[0]
+
+    @property
+    def largest(self) -> tuple[Floats, Floats, Floats]:
+        """Largest contribution of each cell, sum of the largest two, and of the largest n."""
+        return self._behind[1]
+
+    @cached_property
+    def n_negative(self) -> Floats:
+        """Records of each cell with a negative amount."""
+        return self._records(self.amounts < 0)
+
+    @cached_property
+    def absolute(self) -> Floats:
+        """Sum of absolute amounts of each cell."""
+        there = self.group >= 0
+        size = self.grid.members.shape[1]
+        inner = np.bincount(self.group[there], np.abs(self.amounts[there]), minlength=size)
+        return np.asarray(self.grid.members @ inner, dtype=np.float64)
+
+    def _records(self, chosen: npt.NDArray[np.bool_]) -> Floats:
+        there = (self.group >= 0) & chosen
+        inner = np.bincount(self.group[there], minlength=self.grid.members.shape[1])
+        return np.asarray(self.grid.members @ inner.astype(np.float64), dtype=np.float64)
+
+    @cached_property
+    def _behind(self) -> tuple[Ints, tuple[Floats, Floats, Floats]]:
+        there = np.flatnonzero(self.group >= 0)
+        width = self.grid.columns.size
+        row, column = np.divmod(self.group[there], width)
+        total_row, total_column = self.grid.rows.size, width
+        cells = np.concatenate(
+            [
+                each_row * (width + 1) + each_column
+                for each_row, each_column in (
+                    (row, column),
+                    (row, np.full_like(column, total_column)),
+                    (np.full_like(row, total_row), column),
+                    (np.full_like(row, total_row), np.full_like(column, total_column)),
+                )
+            ]
+        )
+        _, who = np.unique(self.contributor[there], return_inverse=True)
+        n_who = int(who.max(initial=0)) + 1
+        pairs, at = np.unique(cells * n_who + np.tile(who, 4), return_inverse=True)
+        held = np.abs(np.bincount(at, np.tile(self.amounts[there], 4), minlength=len(pairs)))
+        cell = pairs // n_who
+        n_cells = self.grid.n_cells
+        n = np.bincount(cell, minlength=n_cells).astype(np.int64)
+        order = np.lexsort((-held, cell))
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(n) - n, n)
+        sums = [
+            np.bincount(cell[order][rank < k], held[order][rank < k], n_cells).astype(np.float64)
+            for k in (1, 2, self.n_largest)
+        ]
+        return n, (sums[0], sums[1], sums[2])

@@ -1,0 +1,146 @@
+"""One pattern of gaps for all figures of a table, proved for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.errors import ModelError, SolverError
+from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.tables.grid import Grid
+from tablecloak.safe.tables.measures import Measure
+from tablecloak.safe.tables.primaries import levels
+from tablecloak.suppression.suppress import suppress
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.table import Table
+
+__all__ = ["Gaps", "find_gaps", "table_of"]
+
+Flags = npt.NDArray[np.bool_]
+
+SECONDS = 0.8
+"""Limit of the search for one measure. Small tables are settled within it."""
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Which cells are hidden.
+
+    Parameters
+    ----------
+    hidden : (cells,) array of bool
+        Cells that are not shown at all are among them.
+    is_proved : bool
+        Whether the pattern was proved; otherwise the whole table is hidden.
+    notes : tuple of str
+    """
+
+    hidden: Flags
+    is_proved: bool
+    notes: tuple[str, ...] = ()
+
+
+def find_gaps(
+    grid: Grid,
+    measures: Sequence[Measure],
+    appetite: Appetite,
+    *,
+    primary: Flags,
+    absent: Flags,
+    known: Flags,
+) -> Gaps:
+    """Hide cells until no primary cell can be computed too closely from those that are left.
+
+    Parameters
+    ----------
+    grid, measures, appetite
+    primary : (cells,) array of bool
+        Cells that may not be published.
+    absent : (cells,) array of bool
+        Cells that the output does not show, such as margins that were not asked for.
+    known : (cells,) array of bool
+        Cells that cannot be hidden because everybody knows them: totals of shares.
+
+    Notes
+    -----
+    Measures are protected one after the other, each with all cells hidden so far. Whoever sees
+    less knows less, so that a pattern that protects the first measure still protects it when more
+    is hidden for the next.
+    """
+    hidden = primary | absent
+    if not primary.any():
+        return Gaps(hidden, True)
+    notes = []
+    for measure in measures:
+        table = table_of(measure)
+        problem = _problem(table, measure, appetite, primary, hidden, known)
+        try:
+            found = suppress(problem, time_limit=SECONDS, threads=1)
+        except (ModelError, SolverError):
+            text = "no pattern of gaps protects what has to be hidden: the whole table is hidden"
+            return Gaps(np.ones(grid.n_cells, dtype=bool), False, (text,))
+        hidden = hidden | found.suppressed[: grid.n_cells]
+        if not found.is_optimal:
+            notes.append(f"fewer gaps may do: the search for {measure.adds} was ended by the clock")
+    return Gaps(hidden, True, tuple(notes))
+
+
+def table_of(measure: Measure) -> Table:
+    """Return all cells of a measure with its margins as a table."""
+    rows, columns = measure.grid.shape
+    row, column = (part.ravel() for part in np.indices((rows, columns)))
+    keys = pd.DataFrame(
+        {
+            "row": np.where(row == rows - 1, "Total", np.char.add("r", row.astype(str))),
+            "column": np.where(
+                column == columns - 1, "Total", np.char.add("c", column.astype(str))
+            ),
+        }
+    )
+    relations = measure.grid.relations
+    return Table(
+        keys=keys,
+        values=measure.values,
+        relations=relations,
+        right_hand_side=np.zeros(relations.shape[0]),
+        name="count" if measure.is_whole else "sum",
+        integer=measure.is_whole,
+    )
+
+
+def _problem(
+    table: Table,
+    measure: Measure,
+    appetite: Appetite,
+    primary: Flags,
+    hidden: Flags,
+    known: Flags,
+) -> ProtectionProblem:
+    status = np.full(table.n_cells, CellStatus.SAFE.value)
+    empty = measure.n == 0
+    if not appetite.zeros_are_disclosive:
+        status[empty] = CellStatus.FROZEN.value
+    status[hidden] = CellStatus.FORCED.value
+    status[primary] = CellStatus.SENSITIVE.value
+    status[known & ~primary] = CellStatus.FROZEN.value
+    low, high = levels(measure, primary, appetite)
+    signed = bool(np.any(measure.n_negative > 0))
+    lower = np.full(table.n_cells, -np.inf if signed else 0.0)
+    if measure.is_whole and not appetite.zeros_are_disclosive:
+        # Where empty cells are shown, a gap is known to hold somebody.
+        lower = np.where(empty, 0.0, 1.0)
+        low = np.minimum(low, table.values - lower)
+    return ProtectionProblem(
+        table=table,
+        status=status,
+        lower_protection=low,
+        upper_protection=high,
+        sliding_protection=np.zeros(table.n_cells),
+        lower_bound=lower,
+        upper_bound=np.full(table.n_cells, np.inf),
+        weights=measure.absolute + 1.0,
+    )

@@ -317,18 +317,22 @@ def test_equal_records_are_at_least_k_and_the_bound_holds(seed):
     frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 9) for at in range(3)})
     weights = {"q0": float(random.integers(1, 4))}
     method = LocalSuppression(list(frame.columns), 2 + seed % 2, weights=weights)
-    strict = replace(method, missing="category").protect(frame)
+    strict_method = replace(method, missing="category")
+    strict = strict_method.protect(frame)
     assert strict.frame.groupby(list(frame.columns), dropna=False).size().min() >= method.k
     fewest = fewest_equal(frame, method.costs, method.k)
-    assert strict.bound <= fewest <= strict.loss
+    assert strict.bound <= fewest == pytest.approx(strict.loss)
     assert strict.verify(frame) >= strict.bound
+    greedy = replace(strict_method, search="greedy").protect(frame)
+    assert greedy.loss >= fewest
+    assert greedy.verify(frame) >= greedy.bound
     assert method.protect(frame).loss <= fewest
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_classes_of_larger_files_are_proved_within_a_quarter(seed):
     random = np.random.default_rng(seed)
-    frame = pd.DataFrame({f"q{at}": random.binomial(6, 0.3, 3000) for at in range(5)})
+    frame = pd.DataFrame({f"q{at}": random.binomial(5, 0.3, 1200) for at in range(4)})
     method = LocalSuppression(list(frame.columns), 3, missing="category")
     release, greedy = method.protect(frame), replace(method, search="greedy").protect(frame)
     assert release.verify(frame) >= release.bound

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
+from tablecloak.microdata.anonymity.classes import ClassProgram
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
@@ -48,6 +49,20 @@ class _Placed:
         if lost not in self.counts:
             self.counts[lost] = np.zeros(self.patterns.n_patterns, dtype=np.int64)
         return self.counts[lost]
+
+    def cost(self, question: SuppressionQuestion) -> float:
+        """Return the cost of all lost keys."""
+        return float(sum(question.cost(lost) * count.sum() for lost, count in self.counts.items()))
+
+    def is_sound(self, question: SuppressionQuestion, k: int) -> bool:
+        """Whether all records are placed, in classes of at least k."""
+        for lost, count in self.counts.items():
+            label, n_groups = self.patterns.groups(question.asked & ~lost)
+            size = _per_group(label, count, n_groups)
+            if np.any((size > 0) & (size < k)):
+                return False
+        total = sum(self.counts.values(), np.zeros_like(self.patterns.frequency))
+        return bool(np.array_equal(total, self.patterns.frequency))
 
     def per_record(self) -> Integers:
         """Return the lost keys of each record; equal records take them in the order of the file."""
@@ -86,7 +101,20 @@ def cheapest_classes(
     for _ in range(improvements):
         if budget.is_over or not _move(question, k, placed, budget):
             break
+    exact = _by_program(question, k, budget) if improvements else None
+    if exact is not None and exact.cost(question) < placed.cost(question):
+        placed = exact
     return placed.per_record()
+
+
+def _by_program(question: SuppressionQuestion, k: int, budget: Budget) -> _Placed | None:
+    """Return the classes of the exact program; None for files that are too large."""
+    patterns = question.patterns
+    program = None if budget.is_over else ClassProgram.of(question, k, is_exact=True)
+    if program is None:
+        return None
+    placed = _Placed(patterns, program.chosen(patterns.n_patterns, budget))
+    return placed if placed.is_sound(question, k) else None
 
 
 def _steps(question: SuppressionQuestion, k: int, need: Integers) -> list[tuple[int, int]]:
@@ -219,6 +247,10 @@ def record_prices(question: SuppressionQuestion, k: int, floor: Floats, budget: 
     """
     patterns = question.patterns
     price = np.where(patterns.frequency < k, floor, 0.0)
+    program = None if budget.is_over else ClassProgram.of(question, k, is_exact=False)
+    if program is not None:
+        other = _scaled(question, k, program.prices(patterns.n_patterns, budget.share(0.5)))
+        price = max((price, other), key=lambda each: float(np.sum(each * patterns.frequency)))
     frozen = patterns.frequency >= k
     for _ in range(ROUNDS):
         room = np.where(frozen, 0.0, np.inf)
@@ -235,10 +267,38 @@ def record_prices(question: SuppressionQuestion, k: int, floor: Floats, budget: 
     return price
 
 
+def _scaled(question: SuppressionQuestion, k: int, price: Floats) -> Floats:
+    """Return prices scaled down a little, so that they are feasible; zeros if they are not near."""
+    for loosened in (0.0, 1e-9, 1e-7, 1e-5):
+        scaled = price * (1 - loosened)
+        if all(
+            float(_collected(question, k, scaled, cost, keys)[0].max(initial=0.0)) <= 0.0
+            for cost, keys in question.sets_by_cost()
+        ):
+            return scaled
+    return np.zeros_like(price)
+
+
 def _room(
     question: SuppressionQuestion, k: int, price: Floats, frozen: Flags, cost: float, keys: int
 ) -> Floats:
     """Return how far prices may rise by one set of lost keys, if all that are not frozen do."""
+    patterns = question.patterns
+    most, size, label = _collected(question, k, price, cost, keys)
+    moving = np.where(frozen, 0, patterns.frequency)
+    rising = np.bincount(label, weights=moving, minlength=len(size))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(size >= k, np.maximum(-most, 0.0) / rising, np.inf)
+    return np.asarray(room[label], dtype=np.float64)
+
+
+def _collected(
+    question: SuppressionQuestion, k: int, price: Floats, cost: float, keys: int
+) -> tuple[Floats, Floats, Integers]:
+    """Return what a class of each group collects at most beyond its cost, sizes and groups.
+
+    Groups of fewer than k records are no classes, and collect minus infinity.
+    """
     patterns = question.patterns
     label, n_groups = patterns.groups(question.asked & ~keys)
     size = np.bincount(label, weights=patterns.frequency, minlength=n_groups)
@@ -249,10 +309,7 @@ def _room(
     before = before - before[start][group]
     forced = np.clip(k - before, 0, count)
     over = price[order] - cost
-    most = np.bincount(
-        group, weights=forced * over + (count - forced) * np.maximum(over, 0.0), minlength=n_groups
-    )
-    rising = np.bincount(label, weights=np.where(frozen, 0, patterns.frequency), minlength=n_groups)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(size >= k, np.maximum(-most, 0.0) / rising, np.inf)
-    return np.asarray(room[label], dtype=np.float64)
+    paid = forced * over + (count - forced) * np.maximum(over, 0.0)
+    found = np.bincount(group, weights=paid, minlength=n_groups)
+    most = np.asarray(np.where(size >= k, found, -np.inf), dtype=np.float64)
+    return most, np.asarray(size, dtype=np.float64), label

@@ -51,8 +51,8 @@ class LocalSuppression(Method):
     That hides to whom a record belongs, not that a person is in the file: who knows all keys of a
     person may still find that one record alone fits. With ``missing="category"`` a missing value is
     a value of its own, and k records of the release are equal in all keys, so that nobody is found
-    by them. To find the fewest values is then NP-hard; the search is a heuristic, and prices of
-    records prove the bound.
+    by them. To find the fewest values is then NP-hard: small files are solved as a program, others
+    by a heuristic, and prices of records prove the bound.
 
     With ``missing="any"`` records are counted as in sdcMicro [2]_: the frequency of a record is the
     number of records that agree with it in all keys that neither of the two has lost. This count

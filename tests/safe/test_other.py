@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tablecloak import safe
 from tablecloak.errors import InputError
 from tablecloak.safe import Project
 from tablecloak.safe.other.kind import KINDS
@@ -452,6 +453,29 @@ def test_findings_keep_naming_an_output_that_is_renamed(project):
     (reason,) = output.outcome.reasons
     assert "wages of all" in reason.text
     assert "output_0" not in reason.text
+
+
+# -- the project of a session ---------------------------------------------------------------
+
+
+def test_calls_of_the_safe_room_are_those_of_the_project_of_the_session(tmp_path):
+    mine = safe.new_project({"safe_threshold": 5})
+    people = pd.DataFrame({"region": ["N"] * 30 + ["S"] * 20, "income": np.arange(50.0)})
+    safe.crosstab(people.region, people.income > 25)
+    safe.pie(people, "region")
+    safe.add_comments("output_1", "figure 1")
+    folder = safe.finalise(tmp_path / "out")
+    assert safe.project() is mine
+    assert [each.kind for each in mine.outputs.values()] == ["table", "pie chart"]
+    assert (folder / "output_1_0.csv").exists()
+    with pytest.raises(AttributeError, match="no attribute 'crosstabs'"):
+        safe.crosstabs(people.region)
+
+
+def test_every_call_of_the_safe_room_is_one_of_a_project():
+    from tablecloak.safe.default import OF_THE_SESSION
+
+    assert all(callable(getattr(Project, name)) for name in OF_THE_SESSION)
 
 
 # -- all kinds ----------------------------------------------------------------------------

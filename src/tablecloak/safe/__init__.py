@@ -11,3 +11,12 @@ from tablecloak.safe.default import crosstab as crosstab  # isort: skip
 from tablecloak.safe.default import new_project as new_project  # isort: skip
 from tablecloak.safe.default import pivot_table as pivot_table  # isort: skip
 from tablecloak.safe.default import project as project  # isort: skip
+
+from tablecloak.safe.default import OF_THE_SESSION  # isort: skip
+
+
+def __getattr__(name: str) -> object:
+    """Return a call of the project of this session, such as ``safe.finalise``."""
+    if name in OF_THE_SESSION:
+        return getattr(project(), name)
+    raise AttributeError(f"module 'tablecloak.safe' has no attribute {name!r}")

@@ -7,7 +7,7 @@ from typing import Any
 from tablecloak.safe.project import Project
 from tablecloak.safe.tables.frame import SafeFrame
 
-__all__ = ["crosstab", "new_project", "pivot_table", "project"]
+__all__ = ["OF_THE_SESSION", "crosstab", "new_project", "pivot_table", "project"]
 
 _current: list[Project] = []
 
@@ -36,3 +36,12 @@ def pivot_table(*arguments: Any, project: Project | None = None, **options: Any)
 
 
 _session = project
+
+OF_THE_SESSION = frozenset(
+    {
+        "add_comments", "add_exception", "corr", "custom_output", "extremes", "finalise",
+        "histogram", "logit", "logitr", "ols", "olsr", "pie", "print_outputs", "probit", "probitr",
+        "quantile", "regression", "remove_output", "rename_output", "surv_func",
+    }
+)  # fmt: skip
+"""Calls of `Project` that are also calls of the safe room: those of the project of the session."""

@@ -44,6 +44,7 @@ took the upper level for both sides.
 
 What wins: HiGHS on the tight model for two dimensions and up to about 50 directions; beyond, the local search (hier16 from
 28.76 to 25.6, two5in6 from 76.5 to 67.5 in 60 s), with mixed-integer programs in which most directions are fixed; the
-interior point method without crossover at large roots (nine12: 4.6 s against 35 s). What lost: programs over small regions with
+interior point method without crossover at large roots (nine12: 4.6 s against 35 s); directions that cool down, and regions of them
+that cool again, before single directions are turned; charges of relations as proofs of large tables (docs/decisions.md). What lost: programs over small regions with
 all other cells fixed, HiGHS and fix-and-relax on the program with balance rows, and kicks alone on hier13 (13.35, HiGHS 12.79).""",
 )

@@ -117,6 +117,25 @@ def test_whole_numbers_stay_whole_and_text_stays_text():
     assert release.frame.index.tolist() == [9, 8, 7, 6]
 
 
+@pytest.mark.parametrize("missing", ["own", "category", "any"])
+def test_columns_of_all_types_are_suppressed_and_checked(missing):
+    random = np.random.default_rng(0)
+    days = pd.to_timedelta(random.integers(0, 3, 80), unit="D")
+    columns = {
+        "category": pd.Categorical(random.choice(list("abc"), 80)),
+        "text": pd.array(random.choice(["x", "y", "z"], 80), dtype="string"),
+        "flag": random.random(80) < 0.2,
+        "half": random.integers(0, 4, 80) / 2,
+        "whole": pd.array(random.integers(0, 3, 80), dtype="Int64"),
+        "day": pd.to_datetime("2020-01-01") + days,
+    }
+    frame = pd.DataFrame(columns, index=random.permutation(80))
+    release = LocalSuppression(list(columns), 3, missing=missing, time_limit=2).protect(frame)
+    assert release.n_suppressed
+    assert release.verify(frame) >= release.bound
+    assert release.frame.isna().to_numpy().tolist() == release.suppressed.tolist()
+
+
 def test_a_file_that_is_safe_already_is_left_alone():
     frame = pd.DataFrame({"a": ["x"] * 3 + ["y"] * 3})
     release = LocalSuppression(["a"], 3).protect(frame)

@@ -74,36 +74,19 @@ class TableOutputs:
         }  # fmt: skip
         if values is not None:
             call |= {"values": values, "aggfunc": aggfunc}
-        frame = pd.crosstab(index, columns, **call)
         keys = [_parts(index), _parts(columns)]
         series = [each for part in keys for each in part if isinstance(each, pd.Series)]
-        common: Any = None
         for each in series:
-            common = each.index if common is None else common[common.isin(each.index)]
-        names: list[list[str]] = [[], []]
-        data: dict[str, Any] = {}
-        for side, part in enumerate(keys):
-            for number, each in enumerate(part):
-                given = getattr(each, "name", None)
-                name = f"__{side}.{number}" if given is None or str(given) in data else str(given)
-                names[side].append(name)
-                data[name] = each
-        if values is not None:
-            data["__values"] = values
-        if weights is not None:
-            data["__weights"] = weights
-        records = pd.DataFrame(data, index=common)
+            if not each.index.is_unique:
+                self.positions(each.index)  # says which label occurs twice
+        frame = pd.crosstab(index, columns, **call)
+        records, names = _records(keys, series, values, weights)
         variable = str(getattr(values, "name", None) or "values")
         if values is not None and variable not in records:
             records = records.rename(columns={"__values": variable})
             column = variable
         else:
             column = "__values"
-        chosen = normalize
-        if isinstance(normalize, bool):
-            chosen = "all" if normalize else ""
-        elif normalize in (0, 1):
-            chosen = "columns" if normalize else "index"
 
         def piece(prefix: tuple[Any, ...]) -> tuple[str, Hashable]:
             name = statistic_of(prefix[0]) if several else statistic[0]
@@ -112,7 +95,7 @@ class TableOutputs:
         asked = Asked(
             "crosstab", frame, records, names[0], names[1],
             {} if values is None else {variable: column}, piece,
-            margins_name if margins else None, dropna, chosen,
+            margins_name if margins else None, dropna, _shares(normalize),
             _weights(records, statistic, weights),
         )  # fmt: skip
         return publish(self, asked, protect, callers_text("crosstab()"))
@@ -189,6 +172,37 @@ class TableOutputs:
             margins_name if margins else None, dropna, "", _weights(records, statistic, weights),
         )  # fmt: skip
         return publish(self, asked, protect, callers_text("pivot_table()"))
+
+
+def _records(
+    keys: Sequence[Sequence[Any]], series: Sequence[pd.Series[Any]], values: Any, weights: Any
+) -> tuple[pd.DataFrame, list[list[str]]]:
+    """Return all records with keys, values and weights, and the names of both sides' keys."""
+    common: Any = None
+    for each in series:
+        common = each.index if common is None else common[common.isin(each.index)]
+    names: list[list[str]] = [[], []]
+    data: dict[str, Any] = {}
+    for side, part in enumerate(keys):
+        for number, each in enumerate(part):
+            given = getattr(each, "name", None)
+            name = f"__{side}.{number}" if given is None or str(given) in data else str(given)
+            names[side].append(name)
+            data[name] = each
+    if values is not None:
+        data["__values"] = values
+    if weights is not None:
+        data["__weights"] = weights
+    return pd.DataFrame(data, index=common), names
+
+
+def _shares(normalize: Any) -> str:
+    """Return of what shares are taken: "all", "index" or "columns"; "" for none."""
+    if isinstance(normalize, bool):
+        return "all" if normalize else ""
+    if normalize in (0, 1):
+        return "columns" if normalize else "index"
+    return str(normalize)
 
 
 def _statistics(aggfunc: Any, counts: bool) -> tuple[list[str], bool]:

@@ -44,7 +44,8 @@ def publish(room: Room, asked: Asked, protect: Protect, command: str) -> SafeFra
     positions = room.positions(records.index)
     named = [*asked.rows, *asked.columns, *asked.values.values()]
     plain = [records[name].rename(_said(name)) for name in dict.fromkeys(named)]
-    reasons = room.renumbered([column for column in plain if column.name])
+    # Cut variables keep the name of what was cut, and may be cut otherwise the next time.
+    reasons = room.renumbered([column for column in plain if column.name and not _is_cut(column)])
     codes = room.contributors
     who = positions if codes is None else codes[positions]
     table = _Judged.of(asked, who, room.appetite)
@@ -54,6 +55,10 @@ def publish(room: Room, asked: Asked, protect: Protect, command: str) -> SafeFra
     if protect is None:
         return table.as_it_is(room, positions, reasons, command)
     return table.suppressed(room, positions, reasons, command)
+
+
+def _is_cut(column: pd.Series[Any]) -> bool:
+    return isinstance(column.dtype, pd.CategoricalDtype)
 
 
 def _said(name: str) -> str:

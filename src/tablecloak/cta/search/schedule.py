@@ -102,7 +102,7 @@ SCHEDULES: dict[Size, tuple[Phase, ...]] = {
     Size.MEDIUM: (
         Phase("tighten", 0.15, 0.05, is_always=True),
         Phase("charge", 0.1, 0.0),
-        Phase("cool", 0.2, 0.2),
+        Phase("cool", 0.35, 0.35),
         Phase("turn", 0.5, 0.5),
         Phase("relax", 0.7, 1.0),
         Phase("prove", 0.8, 0.0),
@@ -235,7 +235,7 @@ REPEATED = 50
 
 # -- directions that cool down -------------------------------------------------------------
 
-COOLED_DRAWS = 12
+COOLED_DRAWS = 20
 """Draws from random directions. See docs/decisions.md, "Directions that cool down"."""
 
 COOLED_STEPS = (600, 4800)

@@ -279,3 +279,55 @@ def test_large_projects_are_searched_as_small_ones_are(seed, monkeypatch):
         assert all(any(set(a) <= set(b) for a in by_all) for b in by_two)
         pairs = {group for group in by_all if len(group) <= 2}
         assert pairs <= by_two or len(by_all) >= 20
+
+
+def naive_estimates(matrix, amounts, share):
+    """Records whose amount somebody estimates within a share: one program for each two records."""
+    from scipy.optimize import linprog
+
+    n = len(amounts)
+    told = matrix @ amounts
+    close = set()
+    for record in range(n):
+        for attacker in [None, *(other for other in range(n) if other != record)]:
+            bounds = [(0, None)] * n
+            if attacker is not None:
+                bounds[attacker] = (amounts[attacker], amounts[attacker])
+            cost = np.zeros(n)
+            cost[record] = -1
+            answer = linprog(cost, A_eq=matrix, b_eq=told, bounds=bounds, method="highs")
+            if answer.status == 0 and -answer.fun < (1 + share) * amounts[record] * (1 - 1e-6):
+                close.add(record)
+                break
+    return close
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_estimates_equal_those_of_a_naive_attack(seed):
+    rng = np.random.default_rng(seed)
+    n = 8
+    keys = rng.integers(0, 3, (n, 2))
+    amounts = np.round(rng.lognormal(3, 1.5, n)) + 1
+    project = begun(n, safe_threshold=1, safe_pratio_p=0.2)
+    shown, known = [], set()
+    n_close = n_safe = 0
+    for _ in range(4):
+        columns = rng.permutation(2)[: rng.integers(1, 3)]
+        chosen = np.ones(n, dtype=bool)
+        if rng.random() < 0.5:
+            chosen = keys[:, 0] != rng.integers(3)
+        if not chosen.any():
+            continue
+        figures = figures_of(keys[:, columns], chosen, amounts, hidden=0.7, rng=rng)
+        shown.append(figures)
+        close = naive_estimates(stacked(n, shown, "turnover"), amounts, 0.2)
+        found = told(project, figures)
+        if close - known:
+            assert found
+        # A group that follows now, where its members were only estimated before, is told again.
+        assert all(set(group) & close for group in found)
+        n_close += bool(close - known)
+        n_safe += not found
+        known |= close
+        project.record("table", "", Outcome(), figures=[figures])
+    assert n_close + n_safe >= 1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 __all__ = ["Figures"]
 
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
 
 
@@ -43,6 +43,12 @@ class Figures:
     labels: tuple[str, ...]
     amounts: Floats | None = None
     variable: str = "records"
+
+    def __post_init__(self) -> None:
+        # A project keeps the figures of hundreds of outputs over the same records.
+        width = np.int16 if self.sums.shape[1] < np.iinfo(np.int16).max else np.int32
+        object.__setattr__(self, "records", np.asarray(self.records, dtype=np.int32))
+        object.__setattr__(self, "group", np.asarray(self.group, dtype=width))
 
     @property
     def is_count(self) -> bool:

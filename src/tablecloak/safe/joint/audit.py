@@ -15,9 +15,10 @@ from tablecloak.errors import listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.computation import computation_of
+from tablecloak.safe.joint.estimates import Estimate, Estimates
 from tablecloak.safe.joint.finding import Finding, Term
 from tablecloak.safe.joint.small_groups import Classes, small_groups
-from tablecloak.safe.joint.system import Overlap, figures_of_classes
+from tablecloak.safe.joint.system import Overlap, System, figures_of_classes
 from tablecloak.safe.joint.two_parts import small_groups_of_two
 from tablecloak.safe.joint.variables import Variable, Variables
 
@@ -29,6 +30,9 @@ Flags = npt.NDArray[np.bool_]
 
 STILL = 1e-6
 """Move of a class, in standard deviations, up to which it counts as none."""
+
+EXACT = 1e-6
+"""Coefficient of a figure up to which it plays no part."""
 
 NEAR = 1e-6
 """The same for the sum of two small classes, in records."""
@@ -151,10 +155,12 @@ class _Question:
         self.names = names
         self.before = variable.system
         self.after = self.before
+        self.amounts = variable.amounts
         self.parent = np.arange(self.before.n_classes)
         self.overlaps: list[tuple[Overlap, ...]] = []
         for figures in asked:
             self.after = variables.extended(self.after, figures)
+            self.amounts = variable.learned(self.amounts, figures)
             assert self.after.parent is not None
             self.parent = self.parent[self.after.parent]
             self.overlaps.append(self.after.overlaps)
@@ -195,10 +201,11 @@ class _Question:
             )
         groups += [(group, ()) for group in self._dominated()]
         kept = _smallest(groups, self.after.size)
-        return [
+        told = [
             self._finding(group, likely, is_explained=number < MOST_EXPLAINED)
             for number, (group, likely) in enumerate(kept)
         ]
+        return [*told, *self._estimated(told)]
 
     def _is_known(self, group: Flags) -> bool:
         """Whether a group follows from earlier outputs alone."""
@@ -308,13 +315,72 @@ class _Question:
 
     def _dominated(self) -> Iterable[Flags]:
         """Return classes with enough contributors that follow, and break a rule on amounts."""
-        if (self.variable.amounts == 1).all():
+        if (self.amounts == 1).all():
             return
         many = self.counted >= self.appetite.safe_threshold
         for number in np.flatnonzero(self._still() & many):
             group = self._flags(number)
             if self._broken(group) and not self._is_known(group):
                 yield group
+
+    def _estimated(self, told: Sequence[Finding]) -> Iterable[Finding]:
+        """Return contributions that somebody estimates too closely, beyond groups that are told."""
+        amounts, share = self.amounts, self.appetite.safe_pratio_p
+        if not share or (amounts == 1).all():
+            return
+        if not (self.after.n_classes <= WHOLE_CLASSES and self.after.n_figures <= WHOLE_FIGURES):
+            self.undecided.append(
+                f"how closely contributions to {self.variable.name} can be estimated from sums "
+                "that contain them was not searched across outputs"
+            )
+            return
+        if (amounts < 0).any():
+            self.undecided.append(
+                f"{self.variable.name} has negative amounts, so that sums bound no contribution"
+            )
+            return
+        after = self._estimates(self.after, amounts)
+        before = self._estimates(self.before, amounts)
+        records = {record for finding in told for record in finding.records.tolist()}
+        who = self._who()
+        for estimate in after.close():
+            own = np.flatnonzero((self.after.class_of == estimate.number) & (who == estimate.who))
+            parent = int(self.parent[estimate.number])
+            if records.isdisjoint(own.tolist()) and before.of(parent, estimate.who) is None:
+                yield self._close(estimate, own)
+
+    def _who(self) -> Ints:
+        n = len(self.after.class_of)
+        return np.arange(n) if self.contributors is None else self.contributors[:n]
+
+    def _estimates(self, system: System, amounts: Floats) -> Estimates:
+        figures = (
+            figures_of_classes(system.parts, system.groups)
+            if system.parts
+            else csr_array((system.n_classes, 0))
+        )
+        amounts = np.nan_to_num(amounts)
+        share = self.appetite.safe_pratio_p
+        return Estimates(figures, system.class_of, self._who(), amounts, share)
+
+    def _close(self, estimate: Estimate, records: Ints) -> Finding:
+        said, asked = [], []
+        start = 0
+        for part in self.after.parts:
+            name, which = self.names[id(part.figures)]
+            for figure, label in enumerate(part.figures.labels):
+                coefficient = float(estimate.multipliers[start + figure])
+                if abs(coefficient) > EXACT:
+                    said.append(Term(name, label, coefficient))
+                    if not name:
+                        asked.append((which, figure))
+            start += len(part.figures.labels)
+        who = "another contributor" if estimate.attacker is not None else "anybody"
+        text = (
+            f"from {_sum(said)} {who} estimates the {self.variable.name} of one contributor "
+            f"within {self.appetite.safe_pratio_p:.0%}"
+        )
+        return Finding("p-ratio", 1, records, tuple(said), tuple(asked), text)
 
     # -- groups -----------------------------------------------------------------------------
 
@@ -349,7 +415,7 @@ class _Question:
     def _broken(self, group: Flags) -> str:
         """Return the rule on amounts that a group breaks, or nothing."""
         records = self._records(group)
-        amounts = self.variable.amounts[records]
+        amounts = self.amounts[records]
         if self.contributors is not None:
             who = pd.factorize(self.contributors[records])[0]
             amounts = np.bincount(who, amounts).astype(float)

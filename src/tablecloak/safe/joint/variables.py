@@ -59,15 +59,16 @@ class Variable:
         limit = SAME * abs(given[largest])
         return bool(np.abs(given - scale * known).max() <= limit)
 
-    def learn(self, figures: Figures) -> None:
-        """Remember the amounts of figures."""
+    def learned(self, amounts: Floats, figures: Figures) -> Floats:
+        """Return amounts with those that figures add, in the unit of the variable."""
         if figures.amounts is None:
-            return
-        known = self.amounts[figures.records]
+            return amounts
+        known = amounts[figures.records]
         both = np.flatnonzero(~np.isnan(known) & (known != 0) & (figures.amounts != 0))
         scale = known[both[0]] / figures.amounts[both[0]] if both.size else 1.0
-        told = np.where(np.isnan(known), scale * figures.amounts, known)
-        self.amounts[figures.records] = told
+        found = amounts.copy()
+        found[figures.records] = np.where(np.isnan(known), scale * figures.amounts, known)
+        return found
 
 
 @dataclass(eq=False)
@@ -110,7 +111,7 @@ class Variables:
         variable = self.of(figures)
         if variable not in self.known:
             self.known.append(variable)
-        variable.learn(figures)
+        variable.amounts = variable.learned(variable.amounts, figures)
         variable.system = self.extended(variable.system, figures)
         self.done.append(figures)
 

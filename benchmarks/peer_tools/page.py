@@ -149,7 +149,8 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
     for row in table["rows"]:
         start = f"| {row['tool']} | {row['limit']:g} |"
         if "message" in row:
-            yield f"{start} - | - | - | - | - | - | - | - | - | {row['message'].replace('|', '/')} |"
+            nothing = "- | " * (len(COLUMNS) - 3)
+            yield f"{start} {nothing}{row['message'].replace('|', '/')} |"
             continue
         contributors = "-"
         if "contributors" in row:
@@ -157,8 +158,8 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
         yield (
             f"{start} {row['seconds']:.1f} | {row['loss']:,.0f} | {row['cells']:,} | "
             f"{_with_open(row['attackable'], row['undecided'])} | {contributors} | "
-            f"{row.get('groups', '-')} | {row['dimension']:,} | {_gap(row, bound)} | {_memory(row)} | "
-            f"{judged_claim(row, bound)} |"
+            f"{row.get('groups', '-')} | {row['dimension']:,} | {_gap(row, bound)} | "
+            f"{_memory(row)} | {judged_claim(row, bound)} |"
         )
 
 

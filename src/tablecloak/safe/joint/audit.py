@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
@@ -48,8 +49,8 @@ MOST_EXPLAINED = 8
 MOST_TERMS = 8
 """Terms of a sum that are written out."""
 
-SECONDS = 2.0
-"""Limit of each search for small groups."""
+SECONDS, SECONDS_OF_ALL = 1.0, 4.0
+"""Limits of each search for small groups, and of all of them for one variable."""
 
 
 @dataclass
@@ -169,6 +170,7 @@ class _Question:
         self.contributors = _repeated(contributors)
         self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
         self.undecided: list[str] = []
+        self.end = monotonic() + SECONDS_OF_ALL
 
     # -- what follows -----------------------------------------------------------------------
 
@@ -213,6 +215,9 @@ class _Question:
         if self.after.size[group].sum() != self.before.size[parents].sum():
             return False
         return _is_still(self.before.moves[parents].sum(axis=0), self.before.size[parents].sum())
+
+    def _follows(self, group: Flags) -> bool:
+        return _is_still(self.after.moves[group].sum(axis=0), self.after.size[group].sum())
 
     def _still(self) -> Flags:
         scale = np.sqrt(np.maximum(self.after.size, 1))
@@ -310,8 +315,12 @@ class _Question:
                 known.append(kinds())
             return np.isin(known[0], some)
 
+        if monotonic() > self.end:
+            return [], False
         found, is_complete = searched(lambda some: self._is_known(flags(some)))
-        return [flags(some) for some in found], is_complete
+        groups = [flags(some) for some in found]
+        # What a solver says to follow must leave every move at 0.
+        return [group for group in groups if self._follows(group)], is_complete
 
     def _dominated(self) -> Iterable[Flags]:
         """Return classes with enough contributors that follow, and break a rule on amounts."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import null_space
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 __all__ = ["Classes", "search", "small_groups"]
 
@@ -31,8 +31,8 @@ MOST_GROUPS = 20
 MOST_KNOWN = 200
 """Groups that follow from earlier outputs alone and are passed over before a search ends."""
 
-EXACT = 1e-7
-"""How far a combination may be from 0 and 1."""
+EXACT = 1e-5
+"""How far a combination may be from 0 and 1: more than rounding, less than any that is not both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,40 +83,43 @@ def small_groups(
     small = np.flatnonzero(is_small)
     if not small.size:
         return [], True
-    moved = classes.figures[small] @ _zero_on(classes.figures[np.flatnonzero(~is_small)])
-    return search(classes, small, moved, threshold, is_known, seconds)
-
-
-def _zero_on(figures: csr_array) -> Floats:
-    """Return a basis of the combinations of figures that are 0 on all given classes."""
-    if not figures.shape[0]:
-        return np.eye(figures.shape[1])
-    return np.asarray(null_space((figures.T @ figures).toarray()))
-
-
-def _orthogonal(columns: Floats) -> Floats:
-    """Return an orthonormal basis of the span of columns."""
-    left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.asarray(left[:, sizes > EXACT * sizes.max(initial=1)])
+    large = classes.figures[np.flatnonzero(~is_small)]
+    moved = classes.figures[small] @ null_space((large.T @ large).toarray())
+    touched = np.abs(moved).max(axis=1, initial=0) > EXACT
+    small, moved = small[touched], moved[touched]
+    if not small.size:
+        return [], True
+    # An orthonormal basis keeps multipliers as small as the group is.
+    left, sizes, _ = np.linalg.svd(moved, full_matrices=False)
+    given = csr_array(left[:, sizes > EXACT * sizes.max()])
+    none = csr_array((0, given.shape[1]))
+    reach = len(small) ** 0.5
+    return search(classes, small, given, none, reach, threshold, is_known, seconds)
 
 
 def search(
     classes: Classes,
     small: Ints,
-    moved: Floats,
+    given: csr_array,
+    none: csr_array,
+    reach: float,
     threshold: int,
     is_known: Callable[[Ints], bool],
     seconds: float,
 ) -> tuple[list[Ints], bool]:
-    """Find the 0-1 vectors of a subspace with few contributors, the smallest first.
+    """Find the groups that some multipliers give, the smallest first.
 
     Parameters
     ----------
     classes : Classes
-    small : array of int
+    small : (n,) array of int
         Classes that may be in a group.
-    moved : (len(small), d) array
-        Vectors that span the subspace, one entry for each of these classes.
+    given : csr_array, shape (n, d)
+        What multipliers give each of these classes: 1 if it is in the group, 0 if not.
+    none : csr_array, shape (k, d)
+        What multipliers must make 0.
+    reach : float
+        Largest multiplier.
     threshold, is_known, seconds
         As in `small_groups`.
 
@@ -125,50 +128,52 @@ def search(
     groups : list of array of int
     is_complete : bool
     """
-    touched = np.abs(moved).max(axis=1, initial=0) > EXACT
-    small, moved = small[touched], moved[touched]
-    if not small.size:
-        return [], True
     if len(small) > MOST_CLASSES:
         return [], False
-    span = _orthogonal(moved)
-    n, d = span.shape
+    n, d = given.shape
     members, n_members = _members(classes, small)
-    # Variables: z of classes, y of the span, u of contributors that stand in several classes.
-    cost = np.concatenate([np.zeros(n) if n_members else classes.contributors[small], np.zeros(d)])
-    cost = np.concatenate([cost, np.ones(n_members)]).astype(float)
-    rows = [np.hstack([-np.eye(n), span, np.zeros((n, n_members))])]
-    lower, upper = [np.zeros(n)], [np.zeros(n)]
+    # Variables: z of classes, y of multipliers, u of contributors that stand in several classes.
+    counted = np.zeros(n) if n_members else classes.contributors[small].astype(float)
+    cost = np.concatenate([counted, np.zeros(d), np.ones(n_members)])
+    width = len(cost)
+    rows = [
+        hstack([-eye_array(n), given, csr_array((n, n_members))]),
+        hstack([csr_array((none.shape[0], n)), none, csr_array((none.shape[0], n_members))]),
+        csr_array(cost[None, :]),
+        csr_array(np.concatenate([np.ones(n), np.zeros(width - n)])[None, :]),
+    ]
+    zeros = np.zeros(n + none.shape[0])
+    lower = [zeros, np.zeros(1), np.ones(1)]
+    upper = [zeros, np.array([threshold - 1.0]), np.array([float(n)])]
     if n_members:
-        for number, codes in enumerate(members):
-            entry = np.zeros((len(codes), n + d + n_members))
-            entry[:, number] = -1
-            entry[np.arange(len(codes)), n + d + codes] = 1
-            rows.append(entry)
-            lower.append(np.zeros(len(codes)))
-            upper.append(np.full(len(codes), np.inf))
-    rows += [cost[None, :], np.concatenate([np.ones(n), np.zeros(d + n_members)])[None, :]]
-    lower += [np.zeros(1), np.ones(1)]
-    upper += [np.array([threshold - 1.0]), np.array([float(n)])]
+        number = np.repeat(np.arange(n), [len(codes) for codes in members])
+        entry = np.arange(len(number))
+        in_class = csr_array((-np.ones(len(number)), (entry, number)), shape=(len(entry), n + d))
+        counts = csr_array(
+            (np.ones(len(number)), (entry, np.concatenate(members))),
+            shape=(len(entry), n_members),
+        )
+        rows.append(hstack([in_class, counts]))
+        lower.append(np.zeros(len(entry)))
+        upper.append(np.full(len(entry), np.inf))
     integrality = np.concatenate([np.ones(n), np.zeros(d), np.ones(n_members)])
     bounds = Bounds(
-        np.concatenate([np.zeros(n), np.full(d, -np.inf), np.zeros(n_members)]),
-        np.concatenate([np.ones(n), np.full(d, np.inf), np.ones(n_members)]),
+        np.concatenate([np.zeros(n), np.full(d, -reach), np.zeros(n_members)]),
+        np.concatenate([np.ones(n), np.full(d, reach), np.ones(n_members)]),
     )
     groups: list[Ints] = []
-    n_known = 0
+    n_passed = 0
     end = monotonic() + seconds
-    while len(groups) < MOST_GROUPS and n_known < MOST_KNOWN:
+    while len(groups) < MOST_GROUPS and n_passed < MOST_KNOWN:
         left = end - monotonic()
         if left <= 0:
             return groups, False
+        matrix = vstack(rows, format="csc")
         answer = milp(
             cost,
             integrality=integrality,
             bounds=bounds,
-            constraints=LinearConstraint(
-                np.vstack(rows), np.concatenate(lower), np.concatenate(upper)
-            ),
+            constraints=LinearConstraint(matrix, np.concatenate(lower), np.concatenate(upper)),
             options={"time_limit": left},
         )
         if answer.x is None:
@@ -176,18 +181,23 @@ def search(
             return groups, answer.status == 2
         point = answer.x[:n] > 0.5
         chosen = np.flatnonzero(point)
-        cut = np.zeros((1, n + d + n_members))
+        multipliers = answer.x[n : n + d]
+        off = max(
+            np.abs(given @ multipliers - point).max(initial=0),
+            np.abs(none @ multipliers).max(initial=0),
+        )
+        cut = np.zeros((1, width))
         cut[0, chosen] = 1
-        if np.abs(span @ (span.T @ point) - point).max() > EXACT:
+        if off > EXACT:
             # The solver's tolerance let it through: only this very point is cut off.
             cut[0, :n] -= ~point
-            n_known += 1
+            n_passed += 1
         elif is_known(small[chosen]):
-            n_known += 1
+            n_passed += 1
         else:
             groups.append(small[chosen])
-        rows.append(cut)
-        lower.append(np.zeros(1))
+        rows.append(csr_array(cut))
+        lower.append(np.full(1, -np.inf))
         upper.append(np.array([len(chosen) - 1.0]))
     return groups, False
 

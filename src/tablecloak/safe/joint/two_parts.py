@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import null_space
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from tablecloak.safe.joint.small_groups import Classes, search
@@ -27,6 +26,9 @@ EDGES_PER_NODE = 12
 """Heaviest edges that are looked at for each node, when nodes are tied. Fewer edges tie less, but
 never too much."""
 
+REACH = 1000.0
+"""Largest potential. Those of a smallest cut are 0 and 1 where every group has a figure."""
+
 
 def tied(one: Ints, other: Ints, weight: Ints, n: int, least: int, *, may_add: bool) -> Ints:
     """Tie nodes that no cut lighter than `least` separates, and return the component of each.
@@ -34,7 +36,7 @@ def tied(one: Ints, other: Ints, weight: Ints, n: int, least: int, *, may_add: b
     Parameters
     ----------
     one, other : (e,) array of int
-        Nodes of each edge.
+        Nodes of each edge; its potential may only fall from the one to the other.
     weight : (e,) array of int
     n : int
         Number of nodes.
@@ -50,27 +52,30 @@ def tied(one: Ints, other: Ints, weight: Ints, n: int, least: int, *, may_add: b
     """
     component = np.arange(n)
     while True:
-        a, b = component[one], component[other]
-        crosses = a != b
+        start, end = component[one], component[other]
+        crosses = start != end
         if not crosses.any():
             return component
-        low, high = np.minimum(a, b)[crosses], np.maximum(a, b)[crosses]
+        shape = (int(component.max()) + 1,) * 2
+        start, end, heavy = start[crosses], end[crosses], weight[crosses]
+        # No potential falls along an edge by less than 0, so that all of a cycle have the same.
+        graph = csr_array((np.ones(len(start)), (start, end)), shape=shape)
+        _, joined = connected_components(graph, directed=True, connection="strong")
         if may_add:
-            shape = (int(component.max()) + 1,) * 2
-            graph = csr_array((weight[crosses], (low, high)), shape=shape)
-            graph.sum_duplicates()
-            ends, heavy = graph.tocoo(), graph.data
-            low, high = ends.row, ends.col
-        else:
-            heavy = weight[crosses]
-        joins = heavy >= least
-        if may_add and not joins.any():
-            joins = _joined_by_forests(low, high, heavy, least)
-        if not joins.any():
+            both = csr_array((heavy, (np.minimum(start, end), np.maximum(start, end))), shape=shape)
+            both.sum_duplicates()
+            ends = both.tocoo()
+            start, end, heavy = ends.row, ends.col, ends.data
+        ties = heavy >= least
+        if may_add and not ties.any() and joined.max() + 1 == shape[0]:
+            ties = _joined_by_forests(start, end, heavy, least)
+        if not ties.any() and joined.max() + 1 == shape[0]:
             return component
-        n_nodes = int(component.max()) + 1
-        ties = csr_array((np.ones(joins.sum()), (low[joins], high[joins])), shape=(n_nodes,) * 2)
-        component = connected_components(ties, directed=False)[1][component].astype(np.int64)
+        tied_graph = csr_array(
+            (np.ones(ties.sum()), (joined[start[ties]], joined[end[ties]])), shape=shape
+        )
+        found = connected_components(tied_graph, directed=False)[1]
+        component = np.unique(found[joined][component], return_inverse=True)[1].reshape(-1)
 
 
 def _joined_by_forests(low: Ints, high: Ints, weight: Ints, least: int) -> npt.NDArray[np.bool_]:
@@ -131,13 +136,10 @@ def small_groups_of_two(
     if not small.size:
         return [], True
     # One potential for each component, 0 for that of node 0; together they must be told.
-    renamed = np.unique(component, return_inverse=True)[1].reshape(-1)
-    potential = csr_array((np.ones(n), (np.arange(n), renamed)), shape=(n, int(renamed.max()) + 1))
-    outside = renamed[0]
-    inside = np.delete(np.arange(potential.shape[1]), outside)
-    potential = potential[:, inside]
+    potential = csr_array((np.ones(n), (np.arange(n), component)), shape=(n, component.max() + 1))
+    inside = np.delete(np.arange(potential.shape[1]), component[0])
+    potential = csr_array(potential[:, inside])
     rows = slice(1, 1 + n_rows), slice(1 + n_rows, n)
-    untold = np.vstack([never_told[k].T @ potential[rows[k]] for k in (0, 1)])
-    free = null_space(untold) if len(untold) else np.eye(len(inside))
-    moved = potential[one[small]] @ free - potential[other[small]] @ free
-    return search(classes, small, moved, threshold, is_known, seconds)
+    untold = vstack([csr_array(never_told[k].T) @ potential[rows[k]] for k in (0, 1)])
+    given = csr_array(potential[one[small]] - potential[other[small]])
+    return search(classes, small, given, csr_array(untold), REACH, threshold, is_known, seconds)

@@ -262,12 +262,12 @@ def test_a_group_that_one_contributor_dominates():
 @pytest.mark.parametrize("seed", range(10))
 def test_large_projects_are_searched_as_small_ones_are(seed, monkeypatch):
     """What is searched in each two outputs, and in single classes and pairs of all, is the same."""
-    from tablecloak.safe.joint import audit
+    from tablecloak.safe.joint import question
 
     n, outputs = random_project(seed)
     verdicts = []
     for whole_classes in (400, 0):
-        monkeypatch.setattr(audit, "WHOLE_CLASSES", whole_classes)
+        monkeypatch.setattr(question, "WHOLE_CLASSES", whole_classes)
         project = begun(n)
         verdict = []
         for figures in outputs[:4]:

@@ -1,0 +1,160 @@
+"""The searches of a joint audit: classes, pairs and larger groups that follow from figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import monotonic
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.safe.joint.question import Question
+from tablecloak.safe.joint.small_groups import Classes, small_groups
+from tablecloak.safe.joint.system import Overlap, figures_of_classes
+from tablecloak.safe.joint.two_parts import small_groups_of_two
+
+__all__ = [
+    "dominated_classes",
+    "groups_of_all",
+    "groups_of_one",
+    "groups_of_two",
+    "pairs_of_classes",
+    "single_classes",
+]
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+NEAR = 1e-6
+"""Move of the sum of two small classes, in records, up to which it counts as none."""
+
+SECONDS = 1.0
+"""Limit of each search for small groups."""
+
+
+def single_classes(question: Question) -> Iterable[Flags]:
+    """Return small classes whose figure follows from all outputs together."""
+    for number in np.flatnonzero(
+        question.still() & (question.counted < question.appetite.safe_threshold)
+    ):
+        group = question.flags(number)
+        if not question.is_known(group):
+            yield group
+
+
+def pairs_of_classes(question: Question) -> Iterable[Flags]:
+    """Return pairs of small classes whose sum follows from all outputs together."""
+    small = np.flatnonzero(
+        ~question.still() & (question.counted < question.appetite.safe_threshold)
+    )
+    move = question.after.moves[small]
+    order = np.argsort(move[:, 0])
+    ahead = move[order, 0]
+    first = np.searchsorted(ahead, -move[:, 0] - NEAR, side="left")
+    length = np.searchsorted(ahead, -move[:, 0] + NEAR, side="right") - first
+    one = np.repeat(np.arange(len(small)), length)
+    within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+    other = order[np.repeat(first, length) + within]
+    is_still = np.abs(move[one] + move[other]).max(axis=1, initial=0) <= NEAR
+    for a, b in zip(small[one[is_still]], small[other[is_still]], strict=True):
+        if a < b:
+            group = question.flags(a, b)
+            if question.is_few(group) and not question.is_known(group):
+                yield group
+
+
+def groups_of_all(question: Question) -> tuple[list[Flags], bool]:
+    """Return small groups of any number of classes that follow from all outputs together."""
+    system = question.after
+    members = question.members(np.arange(system.n_classes), system.n_classes)
+    figures = figures_of_classes(system.parts, system.groups)
+    return _flagged(
+        question,
+        np.arange(system.n_classes),
+        lambda is_known: small_groups(
+            Classes(figures, question.counted, members),
+            question.appetite.safe_threshold,
+            is_known,
+            SECONDS,
+        ),
+    )
+
+
+def groups_of_one(question: Question, one: int) -> tuple[list[Flags], bool]:
+    """Return small groups that follow from a new part alone."""
+    group = question.after.groups[one]
+    size = np.bincount(group + 1, question.after.size)
+    rows = np.flatnonzero(size) - 1
+    nowhere = np.full(len(rows), -1)
+    return groups_of_two(
+        question, one, None, Overlap(rows, nowhere, size[rows + 1].astype(np.int64))
+    )
+
+
+def groups_of_two(
+    question: Question, one: int, other: int | None, overlap: Overlap
+) -> tuple[list[Flags], bool]:
+    """Return small groups that follow from a new part and another one."""
+    counted, members = overlap.records, None
+    kind = None
+    if question.contributors is not None:
+        kind = _kinds(question, one, other, overlap)
+        counted = question.counted_by(kind, len(counted))
+        members = question.members(kind, len(counted))
+    untold = [question.after.parts[one].never_told, np.empty((0, 0))]
+    if other is not None:
+        untold[1] = question.after.parts[other].never_told
+    classes = Classes(csr_array((len(counted), 0)), counted, members)
+    return _flagged(
+        question,
+        kind if kind is not None else lambda: _kinds(question, one, other, overlap),
+        lambda is_known: small_groups_of_two(
+            (overlap.rows, overlap.columns),
+            (untold[0], untold[1]),
+            classes,
+            question.appetite.safe_threshold,
+            is_known,
+            SECONDS,
+        ),
+    )
+
+
+def _kinds(question: Question, one: int, other: int | None, overlap: Overlap) -> Ints:
+    """Return in which entry of an overlap each class is."""
+    width = int(overlap.columns.max(initial=-1)) + 2
+    column = question.after.groups[other] if other is not None else np.int32(-1)
+    code = (question.after.groups[one].astype(np.int64) + 1) * width + column + 1
+    return np.searchsorted((overlap.rows + 1) * width + overlap.columns + 1, code)
+
+
+def _flagged(
+    question: Question,
+    kinds: Ints | Callable[[], Ints],
+    searched: Callable[[Callable[[Ints], bool]], tuple[list[Ints], bool]],
+) -> tuple[list[Flags], bool]:
+    """Search among kinds of classes, and return groups of classes."""
+    known: list[Ints] = [] if callable(kinds) else [kinds]
+
+    def flags(some: Ints) -> Flags:
+        if not known and callable(kinds):
+            known.append(kinds())
+        return np.isin(known[0], some)
+
+    if monotonic() > question.end:
+        return [], False
+    found, is_complete = searched(lambda some: question.is_known(flags(some)))
+    groups = [flags(some) for some in found]
+    # What a solver says to follow must leave every move at 0.
+    return [group for group in groups if question.follows(group)], is_complete
+
+
+def dominated_classes(question: Question) -> Iterable[Flags]:
+    """Return classes with enough contributors that follow, and break a rule on amounts."""
+    if (question.amounts == 1).all():
+        return
+    many = question.counted >= question.appetite.safe_threshold
+    for number in np.flatnonzero(question.still() & many):
+        group = question.flags(number)
+        if question.broken(group) and not question.is_known(group):
+            yield group

@@ -256,3 +256,30 @@ def test_functions_of_the_module_use_the_project_of_the_session():
     assert project is safe.project()
     assert list(project.outputs) == [shown.output]
     assert shown.notna().all().all()
+
+
+def test_extremes_are_reviewed_and_margins_beside_gaps_do_not_tell_them():
+    data = people()
+    data.loc[data.index[(data.area == "D") & (data.sector == "z")][0], "income"] = 500.0
+    project = safe.Project({"safe_nk_k": 1.0})
+    shown = project.pivot_table(data, "income", "area", "sector", aggfunc="max", margins=True)
+    assert shown.outcome.status == "review"
+    assert not (shown == 500.0).any().any()
+
+
+def test_a_table_of_too_few_people_is_hidden_as_a_whole():
+    data = people(n=8)
+    shown = safe.Project().crosstab(data.area, data.sector, margins=True)
+    assert shown.isna().all().all()
+    shares = safe.Project().crosstab(data.area, data.sector, normalize=True)
+    assert shares.isna().all().all()
+
+
+def test_records_with_missing_values_are_not_counted_as_contributors():
+    data = people()
+    data.loc[(data.area == "A") & (data.sector == "x"), "income"] = np.nan
+    data.loc[data.index[(data.area == "A") & (data.sector == "x")][:4], "income"] = 30.0
+    shown = safe.Project().pivot_table(data, "income", "area", "sector")
+    assert shown.outcome.cells.loc["A", "x"] == "threshold"
+    with pytest.raises(InputError, match="ask for 'count'"):
+        safe.Project().crosstab(data.area, data.sector, values=data.income, aggfunc=len)

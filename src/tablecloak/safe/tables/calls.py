@@ -145,8 +145,7 @@ class TableOutputs:
                 needs = set(statistic) - {"count", "size"}
                 all_columns = [name for name in data.columns if name not in (*rows, *across)]
                 chosen = [name for name in all_columns if name in numbers] if needs else all_columns
-        if "size" in statistic:
-            raise InputError("size counts records with missing values as well: ask for 'count'")
+        _require_no_size(statistic)
         frame = pd.pivot_table(
             data, values=values if isinstance(aggfunc, dict) or values is not None else chosen,
             index=index, columns=columns, aggfunc=aggfunc, fill_value=fill_value,
@@ -209,7 +208,14 @@ def _statistics(aggfunc: Any, counts: bool) -> tuple[list[str], bool]:
     if counts:
         return ["size"], False
     several = isinstance(aggfunc, list | tuple)
-    return [statistic_of(each) for each in (aggfunc if several else [aggfunc])], several
+    found = [statistic_of(each) for each in (aggfunc if several else [aggfunc])]
+    _require_no_size(found)
+    return found, several
+
+
+def _require_no_size(statistic: Sequence[str]) -> None:
+    if "size" in statistic:
+        raise InputError("size counts records with missing values as well: ask for 'count'")
 
 
 def _parts(given: Any) -> list[Any]:

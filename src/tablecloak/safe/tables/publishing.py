@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,16 +10,14 @@ import pandas as pd
 
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
-from tablecloak.safe.appetite import Appetite
+from tablecloak.publish.audit import audit
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.other.asking import Room
 from tablecloak.safe.outcome import Outcome, Reason
-from tablecloak.safe.tables.asked import STATISTICS, Asked, Piece, Protect
+from tablecloak.safe.tables.asked import STATISTICS, Asked, Protect
 from tablecloak.safe.tables.frame import SafeFrame
-from tablecloak.safe.tables.grid import Grid
-from tablecloak.safe.tables.measures import Measure
-from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
-from tablecloak.safe.tables.primaries import broken_rules
+from tablecloak.safe.tables.judged import Judged, measure_of, said_name
+from tablecloak.safe.tables.pattern import table_of
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["publish"]
@@ -43,417 +39,161 @@ def publish(room: Room, asked: Asked, protect: Protect, command: str) -> SafeFra
         raise InputError(f"protect is {protect!r}; give 'suppression', 'rounding' or None")
     positions = room.positions(records.index)
     named = [*asked.rows, *asked.columns, *asked.values.values()]
-    plain = [records[name].rename(_said(name)) for name in dict.fromkeys(named)]
+    plain = [records[name].rename(said_name(name)) for name in dict.fromkeys(named)]
     # Cut variables keep the name of what was cut, and may be cut otherwise the next time.
     reasons = room.renumbered([column for column in plain if column.name and not _is_cut(column)])
     codes = room.contributors
     who = positions if codes is None else codes[positions]
-    table = _Judged.of(asked, who, room.appetite)
+    table = Judged.of(asked, who, room.appetite)
     reasons += table.reviews()
     if protect == "rounding":
-        return table.rounded(room, reasons, command)
+        return _rounded(table, room, reasons, command)
     if protect is None:
-        return table.as_it_is(room, positions, reasons, command)
-    return table.suppressed(room, positions, reasons, command)
+        return _as_it_is(table, room, positions, reasons, command)
+    return _suppressed(table, room, positions, reasons, command)
 
 
 def _is_cut(column: pd.Series[Any]) -> bool:
     return isinstance(column.dtype, pd.CategoricalDtype)
 
 
-def _said(name: str) -> str:
-    """Name of a key or value for people; columns made by number have none."""
-    return "" if name.startswith("__") else name
-
-
-@dataclass
-class _Judged:
-    """A table whose cells have been judged one by one."""
-
-    asked: Asked
-    grid: Grid
-    pieces: list[Piece]
-    measures: list[Measure]
-    appetite: Appetite
-    broken: dict[str, Flags]
-    frame: pd.DataFrame
-    notes: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, asked: Asked, who: Ints, appetite: Appetite) -> _Judged:
-        """Judge all cells that the frame shows."""
-        grid, pieces = asked.grid()
-        measures = _measures(asked, grid, pieces, who, appetite)
-        broken: dict[str, Flags] = {}
-        for measure in measures:
-            if measure.adds == "square":
-                continue
-            for rule, cells in broken_rules(measure, appetite).items():
-                broken[rule] = broken.get(rule, np.zeros(grid.n_cells, dtype=bool)) | cells
-        shown = np.zeros(grid.n_cells, dtype=bool)
-        shown[grid.shown().ravel()] = True
-        if asked.normalize:
-            _judge_shares(asked, grid, measures[0], broken, appetite)
-        broken = {rule: cells & shown for rule, cells in broken.items()}
-        frame, notes = _true_figures(asked, grid, pieces, measures)
-        return cls(asked, grid, pieces, measures, appetite, broken, frame, notes)
-
-    # -- what is said -----------------------------------------------------------------------
-
-    @property
-    def primary(self) -> Flags:
-        """Cells that may not be published."""
-        found: Flags = np.logical_or.reduce(
-            [*self.broken.values(), np.zeros(self.grid.n_cells, bool)]
-        )
-        return found
-
-    def reviews(self) -> list[Reason]:
-        """Return what a person has to decide."""
-        reasons = []
-        sums = [measure for measure in self.measures if measure.adds == "sum"]
-        if any(np.any(measure.n_negative > 0) for measure in sums):
-            text = "values below zero: dominance was judged by absolute values"
-            reasons.append(Reason("review", "negative", text))
-        missing = [
-            str(name)
-            for name, column in self.asked.values.items()
-            if self.asked.records[column].isna().any()
-        ]
-        if self.appetite.check_missing_values and missing:
-            text = f"records with missing values of {', '.join(missing)} were left out"
-            reasons.append(Reason("review", "missing", text))
-        extreme = {piece.statistic for piece in self.pieces} & {"min", "max"}
-        if extreme:
-            text = f"{' and '.join(sorted(extreme))}: each is the value of one contributor"
-            reasons.append(Reason("review", "extremes", text))
-        return reasons
-
-    def _places(self) -> Ints:
-        """Cell of the grid at each place of the frame."""
-        columns = np.array([piece.column for piece in self.pieces], dtype=np.int64)
-        return self.grid.rows.labelled[:, None] * self.grid.shape[1] + columns[None, :]
-
-    def _said_of_cells(self) -> pd.DataFrame:
-        places = self._places()
-        said = np.full(places.shape, "", dtype=object)
-        for rule, cells in self.broken.items():
-            at = cells[places]
-            said[at] = np.where(said[at] == "", rule, said[at] + "; " + rule)
-        said[said == ""] = "ok"
-        return pd.DataFrame(said, index=self.frame.index, columns=self.frame.columns)
-
-    def _broken_places(self) -> dict[str, list[list[int]]]:
-        places = self._places()
-        found = {rule: np.argwhere(cells[places]).tolist() for rule, cells in self.broken.items()}
-        return {rule: some for rule, some in found.items() if some}
-
-    def _label(self, cell: int) -> str:
-        row, column = divmod(cell, self.grid.shape[1])
-        at_row = int(np.flatnonzero(self.grid.rows.labelled == row)[0])
-        at_column = next(at for at, piece in enumerate(self.pieces) if piece.column == column)
-        n_keys = len(self.asked.columns)
-        row_label: Any = self.frame.index[at_row]
-        text = f"{self._axis(self.frame.index.names, self.asked.rows)} {_text(row_label)}"
-        if n_keys:
-            label: Any = self.frame.columns[at_column]
-            parts = (label if isinstance(label, tuple) else (label,))[-n_keys:]
-            names = list(self.frame.columns.names)[-n_keys:]
-            text += f", {self._axis(names, self.asked.columns)} {_text(parts)}"
-        return text
-
-    @staticmethod
-    def _axis(names: Sequence[Any], keys: Sequence[str]) -> str:
-        found = [str(name) for name in names if name is not None]
-        return " and ".join(found) or " and ".join(filter(None, map(_said, keys))) or "cell"
-
-    # -- ways to protect --------------------------------------------------------------------
-
-    def suppressed(
-        self, room: Room, positions: Ints, reasons: list[Reason], command: str
-    ) -> SafeFrame:
-        """Hide cells until the output is safe, alone and with all others."""
-        undecided: list[str] = []
-        for _ in range(ROUNDS):
-            gaps = self._gaps()
-            figures, cells = self._figures(positions, gaps.hidden)
-            found, undecided = room.findings(figures)
-            more = np.zeros(self.grid.n_cells, dtype=bool)
-            for finding in found:
-                asked = [cells[which][at] for which, at in finding.asked]
-                if asked and not more[asked].any():
-                    more[min(asked, key=lambda cell: (self.measures[0].n[cell], cell))] = True
-            if not more.any():
-                break
-            before = self.broken.get("differencing", np.zeros_like(more))
-            self.broken["differencing"] = before | more
-        texts = dict.fromkeys(finding.text for finding in found)
-        reasons += [Reason("fail", "differencing", text) for text in texts]
-        hidden = gaps.hidden[self._places()]
-        if not hidden.all() and {p.statistic for p in self.pieces} & {"min", "max"}:
-            hidden = self._without_margins_of_extremes(hidden)
-        primary = self.primary[self._places()]
-        marks = np.where(primary, "primary", np.where(hidden, "secondary", ""))
-        n_primary, n_hidden = int((hidden & primary).sum()), int(hidden.sum())
-        notes = []
-        if n_hidden:
-            proved = (
-                "proved for the table with its margins" if gaps.is_proved else "nothing is left"
-            )
-            if not self._is_related():
-                proved = "without margins no cell follows from others"
-            because = ", ".join(
-                f"{rule} {len(places)}" for rule, places in self._broken_places().items()
-            )
-            notes.append(
-                f"{n_hidden} of {hidden.size} cells hidden: {n_primary} by rules ({because}), "
-                f"{n_hidden - n_primary} to protect these; {proved}"
-            )
-        else:
-            notes.append(f"no cell of {hidden.size} had to be hidden")
-        frame = self.frame.mask(hidden) if n_hidden else self.frame
-        outcome = Outcome(
-            tuple(reasons), (*notes, *self.notes, *gaps.notes, *undecided), self._said_of_cells()
-        )
-        return self._recorded(room, frame, outcome, figures, marks, command, "suppression")
-
-    def as_it_is(
-        self, room: Room, positions: Ints, reasons: list[Reason], command: str
-    ) -> SafeFrame:
-        """Hide nothing, and say what fails."""
-        nothing = np.zeros(self.grid.n_cells, dtype=bool)
-        figures, _ = self._figures(positions, nothing)
+def _suppressed(
+    table: Judged, room: Room, positions: Ints, reasons: list[Reason], command: str
+) -> SafeFrame:
+    """Hide cells until the output is safe, alone and with all others."""
+    undecided: list[str] = []
+    for _ in range(ROUNDS):
+        gaps = table.gaps()
+        figures, cells = table.figures(positions, gaps.hidden)
         found, undecided = room.findings(figures)
-        for rule, cells in self.broken.items():
-            chosen = np.flatnonzero(cells)
-            if len(chosen):
-                labels = tuple(self._label(int(cell)) for cell in chosen)
-                text = f"{rule}: {len(chosen)} cells are unsafe"
-                reasons.append(Reason("fail", rule, text, labels))
-        texts = dict.fromkeys(finding.text for finding in found)
-        reasons += [Reason("fail", "differencing", text) for text in texts]
-        outcome = Outcome(tuple(reasons), (*self.notes, *undecided), self._said_of_cells())
-        marks = np.full(self.frame.shape, "")
-        return self._recorded(room, self.frame, outcome, figures, marks, command, None)
-
-    def rounded(self, room: Room, reasons: list[Reason], command: str) -> SafeFrame:
-        """Round all counts to multiples of the base, so that they still add up."""
-        base = self.appetite.safe_round_base
-        if self.asked.normalize or not all(
-            STATISTICS[piece.statistic] == ("count",) and piece.statistic in ("count", "size")
-            for piece in self.pieces
-        ):
-            raise InputError("only counts are rounded: leave out protect='rounding' for others")
-        if not all(measure.is_whole for measure in self.measures):
-            raise InputError("only counts without weights are rounded: leave out `weights`")
-        frame = self.frame.copy()
-        for measure in self.measures:
-            table = table_of(measure)
-            n = table.n_cells
-            problem = ProtectionProblem(
-                table=table,
-                status=np.full(n, "s"),
-                lower_protection=np.zeros(n),
-                upper_protection=np.zeros(n),
-                sliding_protection=np.zeros(n),
-                lower_bound=np.zeros(n),
-                upper_bound=np.full(n, np.inf),
-                weights=np.ones(n),
-            )
-            values = controlled_rounding(
-                problem, base=base, time_limit=ROUNDING_SECONDS
-            ).values.astype(np.int64)
-            for at, piece in enumerate(self.pieces):
-                if _measure_of(self.measures, "count", piece.variable) is measure:
-                    frame.isetitem(at, values[self._places()[:, at]])
-        note = f"all counts rounded to multiples of {base}, so that rows and columns add up"
-        later = "rounded counts are not compared with other outputs: no exact figure leaves"
-        outcome = Outcome(tuple(reasons), (note, *self.notes, later), self._said_of_cells())
-        marks = np.full(frame.shape, "rounded")
-        return self._recorded(room, frame, outcome, [], marks, command, "rounding")
-
-    # -- parts ------------------------------------------------------------------------------
-
-    def _is_related(self) -> bool:
-        return self.asked.margin is not None or bool(self.asked.normalize)
-
-    def _gaps(self) -> Gaps:
-        if not self._is_related():
-            return Gaps(self.primary, True)
-        absent = np.ones(self.grid.n_cells, dtype=bool)
-        absent[self._places().ravel()] = False
-        known = _known_totals(self.asked.normalize, self.grid) & ~self.primary
-        return find_gaps(
-            self.grid, self.measures, self.appetite,
-            primary=self.primary, absent=absent & ~known, known=known,
-        )  # fmt: skip
-
-    def _without_margins_of_extremes(self, hidden: Flags) -> Flags:
-        """Hide margins of extremes beside gaps: they tell the extreme of what is hidden."""
-        hidden = hidden.copy()
-        is_extreme = np.array([piece.statistic in ("min", "max") for piece in self.pieces])
-        if self.asked.margin is None or not hidden[:, is_extreme].any():
-            return hidden
-        total_row = self.grid.rows.labelled == self.grid.rows.size
-        total = np.array([piece.column == self.grid.columns.size for piece in self.pieces])
-        hidden[:, is_extreme & total] = True
-        hidden[np.ix_(total_row, is_extreme)] = True
-        return hidden
-
-    def _figures(self, positions: Ints, hidden: Flags) -> tuple[list[Figures], list[Ints]]:
-        """Return what is published as sums over records, and the cell of each figure."""
-        figures, cells = [], []
-        for measure in self.measures:
-            columns = [
-                piece.column
-                for piece in self.pieces
-                if piece.variable == measure.variable
-                and measure.adds in STATISTICS[piece.statistic]
-                and piece.statistic not in ("median", "min", "max")
-            ]
-            at = self.grid.rows.labelled[:, None] * self.grid.shape[1] + np.array(columns, np.int64)
-            shown = np.unique(at.ravel())
-            shown = shown[~hidden[shown] & (measure.n[shown] > 0)]
-            if not len(shown):
-                continue
-            labels = [self._label(int(cell)) for cell in shown]
-            what = {"count": "", "sum": "sum of ", "square": "sum of squares of "}[measure.adds]
-            said = f"{what}{measure.variable} in " if what else ""
-            figures.append(
-                Figures(
-                    positions,
-                    measure.group,
-                    self.grid.members[shown],
-                    tuple(said + label for label in labels),
-                    None if measure.is_whole else measure.amounts,
-                    "records" if measure.adds == "count" else str(measure.variable),
-                )
-            )
-            cells.append(shown)
-        return figures, cells
-
-    def _recorded(
-        self,
-        room: Room,
-        frame: pd.DataFrame,
-        outcome: Outcome,
-        figures: list[Figures],
-        marks: npt.NDArray[Any],
-        command: str,
-        protect: Protect,
-    ) -> SafeFrame:
-        output = room.record(
-            "table",
-            command,
-            outcome,
-            frames=[frame],
-            figures=figures,
-            properties={"method": self.asked.method, "protect": protect},
-            cells=self._broken_places(),
+        more = np.zeros(table.grid.n_cells, dtype=bool)
+        for finding in found:
+            asked = [cells[which][at] for which, at in finding.asked]
+            if asked and not more[asked].any():
+                more[min(asked, key=lambda cell: (table.measures[0].n[cell], cell))] = True
+        if not more.any():
+            break
+        before = table.broken.get("differencing", np.zeros_like(more))
+        table.broken["differencing"] = before | more
+    texts = dict.fromkeys(finding.text for finding in found)
+    reasons += [Reason("fail", "differencing", text) for text in texts]
+    hidden = gaps.hidden[table.places()]
+    if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
+        hidden = _without_margins_of_extremes(table, hidden)
+    primary = table.primary[table.places()]
+    marks = np.where(primary, "primary", np.where(hidden, "secondary", ""))
+    n_primary, n_hidden = int((hidden & primary).sum()), int(hidden.sum())
+    notes = []
+    if n_hidden:
+        proved = "proved for the table with its margins" if gaps.is_proved else "nothing is left"
+        if not table.is_related():
+            proved = "without margins no cell follows from others"
+        because = ", ".join(
+            f"{rule} {len(places)}" for rule, places in table.broken_places().items()
         )
-        marked = pd.DataFrame(marks, index=frame.index, columns=frame.columns)
-        return SafeFrame.of(frame, outcome, output.name, marked)
-
-
-def _text(label: Any) -> str:
-    parts = label if isinstance(label, tuple) else (label,)
-    return " ".join(str(part) for part in parts if part != "")
-
-
-def _known_totals(normalize: str, grid: Grid) -> Flags:
-    """Return the totals that shares give away: those add up to one."""
-    rows, columns = grid.shape
-    known = np.zeros((rows, columns), dtype=bool)
-    if normalize == "index":
-        known[:, -1] = True
-    elif normalize == "columns":
-        known[-1, :] = True
-    elif normalize:
-        known[-1, -1] = True
-    return known.ravel()
-
-
-def _judge_shares(
-    asked: Asked, grid: Grid, count: Measure, broken: dict[str, Flags], appetite: Appetite
-) -> None:
-    """Shares of a total of few contributors are unsafe, each of them."""
-    few = (count.n < appetite.safe_threshold).reshape(grid.shape)
-    lines = np.zeros(grid.shape, dtype=bool)
-    if asked.normalize == "index":
-        lines |= few[:, [-1]]
-    elif asked.normalize == "columns":
-        lines |= few[[-1], :]
+        notes.append(
+            f"{n_hidden} of {hidden.size} cells hidden: {n_primary} by rules ({because}), "
+            f"{n_hidden - n_primary} to protect these; {proved}"
+        )
     else:
-        lines |= few[-1, -1]
-    broken["threshold"] = broken["threshold"] | lines.ravel()
-
-
-def _measures(
-    asked: Asked, grid: Grid, pieces: Sequence[Piece], who: Ints, appetite: Appetite
-) -> list[Measure]:
-    wanted = dict.fromkeys(
-        (adds, piece.variable) for piece in pieces for adds in STATISTICS[piece.statistic]
+        notes.append(f"no cell of {hidden.size} had to be hidden")
+    frame = table.frame.mask(hidden) if n_hidden else table.frame
+    outcome = Outcome(
+        tuple(reasons), (*notes, *table.notes, *gaps.notes, *undecided), table.said_of_cells()
     )
-    found = []
-    for adds, variable in wanted:
-        n = len(asked.records)
-        group, amounts = grid.group, np.ones(n)
-        if variable is not None:
-            column = asked.records[asked.values[variable]]
-            there = column.notna().to_numpy()
-            group = np.where(there, group, -1)
-            if adds != "count":
-                numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
-                amounts = np.where(there, numbers, 0.0) ** (2 if adds == "square" else 1)
-        if asked.weights is not None:
-            amounts = amounts * asked.weights
-        name = "records" if variable is None else str(variable)
-        found.append(
-            Measure(
-                adds, variable, grid, group, amounts, who,
-                asked.weights is not None, appetite.safe_nk_n,
-            )
-        )  # fmt: skip
-        if not np.all(np.isfinite(amounts)):
-            raise InputError(f"{name} has values that are not finite numbers: leave them out")
-    return found
+    return _recorded(table, room, frame, outcome, figures, marks, command, "suppression")
 
 
-def _measure_of(measures: Sequence[Measure], adds: str, variable: Any) -> Measure:
-    return next(each for each in measures if each.adds == adds and each.variable == variable)
+def _as_it_is(
+    table: Judged, room: Room, positions: Ints, reasons: list[Reason], command: str
+) -> SafeFrame:
+    """Hide nothing, and say what fails."""
+    nothing = np.zeros(table.grid.n_cells, dtype=bool)
+    figures, _ = table.figures(positions, nothing)
+    found, undecided = room.findings(figures)
+    for rule, cells in table.broken.items():
+        chosen = np.flatnonzero(cells)
+        if len(chosen):
+            labels = tuple(table.label(int(cell)) for cell in chosen)
+            text = f"{rule}: {len(chosen)} cells are unsafe"
+            reasons.append(Reason("fail", rule, text, labels))
+    texts = dict.fromkeys(finding.text for finding in found)
+    reasons += [Reason("fail", "differencing", text) for text in texts]
+    outcome = Outcome(tuple(reasons), (*table.notes, *undecided), table.said_of_cells())
+    marks = np.full(table.frame.shape, "")
+    return _recorded(table, room, table.frame, outcome, figures, marks, command, None)
 
 
-def _true_figures(
-    asked: Asked, grid: Grid, pieces: Sequence[Piece], measures: Sequence[Measure]
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return pandas' frame, with weights applied, and with margins of all records.
+def _rounded(table: Judged, room: Room, reasons: list[Reason], command: str) -> SafeFrame:
+    """Round all counts to multiples of the base, so that they still add up."""
+    base = table.appetite.safe_round_base
+    if table.asked.normalize or not all(
+        STATISTICS[piece.statistic] == ("count",) and piece.statistic in ("count", "size")
+        for piece in table.pieces
+    ):
+        raise InputError("only counts are rounded: leave out protect='rounding' for others")
+    if not all(measure.is_whole for measure in table.measures):
+        raise InputError("only counts without weights are rounded: leave out `weights`")
+    frame = table.frame.copy()
+    for measure in table.measures:
+        whole = table_of(measure)
+        n = whole.n_cells
+        problem = ProtectionProblem(
+            table=whole,
+            status=np.where(table.primary, "u", "s"),
+            lower_protection=np.where(table.primary, np.minimum(whole.values, 1.0), 0.0),
+            upper_protection=np.where(table.primary, 1.0, 0.0),
+            sliding_protection=np.zeros(n),
+            lower_bound=np.zeros(n),
+            upper_bound=np.full(n, np.inf),
+            weights=np.ones(n),
+        )
+        release = controlled_rounding(problem, base=base, time_limit=ROUNDING_SECONDS)
+        values = release.values.astype(np.int64)
+        if not audit(problem, release, time_limit=ROUNDING_SECONDS, threads=1).is_safe:
+            text = "an unsafe count may follow from the rounded ones: use suppression"
+            reasons.append(Reason("review", "rounding", text))
+        for at, piece in enumerate(table.pieces):
+            if measure_of(table.measures, "count", piece.variable) is measure:
+                frame.isetitem(at, values[table.places()[:, at]])
+    note = f"all counts rounded to multiples of {base}, so that rows and columns add up"
+    later = "rounded counts are not compared with other outputs: no exact figure leaves"
+    outcome = Outcome(tuple(reasons), (note, *table.notes, later), table.said_of_cells())
+    marks = np.full(frame.shape, "rounded")
+    return _recorded(table, room, frame, outcome, [], marks, command, "rounding")
 
-    With several columns of values pandas leaves a record out of all margins if one of its values
-    is missing, so that margins are not the sums of their cells.
-    """
-    frame = asked.frame
-    if asked.normalize:
-        return frame, []
-    n_off = 0
-    for at, piece in enumerate(pieces):
-        if piece.statistic not in ("count", "size", "sum", "mean"):
-            continue
-        cells = grid.rows.labelled * grid.shape[1] + piece.column
-        of = {adds: _measure_of(measures, adds, piece.variable).values[cells]
-              for adds in STATISTICS[piece.statistic]}  # fmt: skip
-        if piece.statistic == "mean":
-            with np.errstate(invalid="ignore", divide="ignore"):
-                true = of["sum"] / of["count"]
-        else:
-            true = next(iter(of.values()))
-        given = frame.iloc[:, at].to_numpy(np.float64, na_value=np.nan)
-        off = ~np.isnan(given) & ~np.isclose(given, true, rtol=1e-9, atol=1e-9)
-        if off.any():
-            n_off += int(off.sum())
-            frame = frame.copy() if frame is asked.frame else frame
-            column = np.where(off, true, given)
-            is_whole = asked.weights is None and piece.statistic in ("count", "size")
-            there = not np.isnan(column).any()
-            frame.isetitem(at, column.astype(np.int64) if is_whole and there else column)
-    note = f"{n_off} margins add up all records, where pandas leaves some out"
-    return frame, [note] if n_off and asked.weights is None else []
+
+def _without_margins_of_extremes(table: Judged, hidden: Flags) -> Flags:
+    """Hide margins of extremes beside gaps: they tell the extreme of what is hidden."""
+    hidden = hidden.copy()
+    is_extreme = np.array([piece.statistic in ("min", "max") for piece in table.pieces])
+    if table.asked.margin is None or not hidden[:, is_extreme].any():
+        return hidden
+    total_row = table.grid.rows.labelled == table.grid.rows.size
+    total = np.array([piece.column == table.grid.columns.size for piece in table.pieces])
+    hidden[:, is_extreme & total] = True
+    hidden[np.ix_(total_row, is_extreme)] = True
+    return hidden
+
+
+def _recorded(
+    table: Judged,
+    room: Room,
+    frame: pd.DataFrame,
+    outcome: Outcome,
+    figures: list[Figures],
+    marks: npt.NDArray[Any],
+    command: str,
+    protect: Protect,
+) -> SafeFrame:
+    output = room.record(
+        "table",
+        command,
+        outcome,
+        frames=[frame],
+        figures=figures,
+        properties={"method": table.asked.method, "protect": protect},
+        cells=table.broken_places(),
+    )
+    marked = pd.DataFrame(marks, index=frame.index, columns=frame.columns)
+    return SafeFrame.of(frame, outcome, output.name, marked)

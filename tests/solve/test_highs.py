@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -129,3 +131,15 @@ def test_a_stop_ends_a_search_for_whole_numbers_and_an_error_of_a_listener_is_ra
     heard = patch.object(Budget, "hears_stop", fails)
     with budget.interruptible(), heard, pytest.raises(ValueError, match="broken"):
         solve(knapsack(3))
+
+
+def test_nothing_is_printed_when_the_first_instance_is_made():
+    """HiGHS 1.16 prints a banner then, which would stand in what a command writes."""
+    script = (
+        "from tablecloak.solve.highs.instance import new_instance\n"
+        "print('before')\nnew_instance().run()\nprint('after')"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "before\nafter\n"

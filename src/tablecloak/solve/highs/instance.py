@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -33,11 +35,38 @@ NAMES = {
 """Our status for each status of HiGHS; all others are UNKNOWN."""
 
 
+@cache
 def highspy() -> Any:
     """Return the module, imported at the first call."""
     import highspy as module
 
+    # HiGHS 1.16 prints its name and licence when the first instance is made, before any option can
+    # be set: between the lines of a table that a command writes to its output.
+    with _no_output():
+        module.Highs()
     return module
+
+
+@contextmanager
+def _no_output() -> Iterator[None]:
+    """Send what compiled code prints nowhere."""
+    flush = ctypes.CDLL(None).fflush if os.name == "posix" else ctypes.cdll.msvcrt.fflush
+    try:
+        kept = os.dup(1)
+    except OSError:
+        # There is no output that anything could get into.
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        flush(None)
+        os.dup2(nowhere, 1)
+        yield
+        flush(None)
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def new_instance(*, as_shipped: bool = False) -> Any:

@@ -57,6 +57,11 @@ def _by_table(records: Sequence[Record]) -> dict[str, Any]:
             run = {"tool": record.method, "limit": record.limit, "mib": record.peak_mib}
             table["rows"].append(run | told)
             table["sources"].append(record.source)
+    for table in tables.values():
+        # Stored in the order of runs, some of which were made again.
+        tools = list(dict.fromkeys(row["tool"] for row in table["rows"]))
+        order = {tool: (not tool.startswith(OURS), number) for number, tool in enumerate(tools)}
+        table["rows"].sort(key=lambda row: (order[row["tool"]], row["limit"]))
     return tables
 
 

@@ -44,7 +44,7 @@ class TableOutputs:
 
         Parameters
         ----------
-        index, columns, values, aggfunc, margins, dropna, normalize, and others
+        index, columns, values, aggfunc, margins, dropna, normalize
             As in pandas. Records are known by the index of the Series.
         weights : Series of float, optional
             Weight of each record: counts add up weights, sums weighted values. Rules count
@@ -121,8 +121,8 @@ class TableOutputs:
 
         Parameters
         ----------
-        data, values, index, columns, aggfunc, fill_value, margins, dropna, and others
-            As in pandas; keys are names of columns.
+        data, values, index, columns, aggfunc, fill_value, margins, dropna
+            As in pandas, like all other arguments of its own; keys are names of columns.
         weights : str or Series of float, optional
             Weight of each record, or the column that holds it.
         protect : {"suppression", "rounding"} or None, default="suppression"

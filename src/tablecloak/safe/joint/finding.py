@@ -55,3 +55,8 @@ class Finding:
     terms: tuple[Term, ...]
     asked: tuple[tuple[int, int], ...]
     text: str
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the earlier outputs that the computation uses."""
+        return tuple(dict.fromkeys(term.output for term in self.terms if term.output))

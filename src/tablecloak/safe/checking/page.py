@@ -88,8 +88,9 @@ def check_page(
         [
             '<a class="skip" href="#outputs">Skip to the outputs</a>',
             "<h1>Outputs to be checked</h1>",
-            '<p class="secret">Not released yet. Gaps are gaps in the files as well; what stands '
-            "behind them is not in this page.</p>",
+            '<p class="secret">For the checker alone. Gaps are gaps in the files as well; their '
+            "reasons tell more than may leave: zeros stands for an empty cell, and groups that "
+            "follow are told with their number of contributors.</p>",
             _tools(outputs),
             _limits(appetite),
             _overview(outputs, links),

@@ -28,7 +28,7 @@ two outputs. Chosen by trial."""
 STILL = 1e-6
 """Move of a class, in standard deviations, up to which it counts as none."""
 
-SECONDS_OF_ALL = 4.0
+SECONDS_OF_ALL = 2.5
 """Limit of all searches for small groups of one variable."""
 
 

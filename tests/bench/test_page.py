@@ -42,7 +42,8 @@ def test_a_run_of_another_tool_that_failed_is_a_message_in_its_table(project, tm
     claims["peers"].draw([failed, *last[1:]], tmp_path / "benchmarks")
     written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
     assert (
-        "| tablecloak | 1 | - | - | - | - | - | - | - | - | RuntimeError: no licence |" in written
+        "| tablecloak | 1 | - | - | - | - | - | - | - | - | - | RuntimeError: no licence |"
+        in written
     )
 
 

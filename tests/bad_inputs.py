@@ -321,7 +321,8 @@ NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--c
 MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")
 TOPCODE = ("topcode", "people.csv", *OUT, "--column", "wage")
 LOCAL = ("local-suppression", "people.csv", *OUT, "--key", "age", "--key", "sex")
-RECODE = ("recode", "people.csv", *OUT, "--key", "hours", "--key", "sex", "--hierarchy", "hours=5/10")
+RECODE = ("recode", "people.csv", *OUT, "--key", "hours", "--key", "sex", "--hierarchy",
+          "hours=5/10")  # fmt: skip
 MULTIPLY = ("multiply", "people.csv", *OUT, "--column", "wage")
 MATRIX = ("pram-by-matrix", "people.csv", *OUT, "--attribute", "sex", "--matrix", "people.csv")
 SUPPRESS = ("suppress", "p.jj", *OUT, "--time-limit", "5")

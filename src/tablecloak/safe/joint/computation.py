@@ -21,11 +21,13 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 EXACT = 1e-6
+"""How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
+
 RANK = 1e-11
 """Share of the largest singular value up to which figures depend on each other."""
 
 ROWS_PER_FIGURE, SECONDS = 2, 1.0
-"""Size of the first program, and limit for all of them: a longer sum is as true as a short one."""
+"""Size of the first program, and limit for all of them."""
 
 MOST_PARTS = 5
 """Outputs that a computation is built of before it is given up."""
@@ -92,9 +94,13 @@ def _least(system: System, is_in: Flags, chosen: Sequence[int]) -> Computation |
     if laid_out is None:
         return None
     figures, target = laid_out
-    if not _is_told(figures, target):
+    shared = (figures.T @ figures).toarray()
+    found = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
+    if np.abs(figures @ found - target).max() > EXACT:
         return None
-    multipliers = _least_sum(figures, target)
+    least = _least_sum(figures, target)
+    # Where the program is too long, any combination is as true as the shortest.
+    multipliers = found if least is None else least
     lengths = [system.parts[number].sums.shape[0] for number in chosen]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     terms = []
@@ -104,20 +110,11 @@ def _least(system: System, is_in: Flags, chosen: Sequence[int]) -> Computation |
     return terms
 
 
-def _is_told(figures: csr_array, target: Floats) -> bool:
-    """Whether the target is a combination of the figures at all."""
-    shared = (figures.T @ figures).toarray()
-    found = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
-    return bool(np.abs(figures @ found - target).max() <= EXACT)
-
-
-def _least_sum(figures: csr_array, target: Floats) -> Floats:
-    """Return the combination with the least coefficients, or any if the program is too long.
+def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
+    """Return the combination with the least coefficients; None if the program is too long.
 
     A few rows settle the combination; others are added while they are broken.
     """
-    shared = (figures.T @ figures).toarray()
-    any_found = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
     n = figures.shape[1]
     generator = np.random.default_rng(1)
     rows = np.flatnonzero(target)
@@ -134,13 +131,13 @@ def _least_sum(figures: csr_array, target: Floats) -> Floats:
             options={"time_limit": max(end - monotonic(), 0.1)},
         )
         if answer.x is None:
-            break
+            return None
         found = answer.x[:n] - answer.x[n:]
         broken = np.flatnonzero(np.abs(figures @ found - target) > EXACT)
         if not broken.size:
             return np.asarray(found)
         rows = np.unique(np.concatenate([rows, broken[:n]]))
-    return np.asarray(any_found)
+    return None
 
 
 def _next_part(system: System, is_in: Flags, chosen: Sequence[int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from time import monotonic
 
 import numpy as np
@@ -95,8 +96,9 @@ class Question:
         """Return whether the figure of a group follows from all outputs together."""
         return _is_still(self.after.moves[group].sum(axis=0), self.after.size[group].sum())
 
+    @cached_property
     def still(self) -> Flags:
-        """Return which classes have a figure that follows."""
+        """Which classes have a figure that follows."""
         scale = np.sqrt(np.maximum(self.after.size, 1))
         return np.asarray(np.abs(self.after.moves).max(axis=1) <= STILL * scale)
 

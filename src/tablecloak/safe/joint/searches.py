@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache, partial
 from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from tablecloak.safe.joint.question import Question
 from tablecloak.safe.joint.small_groups import Classes, small_groups
@@ -35,9 +35,8 @@ SECONDS = 1.0
 
 def single_classes(question: Question) -> Iterable[Flags]:
     """Return small classes whose figure follows from all outputs together."""
-    for number in np.flatnonzero(
-        question.still() & (question.counted < question.appetite.safe_threshold)
-    ):
+    is_small = question.counted < question.appetite.safe_threshold
+    for number in np.flatnonzero(question.still & is_small):
         group = question.flags(number)
         if not question.is_known(group):
             yield group
@@ -45,9 +44,8 @@ def single_classes(question: Question) -> Iterable[Flags]:
 
 def pairs_of_classes(question: Question) -> Iterable[Flags]:
     """Return pairs of small classes whose sum follows from all outputs together."""
-    small = np.flatnonzero(
-        ~question.still() & (question.counted < question.appetite.safe_threshold)
-    )
+    is_small = question.counted < question.appetite.safe_threshold
+    small = np.flatnonzero(~question.still & is_small)
     move = question.after.moves[small]
     order = np.argsort(move[:, 0])
     ahead = move[order, 0]
@@ -67,13 +65,15 @@ def pairs_of_classes(question: Question) -> Iterable[Flags]:
 def groups_of_all(question: Question) -> tuple[list[Flags], bool]:
     """Return small groups of any number of classes that follow from all outputs together."""
     system = question.after
-    members = question.members(np.arange(system.n_classes), system.n_classes)
+    kinds = np.arange(system.n_classes)
+    classes = Classes(question.counted, question.members(kinds, system.n_classes))
     figures = figures_of_classes(system.parts, system.groups)
     return _flagged(
         question,
-        np.arange(system.n_classes),
+        lambda: kinds,
         lambda is_known: small_groups(
-            Classes(figures, question.counted, members),
+            figures,
+            classes,
             question.appetite.safe_threshold,
             is_known,
             SECONDS,
@@ -96,19 +96,18 @@ def groups_of_two(
     question: Question, one: int, other: int | None, overlap: Overlap
 ) -> tuple[list[Flags], bool]:
     """Return small groups that follow from a new part and another one."""
-    counted, members = overlap.records, None
-    kind = None
+    # Worked out where something is found, or where contributors have to be counted.
+    kinds = cache(partial(_kinds, question, one, other, overlap))
+    classes = Classes(overlap.records)
     if question.contributors is not None:
-        kind = _kinds(question, one, other, overlap)
-        counted = question.counted_by(kind, len(counted))
-        members = question.members(kind, len(counted))
+        n = len(overlap.records)
+        classes = Classes(question.counted_by(kinds(), n), question.members(kinds(), n))
     untold = [question.after.parts[one].never_told, np.empty((0, 0))]
     if other is not None:
         untold[1] = question.after.parts[other].never_told
-    classes = Classes(csr_array((len(counted), 0)), counted, members)
     return _flagged(
         question,
-        kind if kind is not None else lambda: _kinds(question, one, other, overlap),
+        kinds,
         lambda is_known: small_groups_of_two(
             (overlap.rows, overlap.columns),
             (untold[0], untold[1]),
@@ -130,21 +129,14 @@ def _kinds(question: Question, one: int, other: int | None, overlap: Overlap) ->
 
 def _flagged(
     question: Question,
-    kinds: Ints | Callable[[], Ints],
+    kinds: Callable[[], Ints],
     searched: Callable[[Callable[[Ints], bool]], tuple[list[Ints], bool]],
 ) -> tuple[list[Flags], bool]:
     """Search among kinds of classes, and return groups of classes."""
-    known: list[Ints] = [] if callable(kinds) else [kinds]
-
-    def flags(some: Ints) -> Flags:
-        if not known and callable(kinds):
-            known.append(kinds())
-        return np.isin(known[0], some)
-
     if monotonic() > question.end:
         return [], False
-    found, is_complete = searched(lambda some: question.is_known(flags(some)))
-    groups = [flags(some) for some in found]
+    found, is_complete = searched(lambda some: question.is_known(np.isin(kinds(), some)))
+    groups = [np.isin(kinds(), some) for some in found]
     # What a solver says to follow must leave every move at 0.
     return [group for group in groups if question.follows(group)], is_complete
 
@@ -154,7 +146,7 @@ def dominated_classes(question: Question) -> Iterable[Flags]:
     if (question.amounts == 1).all():
         return
     many = question.counted >= question.appetite.safe_threshold
-    for number in np.flatnonzero(question.still() & many):
+    for number in np.flatnonzero(question.still & many):
         group = question.flags(number)
         if question.broken(group) and not question.is_known(group):
             yield group

@@ -37,24 +37,22 @@ EXACT = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Classes of records beside the figures that they stand in.
+    """Who stands behind classes of records.
 
     Parameters
     ----------
-    figures : csr_array, shape (c, f)
-        1 where a class stands in a figure.
     contributors : (c,) array of int
         Number of contributors of each class.
     members : tuple of array of int, optional
         Codes of the contributors of each class, where one may be in several classes.
     """
 
-    figures: csr_array
     contributors: Ints
     members: tuple[Ints, ...] | None = None
 
 
 def small_groups(
+    figures: csr_array,
     classes: Classes,
     threshold: int,
     is_known: Callable[[Ints], bool],
@@ -64,6 +62,8 @@ def small_groups(
 
     Parameters
     ----------
+    figures : csr_array, shape (c, f)
+        1 where a class stands in a figure.
     classes : Classes
     threshold : int
     is_known : callable
@@ -83,8 +83,8 @@ def small_groups(
     small = np.flatnonzero(is_small)
     if not small.size:
         return [], True
-    large = classes.figures[np.flatnonzero(~is_small)]
-    moved = classes.figures[small] @ null_space((large.T @ large).toarray())
+    large = figures[np.flatnonzero(~is_small)]
+    moved = figures[small] @ null_space((large.T @ large).toarray())
     touched = np.abs(moved).max(axis=1, initial=0) > EXACT
     small, moved = small[touched], moved[touched]
     if not small.size:

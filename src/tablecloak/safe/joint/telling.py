@@ -45,23 +45,31 @@ def told(question: Question, group: Flags, likely: Sequence[int], *, is_explaine
     count = question.n_contributors(group)
     rule = "threshold" if count < question.appetite.safe_threshold else question.broken(group)
     terms = computation_of(question.after, group, question.asked, likely) if is_explained else None
-    parts = question.after.parts
+    said, asked = _named(question, terms or ())
+    if terms is None:
+        # No short computation: every figure of what is asked about may be part of it.
+        touching = [
+            (part, figure, 1.0)
+            for part in question.asked
+            for figure in _touching(question, part, group)
+        ]
+        _, asked = _named(question, touching)
+    text = _text(question, rule, count, said)
+    return Finding(rule, count, question.records(group), said, asked, text)
+
+
+def _named(
+    question: Question, terms: Iterable[tuple[int, int, float]]
+) -> tuple[tuple[Term, ...], tuple[tuple[int, int], ...]]:
+    """Return terms by the names of outputs, and those of the output asked about."""
     said, asked = [], []
-    for part, figure, coefficient in terms or ():
-        figures = parts[part].figures
+    for part, figure, coefficient in terms:
+        figures = question.after.parts[part].figures
         name, which = question.names[id(figures)]
         said.append(Term(name, figures.labels[figure], coefficient))
         if not name:
             asked.append((which, figure))
-    if terms is None:
-        # No short computation: every figure of what is asked about may be part of it.
-        asked = [
-            (question.names[id(parts[part].figures)][1], figure)
-            for part in question.asked
-            for figure in _touching(question, part, group)
-        ]
-    text = _text(question, rule, count, said)
-    return Finding(rule, count, question.records(group), tuple(said), tuple(asked), text)
+    return tuple(said), tuple(asked)
 
 
 def _touching(question: Question, part: int, group: Flags) -> list[int]:
@@ -130,35 +138,22 @@ def _estimates(question: Question, system: System, amounts: Floats) -> Estimates
 
 
 def _close(question: Question, estimate: Estimate, records: Ints) -> Finding:
-    """Return what is said of a group that follows.
-
-    Parameters
-    ----------
-    question : Question
-    group : array of bool
-        Classes of the group.
-    likely : sequence of int
-        Parts that are known to be enough for the sum.
-    is_explained : bool
-        Whether the sum is worked out.
-    """
-    said, asked = [], []
-    start = 0
-    for part in question.after.parts:
-        name, which = question.names[id(part.figures)]
-        for figure, label in enumerate(part.figures.labels):
-            coefficient = float(estimate.multipliers[start + figure])
-            if abs(coefficient) > EXACT:
-                said.append(Term(name, label, coefficient))
-                if not name:
-                    asked.append((which, figure))
-        start += len(part.figures.labels)
+    """Return what is said of a contribution that somebody estimates too closely."""
+    columns = [
+        (number, figure)
+        for number, part in enumerate(question.after.parts)
+        for figure in range(part.sums.shape[0])
+    ]
+    used = np.flatnonzero(np.abs(estimate.multipliers) > EXACT)
+    said, asked = _named(
+        question, ((*columns[at], float(estimate.multipliers[at])) for at in used.tolist())
+    )
     who = "another contributor" if estimate.attacker is not None else "anybody"
     text = (
         f"from {_sum(said)} {who} estimates the {question.variable.name} of one contributor "
         f"within {question.appetite.safe_pratio_p:.0%}"
     )
-    return Finding("p-ratio", 1, records, tuple(said), tuple(asked), text)
+    return Finding("p-ratio", 1, records, said, asked, text)
 
 
 def _sum(terms: Sequence[Term]) -> str:

@@ -120,7 +120,6 @@ def small_groups_of_two(
     never_told : two arrays
         `Part.never_told` of either.
     classes : Classes
-        `figures` is not used.
     threshold, is_known, seconds
         As in `small_groups.small_groups`, which has the same answer.
     """

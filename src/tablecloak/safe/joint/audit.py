@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -94,7 +95,7 @@ class JointAudit:
 
     def _bring_up_to(self, flat: list[Figures], n_records: int) -> None:
         done = self._variables.done
-        is_ahead = len(done) <= len(flat) and all(map(_is, done, flat))
+        is_ahead = len(done) <= len(flat) and all(map(operator.is_, done, flat))
         if not is_ahead or n_records < self._variables.n_records:
             self._variables = Variables(n_records)
         self._variables.grow(n_records)
@@ -111,10 +112,6 @@ class JointAudit:
             else:
                 found.append((self._variables.of(figures), [figures]))
         return found
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
 
 
 def _findings(question: Question) -> list[Finding]:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.safe.joint.system import System, figures_of_classes
 
-__all__ = ["Computation", "computation_of", "distinct_rows"]
+__all__ = ["Computation", "computation_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -68,8 +68,8 @@ def computation_of(
     return _least(system, is_in, chosen)
 
 
-def distinct_rows(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Ints, Ints]:
-    """Return, for classes told apart by some parts only, one class of each kind and the kinds."""
+def _told_apart(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Ints, Ints]:
+    """Return one class of each kind that some parts tell apart, and the kind of each class."""
     kind = np.zeros(len(groups[0]), dtype=np.int64)
     for group in groups:
         kind = pd.factorize(kind * (int(group.max(initial=-1)) + 2) + group + 1)[0]
@@ -79,7 +79,7 @@ def distinct_rows(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Ints, Ints
 
 def _kinds(system: System, is_in: Flags, chosen: Sequence[int]) -> tuple[csr_array, Floats] | None:
     groups = [system.groups[number] for number in chosen]
-    first, kind = distinct_rows(groups)
+    first, kind = _told_apart(groups)
     target = is_in[first].astype(float)
     if not np.array_equal(target[kind] > 0, is_in):
         return None

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tablecloak.safe.joint.question import Question
 from tablecloak.safe.joint.small_groups import Classes, small_groups
-from tablecloak.safe.joint.system import Overlap, figures_of_classes
+from tablecloak.safe.joint.system import Overlap
 from tablecloak.safe.joint.two_parts import small_groups_of_two
 
 __all__ = [
@@ -67,12 +67,11 @@ def groups_of_all(question: Question) -> tuple[list[Flags], bool]:
     system = question.after
     kinds = np.arange(system.n_classes)
     classes = Classes(question.counted, question.members(kinds, system.n_classes))
-    figures = figures_of_classes(system.parts, system.groups)
     return _flagged(
         question,
         lambda: kinds,
         lambda is_known: small_groups(
-            figures,
+            system.figures,
             classes,
             question.appetite.safe_threshold,
             is_known,

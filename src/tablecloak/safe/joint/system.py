@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -158,6 +158,13 @@ class System:
         """Number of figures, those that follow from others included."""
         return sum(part.sums.shape[0] for part in self.parts)
 
+    @property
+    def figures(self) -> csr_array:
+        """Which figures each class stands in, shape (c, figures)."""
+        if not self.parts:
+            return csr_array((self.n_classes, 0))
+        return figures_of_classes(self.parts, self.groups)
+
     @cached_property
     def moves(self) -> Floats:
         """Random moves of the classes that change no figure, shape (c, DRAWS)."""
@@ -243,10 +250,7 @@ class System:
             if not off.size or np.abs(off / scale).max() <= SETTLED:
                 break
             weights = weights + self._combined(off)
-        return System(
-            self.class_of, self.size, self.parts, self.groups, self.factor,
-            self.draws, weights, self.overlaps, self.parent,
-        )  # fmt: skip
+        return replace(self, weights=weights)
 
     def _combined(self, off: Floats) -> Floats:
         """Return the combination of figures that takes `off` from those of the last part."""

@@ -7,14 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from tablecloak.errors import listed
 from tablecloak.safe.joint.computation import computation_of
 from tablecloak.safe.joint.estimates import Estimate, Estimates
 from tablecloak.safe.joint.finding import Finding, Term
 from tablecloak.safe.joint.question import Question
-from tablecloak.safe.joint.system import System, figures_of_classes
+from tablecloak.safe.joint.system import System
 
 __all__ = ["estimated", "told"]
 
@@ -94,8 +93,8 @@ def _text(question: Question, rule: str, count: int, terms: Sequence[Term]) -> s
     return f"{_sum(terms)} = {what}"
 
 
-def estimated(question: Question, told: Sequence[Finding]) -> Iterable[Finding]:
-    """Return contributions that somebody estimates too closely, beyond groups that are told."""
+def estimated(question: Question, found: Sequence[Finding]) -> Iterable[Finding]:
+    """Return contributions that somebody estimates too closely, beyond groups that were found."""
     amounts, share = question.amounts, question.appetite.safe_pratio_p
     if not share or (amounts == 1).all():
         return
@@ -112,7 +111,7 @@ def estimated(question: Question, told: Sequence[Finding]) -> Iterable[Finding]:
         return
     after = _estimates(question, question.after, amounts)
     before = _estimates(question, question.before, amounts)
-    records = {record for finding in told for record in finding.records.tolist()}
+    records = {record for finding in found for record in finding.records.tolist()}
     who = _who(question)
     for estimate in after.close():
         own = np.flatnonzero((question.after.class_of == estimate.number) & (who == estimate.who))
@@ -127,14 +126,9 @@ def _who(question: Question) -> Ints:
 
 
 def _estimates(question: Question, system: System, amounts: Floats) -> Estimates:
-    figures = (
-        figures_of_classes(system.parts, system.groups)
-        if system.parts
-        else csr_array((system.n_classes, 0))
-    )
     amounts = np.nan_to_num(amounts)
     share = question.appetite.safe_pratio_p
-    return Estimates(figures, system.class_of, _who(question), amounts, share)
+    return Estimates(system.figures, system.class_of, _who(question), amounts, share)
 
 
 def _close(question: Question, estimate: Estimate, records: Ints) -> Finding:
@@ -164,7 +158,7 @@ def _sum(terms: Sequence[Term]) -> str:
         times = "" if share == 1 else f"{share} x "
         sign = " - " if term.coefficient < 0 else " + " if text else ""
         where = term.output or "this output"
-        text += f"{sign or ''}{times}{where} [{term.label}]"
+        text += f"{sign}{times}{where} [{term.label}]"
     rest = ordered[MOST_TERMS:]
     if rest:
         names = sorted({term.output or "this output" for term in rest})

@@ -235,3 +235,17 @@ def test_outputs_are_printed_with_their_reasons(project, capsys):
     told = project.print_outputs()
     assert "fail (threshold): 1 cell has fewer than 5 contributors" in told
     assert told in capsys.readouterr().out
+
+
+def test_why_a_figure_is_hidden_does_not_tell_how_few_stand_behind_it(tmp_path):
+    """A histogram without three records, beside one of all: the bin they were in is hidden."""
+    ages = pd.Series(np.repeat([25.0, 35.0, 45.0], 40), name="age")
+    project = Project()
+    project.histogram(ages, bins=[20, 30, 40, 50])
+    project.histogram(ages.drop(index=[0, 1, 2]), bins=[20, 30, 40, 50])
+    second = project.output("output_1")
+    assert second.cells["differencing"]
+    project.finalise(tmp_path / "bundle", "json")
+    said = [path.read_text("utf-8") for path in (tmp_path / "bundle").glob("*.json")]
+    assert any("together with output_0" in text for text in said)
+    assert not any("3 contributors" in text for text in said)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Finding", "Term"]
+from tablecloak.errors import listed
+
+__all__ = ["Finding", "Term", "why_hidden"]
 
 
 @dataclass(frozen=True)
@@ -60,3 +63,13 @@ class Finding:
     def outputs(self) -> tuple[str, ...]:
         """Names of the earlier outputs that the computation uses."""
         return tuple(dict.fromkeys(term.output for term in self.terms if term.output))
+
+
+def why_hidden(findings: Iterable[Finding]) -> str:
+    """Return why figures were hidden, by the names of outputs alone.
+
+    How many contributors a finding has is not said: where its figures are hidden, that number is.
+    """
+    names = list(dict.fromkeys(name for finding in findings for name in finding.outputs))
+    others = f"together with {listed(names, limit=20)} " if names else ""
+    return f"hidden by differencing: {others}more would be told of few contributors than may be"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
-from tablecloak.safe.joint.finding import Finding
+from tablecloak.safe.joint.finding import Finding, why_hidden
 from tablecloak.safe.other.kind import Asked, Checked, Kind
 from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
@@ -104,7 +104,7 @@ def jointly(room: Room, checked: Checked) -> Checked:
     while True:
         shown = [counts.shown(checked.hidden) for counts in checked.counts]
         found, undecided = room.findings([figures for figures, _ in shown])
-        chosen: dict[Place, str] = {}
+        chosen: dict[Place, Finding] = {}
         stuck: list[str] = []
         for finding in found:
             places = [shown[which][1][figure] for which, figure in finding.asked]
@@ -113,9 +113,9 @@ def jointly(room: Room, checked: Checked) -> Checked:
                 stuck.append(finding.text)
             elif not set(can) & chosen.keys():
                 smallest = min(can, key=lambda at: (_size(checked, at), at))
-                chosen[smallest] = finding.text
-        for place, text in chosen.items():
-            checked = checked.hiding([place], "differencing", f"hidden, because {text}")
+                chosen[smallest] = finding
+        for place, finding in chosen.items():
+            checked = checked.hiding([place], "differencing", why_hidden([finding]))
         if chosen:
             continue
         reasons = tuple(Reason("fail", "differencing", text) for text in dict.fromkeys(stuck))

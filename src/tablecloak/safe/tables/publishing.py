@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
 from tablecloak.safe.figures import Figures
+from tablecloak.safe.joint.finding import Finding, why_hidden
 from tablecloak.safe.other.asking import Room
 from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.tables.asked import STATISTICS, Asked, Protect
@@ -62,7 +63,7 @@ def _suppressed(
 ) -> SafeFrame:
     """Hide cells until the output is safe, alone and with all others."""
     undecided: list[str] = []
-    others: dict[str, None] = {}
+    mended: list[Finding] = []
     for _ in range(ROUNDS):
         gaps = table.gaps()
         figures, cells = table.figures(positions, gaps.hidden)
@@ -70,7 +71,7 @@ def _suppressed(
         more = np.zeros(table.grid.n_cells, dtype=bool)
         for finding in found:
             asked = [cells[which][at] for which, at in finding.asked]
-            others |= dict.fromkeys(finding.outputs)
+            mended.append(finding)
             if asked and not more[asked].any():
                 more[min(asked, key=lambda cell: (table.measures[0].n[cell], cell))] = True
         if not more.any():
@@ -99,11 +100,8 @@ def _suppressed(
         )
     else:
         notes.append(f"no cell of {hidden.size} had to be hidden")
-    if others and not found:
-        notes.append(
-            f"cells are hidden by differencing, since they would tell of too few contributors "
-            f"together with {listed(list(others), limit=20)}"
-        )
+    if mended and not found:
+        notes.append(f"cells are {why_hidden(mended)}")
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
         tuple(reasons), (*notes, *table.notes, *gaps.notes, *undecided), table.said_of_cells()

@@ -26,7 +26,7 @@ from tablecloak.microdata.anonymity.requirements import (
 from tablecloak.microdata.anonymity.verification import Fails, groups_counted
 from tablecloak.microdata.risk.diversity import is_ordered
 
-__all__ = ["Diverse", "GroupsAsked", "require_key", "without"]
+__all__ = ["Diverse", "GroupsAsked", "flags_of", "require_key", "with_missing"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -202,7 +202,20 @@ class GroupsAsked:
         return not any(fails(each).any() for each in self.combinations)
 
 
-def without(column: pd.Series, missing: Flags) -> pd.Series:
+def flags_of(lost: npt.NDArray[np.int64], n_keys: int) -> Flags:
+    """Return which keys each record loses, shape (n_records, n_keys), from sets of them as bits."""
+    return ((lost[:, None] >> np.arange(n_keys)) & 1).astype(bool)
+
+
+def with_missing(frame: pd.DataFrame, keys: Sequence[str], missing: Flags) -> pd.DataFrame:
+    """Return a file in which some values of keys are missing, shape (n_records, n_keys)."""
+    released = frame.copy()
+    for at, name in enumerate(keys):
+        released[name] = _without(frame[name], missing[:, at])
+    return released
+
+
+def _without(column: pd.Series, missing: Flags) -> pd.Series:
     """Return a column in which some values are missing; whole numbers stay whole."""
     if not missing.any():
         return column.copy()

@@ -24,9 +24,24 @@ from pydantic import Field
 
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError
-from tablecloak.microdata.anonymity.asked import Diverse, GroupsAsked, require_key, without
+from tablecloak.microdata.anonymity.asked import (
+    Diverse,
+    GroupsAsked,
+    flags_of,
+    require_key,
+    with_missing,
+)
 from tablecloak.microdata.anonymity.searched import search_for
 from tablecloak.microdata.columns import names_of
+from tablecloak.microdata.methods.group_parameters import (
+    Closeness,
+    DifferentValues,
+    GroupKeys,
+    GroupSize,
+    SearchSeconds,
+    SensitiveAttribute,
+    Subsets,
+)
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
@@ -103,12 +118,9 @@ class LocalSuppression(Method):
         "--key sex --key region --k 3 --weight sex=5"
     )
 
-    keys: Annotated[Sequence[str], option("key", "Attribute known to an intruder.", min_length=1)]
-    k: Annotated[int, Field(ge=2, description="Smallest number of records in a group.")] = 3
-    subsets: Annotated[
-        int | None,
-        Field(ge=1, description="Ask for all combinations of this many keys; default: all keys."),
-    ] = None
+    keys: GroupKeys
+    k: GroupSize = 3
+    subsets: Subsets = None
     combinations: Annotated[
         Sequence[Sequence[str]] | None,
         option("combination", "Keys of a combination to ask for, as in age,sex."),
@@ -117,13 +129,8 @@ class LocalSuppression(Method):
         Mapping[str, float] | None,
         option("weight", "Cost of a missing value of a key, as in sex=5; 1 by default."),
     ] = None
-    sensitive: Annotated[
-        str | None, Field(description="Attribute whose values must differ within each group.")
-    ] = None
-    diversity: Annotated[
-        float | None,
-        Field(ge=1, description="Different sensitive values in each group (l-diversity)."),
-    ] = None
+    sensitive: SensitiveAttribute = None
+    diversity: DifferentValues = None
     diversity_kind: Annotated[
         Literal["distinct", "entropy", "recursive"],
         Field(
@@ -132,15 +139,7 @@ class LocalSuppression(Method):
         ),
     ] = "distinct"
     ratio: Annotated[float, Field(gt=0, description="c of recursive (c, l)-diversity.")] = 3.0
-    closeness: Annotated[
-        float | None,
-        Field(
-            ge=0,
-            le=1,
-            description="Largest distance of the sensitive values of a group from those of the "
-            "file (t-closeness).",
-        ),
-    ] = None
+    closeness: Closeness = None
     missing: Annotated[
         Literal["own", "category", "any"],
         Field(
@@ -153,7 +152,7 @@ class LocalSuppression(Method):
         Literal["optimal", "greedy"],
         Field(description="Fewest missing values, or one after the other by a greedy rule."),
     ] = "optimal"
-    time_limit: Annotated[float, Field(gt=0, description="Seconds for the search.")] = 60.0
+    time_limit: SearchSeconds = 60.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -243,12 +242,9 @@ class LocalSuppression(Method):
         question = asked.question(frame)
         with budget.interruptible():
             found = search_for(question, asked, budget, is_greedy=self.search == "greedy")
-        missing = ((found.lost[:, None] >> np.arange(len(self.keys))) & 1).astype(bool)
-        released = frame.copy()
-        for at, name in enumerate(self.keys):
-            released[name] = without(frame[name], missing[:, at])
+        missing = flags_of(found.lost, len(self.keys))
         return LocalSuppressionRelease(
-            frame=released,
+            frame=with_missing(frame, self.keys, missing),
             suppressed=missing,
             asked=asked,
             bound=found.bound,

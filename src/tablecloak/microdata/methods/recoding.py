@@ -20,13 +20,22 @@ from pydantic import Field
 
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError, suggestion
-from tablecloak.microdata.anonymity.asked import without
+from tablecloak.microdata.anonymity.asked import flags_of, with_missing
 from tablecloak.microdata.anonymity.generalisation import (
     HierarchyLike,
     KeyLevels,
     read_hierarchy,
 )
 from tablecloak.microdata.anonymity.lattice import RecodingQuestion, best_levels
+from tablecloak.microdata.methods.group_parameters import (
+    Closeness,
+    DifferentValues,
+    GroupKeys,
+    GroupSize,
+    SearchSeconds,
+    SensitiveAttribute,
+    Subsets,
+)
 from tablecloak.microdata.methods.local_suppression import LocalSuppression
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
@@ -178,41 +187,25 @@ class Recoding(Method):
         "recode people.csv -o grouped.csv --key age --key sex --hierarchy age=5/10/20 --k 3"
     )
 
-    keys: Annotated[Sequence[str], option("key", "Attribute known to an intruder.", min_length=1)]
+    keys: GroupKeys
     hierarchies: Annotated[
         Mapping[str, HierarchyLike] | None,
         option("hierarchy", "Hierarchy of a key: age=5/10/20 for bands, or region=region.hrc."),
     ] = None
-    k: Annotated[int, Field(ge=2, description="Smallest number of records in a group.")] = 3
+    k: GroupSize = 3
     suppression: Annotated[
         float | None,
         Field(gt=0, description="Cost of a missing value; by default none may be missing."),
     ] = None
-    subsets: Annotated[
-        int | None,
-        Field(ge=1, description="Ask for all combinations of this many keys; default: all keys."),
-    ] = None
+    subsets: Subsets = None
     weights: Annotated[
         Mapping[str, float] | None,
         option("weight", "Importance of a key, as in sex=5; 1 by default."),
     ] = None
-    sensitive: Annotated[
-        str | None, Field(description="Attribute whose values must differ within each group.")
-    ] = None
-    diversity: Annotated[
-        float | None,
-        Field(ge=1, description="Different sensitive values in each group (l-diversity)."),
-    ] = None
-    closeness: Annotated[
-        float | None,
-        Field(
-            ge=0,
-            le=1,
-            description="Largest distance of the sensitive values of a group from those of the "
-            "file (t-closeness).",
-        ),
-    ] = None
-    time_limit: Annotated[float, Field(gt=0, description="Seconds for the search.")] = 60.0
+    sensitive: SensitiveAttribute = None
+    diversity: DifferentValues = None
+    closeness: Closeness = None
+    time_limit: SearchSeconds = 60.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -298,14 +291,9 @@ class Recoding(Method):
         with budget.interruptible():
             answer = best_levels(question, budget)
         levels = dict(zip(self.keys, answer.node, strict=True))
-        lost = answer.suppressed[base.patterns.of_record]
-        missing = ((lost[:, None] >> np.arange(len(self.keys))) & 1).astype(bool)
-        released = _recoded(frame, steps, levels)
-        for at, name in enumerate(self.keys):
-            if missing[:, at].any():
-                released[name] = without(released[name], missing[:, at])
+        missing = flags_of(answer.suppressed[base.patterns.of_record], len(self.keys))
         return RecodedRelease(
-            frame=released,
+            frame=with_missing(_recoded(frame, steps, levels), self.keys, missing),
             levels=levels,
             suppressed=missing,
             recoding_loss=question.loss(answer.node),

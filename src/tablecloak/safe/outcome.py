@@ -71,7 +71,3 @@ class Outcome:
         """Return the outcome with its sentences said anew, as after an output was renamed."""
         reasons = tuple(replace(reason, text=said(reason.text)) for reason in self.reasons)
         return Outcome(reasons, tuple(map(said, self.notes)), self.cells)
-
-    def with_reasons(self, more: Iterable[Reason], notes: Iterable[str] = ()) -> Outcome:
-        """Return the outcome with further reasons and notes."""
-        return Outcome((*self.reasons, *more), (*self.notes, *notes), self.cells)

@@ -614,7 +614,7 @@ class Rounding(Method):
     def uses(self, known: Any) -> Columns:
         return Columns(changed=[self.column], numbers=[self.column])
 
-    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> RoundedRelease:
+    def apply(self, frame: pd.DataFrame, random: Any) -> RoundedRelease:
         rounded = (frame[self.column] / self.base).round() * self.base
         return RoundedRelease(frame.assign(**{self.column: rounded}))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import random as unseeded
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -26,22 +26,22 @@ class Rounding(Method):
     def uses(self, known):
         return Columns(changed=["wage"], numbers=["wage", "hours"])
 
-    def protect(self, frame, *, seed=None):
+    def apply(self, frame, random):
         if "wage" not in frame:
             raise InputError("There is no column 'wage'.")
-        released = self.change(frame, seed)
+        released = self.change(frame, random)
         return SimpleNamespace(frame=released, summary=lambda: self.words)
 
     words = "rounding: to hundreds"
 
-    def change(self, frame, seed):
+    def change(self, frame, random):
         return frame.assign(wage=frame["wage"].round(-2))
 
 
 class InPlace(Rounding):
     """Round wages where they stand."""
 
-    def change(self, frame, seed):
+    def change(self, frame, random):
         frame["wage"] = frame["wage"].round(-2)
         return frame
 
@@ -49,43 +49,43 @@ class InPlace(Rounding):
 class Shuffled(Rounding):
     """Round and sort."""
 
-    def change(self, frame, seed):
-        return super().change(frame, seed).sort_values("wage")
+    def change(self, frame, random):
+        return super().change(frame, random).sort_values("wage")
 
 
 class Dropped(Rounding):
     """Round and leave hours out."""
 
-    def change(self, frame, seed):
-        return super().change(frame, seed)[["wage"]]
+    def change(self, frame, random):
+        return super().change(frame, random)[["wage"]]
 
 
 class Wider(Rounding):
     """Round hours as well."""
 
-    def change(self, frame, seed):
-        return super().change(frame, seed).assign(hours=frame["hours"].round())
+    def change(self, frame, random):
+        return super().change(frame, random).assign(hours=frame["hours"].round())
 
 
 class Idle(Rounding):
     """Change nothing."""
 
-    def change(self, frame, seed):
+    def change(self, frame, random):
         return frame.copy()
 
 
 class Seedless(Rounding):
     """Add noise that nobody can repeat."""
 
-    def change(self, frame, seed):
-        return frame.assign(wage=frame["wage"] + random.random())
+    def change(self, frame, random):
+        return frame.assign(wage=frame["wage"] + unseeded.random())
 
 
 class Global(Rounding):
     """Add noise of numpy's global generator."""
 
-    def change(self, frame, seed):
-        np.random.seed(seed)  # noqa: NPY002
+    def change(self, frame, random):
+        np.random.seed(random.integers(99))  # noqa: NPY002
         return frame.assign(wage=frame["wage"] + np.random.normal(size=len(frame)))  # noqa: NPY002
 
 
@@ -98,8 +98,8 @@ class Talkative(Rounding):
 class Careless(Rounding):
     """Round whatever is there."""
 
-    def protect(self, frame, *, seed=None):
-        return SimpleNamespace(frame=self.change(frame, seed), summary=lambda: self.words)
+    def apply(self, frame, random):
+        return SimpleNamespace(frame=self.change(frame, random), summary=lambda: self.words)
 
 
 class Surprised(Rounding):

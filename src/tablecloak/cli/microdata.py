@@ -155,7 +155,7 @@ class _Files:
     def __post_init__(self) -> None:
         require_writable(self.output, self.report)
 
-    def protect(self, method: Method) -> str:
+    def protect(self, method: Method[Release]) -> str:
         """Read what the method needs, protect it, write it, and print a summary."""
         from tablecloak.microdata.order import OrderWarning
         from tablecloak.tables.formats import column_names
@@ -181,7 +181,7 @@ class _Files:
         return frame
 
     def _write(
-        self, frame: pd.DataFrame, release: Release, columns: Columns, method: Method
+        self, frame: pd.DataFrame, release: Release, columns: Columns, method: Method[Release]
     ) -> None:
         from tablecloak.microdata.order import places, refuse_sorted
         from tablecloak.tables.formats import column_names, read_columns, replace_columns
@@ -202,7 +202,9 @@ class _Files:
         order = None if self.keep_order else places(len(frame), self.seed)
         replace_columns(self.source, self.output, release.frame[changed], order)
 
-    def _write_report(self, path: Path, release: Release, columns: Columns, method: Method) -> None:
+    def _write_report(
+        self, path: Path, release: Release, columns: Columns, method: Method[Release]
+    ) -> None:
         from tablecloak.render.microdata_report import write_report
         from tablecloak.tables.formats import read_frame
 

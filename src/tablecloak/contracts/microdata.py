@@ -31,7 +31,7 @@ class Trial:
         Records, with all columns that the method reads.
     """
 
-    method: Method
+    method: Method[Release]
     frame: pd.DataFrame
 
     def uses(self) -> Columns:
@@ -151,7 +151,7 @@ METHOD: tuple[Callable[[Trial], None], ...] = (
 """Facts that every method for records must satisfy, each a function of a `Trial`."""
 
 
-def check_microdata_method(method: Method, frame: pd.DataFrame) -> None:
+def check_microdata_method(method: Method[Release], frame: pd.DataFrame) -> None:
     """Check a method for records on records of your own.
 
     Parameters

@@ -389,7 +389,7 @@ def test_records_without_a_row_or_with_columns_named_by_numbers():
         method.protect(pd.DataFrame({"a": [], "b": []}))
     with pytest.raises(tc.InputError, match="Column 0 has a name that is no text"):
         method.protect(pd.DataFrame([["x", "y"]]))
-    with pytest.raises(tc.InputError, match="must be a pandas.DataFrame"):
+    with pytest.raises(tc.InputError, match="must be a frame of pandas"):
         method.protect([["x", "y"]])
     with pytest.raises(tc.InputError, match="`seed` must be a whole number, 0 or more. Got -1"):
         method.protect(pd.DataFrame({"a": list("xyxy")}), seed=-1)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -55,7 +55,7 @@ MANY_COMBINATIONS = 20_000
 
 @METHODS.register
 @dataclass(frozen=True)
-class LocalSuppression(Method):
+class LocalSuppression(Method[LocalSuppressionRelease]):
     """Set as few keys as possible to missing, so that k records share each combination of keys.
 
     By default (``missing="own"``) a record is safe if at least k records of the original file agree
@@ -224,10 +224,8 @@ class LocalSuppression(Method):
                 words = f"in all combinations of {size} of {len(keys)} keys"
         return GroupsAsked(keys, asked, words, self.costs, self.k, self.diverse, self.missing)
 
-    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> LocalSuppressionRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> LocalSuppressionRelease:
         """Suppress values.
-
-        Nothing is random; `seed` is accepted because all methods have it.
 
         Raises
         ------
@@ -235,7 +233,7 @@ class LocalSuppression(Method):
             If a column does not exist or has missing values, or not even the whole file satisfies
             what is required.
         """
-        del seed
+        del random
         budget = Budget.begun(self.time_limit)
         watch = Stopwatch()
         asked = self.asked()

@@ -1,11 +1,11 @@
 """The base class of methods for records, and their registry.
 
-A method is one class: its name, its parameters with their ranges and help, and `protect`. Commands
-and docs are derived from it::
+A method is one class: its name, its parameters with their ranges and help, the columns that it
+uses, and `apply`. Commands, jobs and docs are derived from it::
 
     @METHODS.register
     @dataclass(frozen=True)
-    class Rounding(Method):
+    class Rounding(Method[RoundedRelease]):
         "Round a column of numbers."
 
         name: ClassVar[str] = "round-values"
@@ -13,19 +13,25 @@ and docs are derived from it::
         base: Annotated[float, Field(gt=0, description="Released values are multiples of it.")]
 
         def uses(self, known): return Columns(changed=[self.column], numbers=[self.column])
-        def protect(self, frame, *, seed=None): ...
+        def apply(self, frame, random): ...
 """
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pandas as pd
 
+from tablecloak.budget import generator
+from tablecloak.errors import InputError
+from tablecloak.microdata.library_frames import LibraryFrame
 from tablecloak.microdata.methods.parameters import require_in_range
+from tablecloak.microdata.samplers import LegacySampler
+from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
 
 __all__ = ["METHODS", "Columns", "Method", "Release"]
@@ -35,8 +41,8 @@ class Release(Protocol):
     """The result of a method."""
 
     @property
-    def frame(self) -> pd.DataFrame:
-        """The protected records, in the order of the original."""
+    def frame(self) -> Any:
+        """The protected records, in the order of the original, as what the caller gave."""
 
     def summary(self) -> str:
         """Return one line on the changes that were made."""
@@ -68,7 +74,11 @@ class Columns:
     unit: str | None = None
 
 
-class Method(ABC):
+R_co = TypeVar("R_co", bound=Release, covariant=True)
+"""Release of a method."""
+
+
+class Method(ABC, Generic[R_co]):
     """A way to protect records. Its parameters are those of its constructor.
 
     The command's help is the first line of the docstring and `guide`.
@@ -83,9 +93,52 @@ class Method(ABC):
     def __post_init__(self) -> None:
         require_in_range(self)
 
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters by name: ``type(method)(**method.get_params())`` is its equal."""
+        return {each.name: getattr(self, each.name) for each in parameters_of(type(self))}
+
+    def protect(self, records: Any, *, seed: Any = None) -> R_co:
+        """Protect records.
+
+        Parameters
+        ----------
+        records : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            They stay as they are. The release holds a frame of the same kind, in which only
+            columns that the method changes differ. Missing values stay missing, unless the
+            method exchanges values between records.
+        seed : int, numpy.random.Generator or LegacySampler, optional
+            By default drawn at random. Keep it secret, since it allows to undo the release.
+
+        Raises
+        ------
+        InputError
+            If the records are of another kind or there are none, a column does not exist, or its values do not suit
+            the method; names column and row.
+        """
+        given = LibraryFrame(records)
+        if not len(given.pandas):
+            raise InputError("There are no records: the file or frame has no row. Give some.")
+        random = seed if isinstance(seed, LegacySampler) else generator(seed)
+        release = self.apply(given.pandas, random)
+        if given.is_pandas:
+            return release
+        changed = self.uses([str(name) for name in given.pandas.columns]).changed
+        returned = copy.copy(release)
+        # Releases are frozen for their readers.
+        object.__setattr__(returned, "frame", given.back(release.frame, changed))
+        return returned
+
     @abstractmethod
-    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> Release:
-        """Return the protected records; without a seed, random numbers differ at each call."""
+    def apply(self, frame: pd.DataFrame, random: Any) -> R_co:
+        """Return the release of a frame of pandas whose labels occur once each.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            It must stay as it is.
+        random : numpy.random.Generator
+            The only source of random numbers.
+        """
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the columns that the method reads and changes, by default all of them.
@@ -98,5 +151,5 @@ class Method(ABC):
         return Columns(changed=known, numbers=known)
 
 
-METHODS: Registry[Method] = Registry("method", "tablecloak.microdata.methods")
+METHODS: Registry[Method[Any]] = Registry("method", "tablecloak.microdata.methods")
 """All methods by name: ``METHODS.build("noise", columns=["wage"], noise=0.1).protect(frame)``."""

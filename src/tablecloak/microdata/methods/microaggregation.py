@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,7 @@ class MicroaggregationRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class Microaggregation(Method):
+class Microaggregation(Method[MicroaggregationRelease]):
     """Replace numbers by the means of groups of at least k similar records (microaggregation).
 
     Groups are made by MDAV on standardised columns, in a time that grows with the square of the
@@ -97,10 +97,8 @@ class Microaggregation(Method):
         """Return the columns."""
         return Columns(changed=self.columns, numbers=self.columns)
 
-    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> MicroaggregationRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> MicroaggregationRelease:
         """Replace values by the means of their groups.
-
-        Nothing is random; `seed` is accepted because all methods have it.
 
         Raises
         ------
@@ -108,7 +106,7 @@ class Microaggregation(Method):
             If a column does not exist, is not numeric, is constant or has missing values, or there
             are fewer than k records.
         """
-        del seed
+        del random
         values = np.column_stack([numbers_of(frame, name) for name in self.columns])
         if len(values) < self.k:
             raise InputError(

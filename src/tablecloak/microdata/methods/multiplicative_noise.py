@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ class MultipliedRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class MultiplicativeNoise(Method):
+class MultiplicativeNoise(Method[MultipliedRelease]):
     """Multiply all values of a contributor by one number away from 1.
 
     The multiplier of contributor e is 1 + d or 1 - d, with a size d between `least` and `most`. All
@@ -136,14 +136,12 @@ class MultiplicativeNoise(Method):
         text = list(dict.fromkeys([*who, *self.balance, *self.keep]))
         return Columns(changed=self.columns, categories=text, numbers=self.columns)
 
-    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> MultipliedRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> MultipliedRelease:
         """Draw the multipliers and apply them.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-        seed : int, numpy.random.Generator or None
-            Keep it secret. A short one can be found by trying all.
 
         Raises
         ------
@@ -159,7 +157,7 @@ class MultiplicativeNoise(Method):
         drawn = Multipliers.drawn(
             names,
             Sizes(self.least, self.most, self.shape),
-            seed,
+            random,
             balance=csr_array(stacked(both)) if both else None,
             keep=keep,
         )

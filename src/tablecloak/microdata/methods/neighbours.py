@@ -145,7 +145,7 @@ def _as_list(given: Any) -> Any:
 
 @METHODS.register
 @dataclass(frozen=True)
-class NeighbourhoodSampling(Method):
+class NeighbourhoodSampling(Method[NeighbourRelease]):
     """Replace each value by that of a random similar record (neighbourhood sampling).
 
     Parameters
@@ -219,23 +219,21 @@ class NeighbourhoodSampling(Method):
         names = known if self.columns is None else self.columns
         return Columns(changed=names, numbers=names)
 
-    def protect(
-        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | LegacySampler | None = None
+    def apply(
+        self, frame: pd.DataFrame, random: np.random.Generator | LegacySampler
     ) -> NeighbourRelease:
         """Mask the records.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-        seed : int, numpy.random.Generator or LegacySampler, optional
-            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
         InputError
             If a column does not exist, is constant, or has missing values; names column and row.
         """
-        sampler: Sampler = seed if isinstance(seed, LegacySampler) else NumpySampler(seed)
+        sampler: Sampler = random if isinstance(random, LegacySampler) else NumpySampler(random)
         names = self._names(frame)
         points = self._points(frame, names)
         warn_of_order(frame, names)
@@ -254,7 +252,7 @@ class NeighbourhoodSampling(Method):
         fallback = np.zeros(n, dtype=bool)
         donors = np.full((n, len(groups)), -1, dtype=np.int64)
         near = records.by_strata(order, eps)
-        if isinstance(seed, LegacySampler):
+        if isinstance(random, LegacySampler):
             near = records.in_order(order, eps)
         for part, found, number in near:
             counts[part] = number

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -68,7 +67,7 @@ class NoiseRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class CovarianceNoise(Method):
+class CovarianceNoise(Method[NoiseRelease]):
     """Add normal noise with the covariance of the sensitive columns.
 
     Parameters
@@ -106,9 +105,7 @@ class CovarianceNoise(Method):
         """Return the sensitive columns."""
         return Columns(changed=self.columns, numbers=self.columns)
 
-    def protect(
-        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
-    ) -> NoiseRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> NoiseRelease:
         """Add the noise.
 
         Raises
@@ -117,7 +114,6 @@ class CovarianceNoise(Method):
             If a column is missing, not numeric, constant, or has missing or infinite values;
             names it.
         """
-        random = generator(seed)
         values = [numbers_of(frame, name) for name in self.columns]
         for name, column in zip(self.columns, values, strict=True):
             if len(column) < 2 or column.min() == column.max():

@@ -22,7 +22,6 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -81,7 +80,7 @@ class _Cells:
 
 @METHODS.register
 @dataclass(frozen=True)
-class GuaranteedPRAM(Method):
+class GuaranteedPRAM(Method[PRAMRelease]):
     """Move records between cells of the keys, so that no match is right too often (PRAM).
 
     Parameters
@@ -132,16 +131,12 @@ class GuaranteedPRAM(Method):
         """Return keys and block attributes."""
         return Columns(changed=self.keys, categories=[*self.keys, *self.blocks], keys=self.keys)
 
-    def protect(
-        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
-    ) -> PRAMRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> PRAMRelease:
         """Move records.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-        seed : int or numpy.random.Generator, optional
-            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
@@ -153,7 +148,7 @@ class GuaranteedPRAM(Method):
         """
         records = CodedRecords.of(frame, [*self.keys, *self.blocks])
         warn_of_order(frame, self.keys)
-        moves, codes, report = self.draw(records, generator(seed))
+        moves, codes, report = self.draw(records, random)
         changed = frame.copy()
         for name, found in zip(self.keys, codes, strict=True):
             values = frame[name].to_numpy().copy()

@@ -18,7 +18,6 @@ import pandas as pd
 from pydantic import Field, GetPydanticSchema
 from pydantic_core import core_schema
 
-from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -39,7 +38,7 @@ Matrix = Annotated[
 
 @METHODS.register
 @dataclass(frozen=True, eq=False)
-class ClassicalPRAM(Method):
+class ClassicalPRAM(Method[PRAMRelease]):
     """Change one attribute by a transition matrix.
 
     Parameters
@@ -85,9 +84,7 @@ class ClassicalPRAM(Method):
             return matrix
         return invariant_matrix(matrix, frequencies, alpha=self.alpha)
 
-    def protect(
-        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
-    ) -> PRAMRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> PRAMRelease:
         """Draw released values.
 
         Raises
@@ -96,7 +93,6 @@ class ClassicalPRAM(Method):
             If the column does not exist, has missing values, or its number of categories differs
             from the size of the matrix.
         """
-        random = generator(seed)
         records = CodedRecords.of(frame, [self.attribute])
         warn_of_order(frame, [self.attribute])
         codes = records.codes[0].astype(np.int64)

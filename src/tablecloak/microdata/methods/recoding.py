@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -154,7 +154,7 @@ class RecodedRelease(Result):
 
 @METHODS.register
 @dataclass(frozen=True)
-class Recoding(Method):
+class Recoding(Method[RecodedRelease]):
     """Group the values of keys by hierarchies, as little as k records in each group allow.
 
     Each key is recoded as a whole to one level of its hierarchy: values as they are, groups, groups
@@ -270,10 +270,8 @@ class Recoding(Method):
             for name in self.keys
         )
 
-    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> RecodedRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> RecodedRelease:
         """Recode keys.
-
-        Nothing is random; `seed` is accepted because all methods have it.
 
         Raises
         ------
@@ -281,7 +279,7 @@ class Recoding(Method):
             If a column does not exist or has missing values, a value is not in its hierarchy, or
             not even the whole file satisfies what is required.
         """
-        del seed
+        del random
         budget = Budget.begun(self.time_limit)
         watch = Stopwatch()
         base = self.local().asked().question(frame)

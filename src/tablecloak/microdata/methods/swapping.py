@@ -25,7 +25,6 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import columns_of, taken_from
@@ -101,7 +100,7 @@ class SwapRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class DataSwapping(Method):
+class DataSwapping(Method[SwapRelease]):
     """Exchange attributes within random pairs of records (data swapping).
 
     Parameters
@@ -170,17 +169,13 @@ class DataSwapping(Method):
         """Return the number of pairs, round(rate n / 2), at most half of the records."""
         return min(round(self.rate * n_records / 2), n_records // 2)
 
-    def protect(
-        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
-    ) -> SwapRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> SwapRelease:
         """Draw pairs and swap.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             One row for each record.
-        seed : int or numpy.random.Generator, optional
-            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
@@ -191,7 +186,7 @@ class DataSwapping(Method):
         """
         records = CodedRecords.of(frame, self.coded_columns(frame))
         warn_of_order(frame, self.attributes)
-        pairs = self.draw(records, generator(seed))
+        pairs = self.draw(records, random)
         return self.swap(frame, pairs, records)
 
     def swap(

@@ -25,7 +25,6 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import numbers_of, row_label, taken_from
@@ -109,7 +108,7 @@ class TargetedSwapRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class TargetedSwapping(Method):
+class TargetedSwapping(Method[TargetedSwapRelease]):
     """Exchange the places of risky households with those of similar ones (targeted swapping).
 
     Some other households exchange theirs too, so that a wrong place does not reveal a risky one.
@@ -205,17 +204,13 @@ class TargetedSwapping(Method):
             unit=self.household,
         )
 
-    def protect(
-        self, frame: pd.DataFrame, *, seed: int | np.random.Generator | None = None
-    ) -> TargetedSwapRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> TargetedSwapRelease:
         """Draw pairs of households and swap.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             One row for each person.
-        seed : int or numpy.random.Generator, optional
-            By default drawn at random. Keep it secret, since it allows to undo the release.
 
         Raises
         ------
@@ -223,7 +218,6 @@ class TargetedSwapping(Method):
             If a column does not exist or has missing values, or if members of one household live
             in different areas.
         """
-        random = generator(seed)
         records, homes = self._coded(frame), Households(frame, self.household)
         areas = [records.combined(self.hierarchy[: d + 1]) for d in range(len(self.hierarchy))]
         for name, area in zip(self.hierarchy, areas, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ class TopcodedRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class Topcoding(Method):
+class Topcoding(Method[TopcodedRelease]):
     """Replace the values of a column above a threshold.
 
     Parameters
@@ -87,10 +87,8 @@ class Topcoding(Method):
         """Return the column."""
         return Columns(changed=[self.column], numbers=[self.column])
 
-    def protect(self, frame: pd.DataFrame, *, seed: Any = None) -> TopcodedRelease:
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> TopcodedRelease:
         """Replace extreme values.
-
-        Nothing is random; `seed` is accepted because all methods have it.
 
         Raises
         ------
@@ -98,7 +96,7 @@ class Topcoding(Method):
             If the column does not exist, is not numeric or has missing values, or fewer than
             three values would be replaced by their mean.
         """
-        del seed
+        del random
         values = numbers_of(frame, self.column)
         limit = self.threshold
         if limit is None:

@@ -1,0 +1,120 @@
+"""Records of pandas, polars or Arrow: methods see pandas, callers get back what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.columns import columns_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["LibraryFrame"]
+
+
+class LibraryFrame:
+    """Records as a caller gave them, and the same records for pandas.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+
+    Attributes
+    ----------
+    is_pandas : bool
+        Whether a release of these records needs no change: they are a frame of pandas whose
+        labels occur once each.
+    pandas : pandas.DataFrame
+        The records; a frame of pandas itself, with labels from 0 if some of its labels occur
+        twice. Whole numbers stay whole beside missing values, and categories stay categories.
+
+    Raises
+    ------
+    InputError
+        If they are of another kind, or a column's name is no text or occurs twice.
+    """
+
+    def __init__(self, records: Any) -> None:
+        self._given = records
+        self.is_pandas = isinstance(records, pd.DataFrame) and records.index.is_unique
+        if isinstance(records, pd.DataFrame):
+            columns_of(records)
+            # Values are written back by label, which needs labels that occur once.
+            self.pandas = records if self.is_pandas else records.reset_index(drop=True)
+            return
+        if hasattr(records, "collect") and not hasattr(records, "to_arrow"):
+            raise InputError(
+                "Records are a query that has not run yet. Call its `collect()` first."
+            )
+        if not hasattr(records, "to_arrow") and not _is_arrow(records):
+            raise InputError(
+                "Records must be a frame of pandas or polars, or a table of Arrow. Got "
+                f"{type(records).__name__}; convert it first, as with pandas.DataFrame(records)."
+            )
+        arrow = records if _is_arrow(records) else records.to_arrow()
+        self.pandas = pd.DataFrame(
+            {str(name): _for_pandas(arrow.column(at)) for at, name in enumerate(arrow.schema.names)}
+        )
+        columns_of(self.pandas)
+
+    def back(self, released: pd.DataFrame, changed: Collection[str]) -> Any:
+        """Return a release as what the caller gave; columns that did not change are the caller's.
+
+        Parameters
+        ----------
+        released : pandas.DataFrame
+        changed : collection of str
+            Columns that may have changed.
+        """
+        if isinstance(self._given, pd.DataFrame):
+            return released.set_axis(self._given.index)
+        import pyarrow as pa
+
+        new = {name: pa.array(released[name], from_pandas=True) for name in changed}
+        if _is_arrow(self._given):
+            table = self._given
+            for name, column in new.items():
+                at = table.schema.get_field_index(name)
+                kind = _kept_type(table.schema.field(at).type, column.type)
+                table = table.set_column(at, pa.field(name, kind), column.cast(kind))
+            return table
+        import polars as pl
+
+        columns = []
+        for name, column in new.items():
+            kind = self._given.schema[name]
+            found = pl.Series(name, column)
+            is_kept = not (kind.is_integer() and found.dtype.is_float())
+            columns.append(found.cast(kind) if is_kept else found)
+        return self._given.with_columns(columns)
+
+
+def _is_arrow(records: Any) -> bool:
+    import pyarrow as pa
+
+    return isinstance(records, pa.Table)
+
+
+def _for_pandas(column: pa.ChunkedArray) -> pd.Series:
+    """Return a column of Arrow as one of pandas, in which whole numbers and bools stay so."""
+    import pyarrow.types as kinds
+
+    kind = column.type
+    if column.null_count and (kinds.is_integer(kind) or kinds.is_boolean(kind)):
+        missing = column.is_null().to_numpy()
+        if kinds.is_boolean(kind):
+            return pd.Series(pd.arrays.BooleanArray(column.fill_null(False).to_numpy(), missing))
+        return pd.Series(pd.arrays.IntegerArray(column.fill_null(0).to_numpy(), missing))
+    found: pd.Series = column.to_pandas()
+    return found
+
+
+def _kept_type(given: pa.DataType, found: pa.DataType) -> pa.DataType:
+    """Return the given type, or the new one where whole numbers have become fractions."""
+    import pyarrow.types as kinds
+
+    return found if kinds.is_integer(given) and kinds.is_floating(found) else given

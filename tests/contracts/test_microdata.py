@@ -102,6 +102,28 @@ class Careless(Rounding):
         return SimpleNamespace(frame=self.change(frame, random), summary=lambda: self.words)
 
 
+class Filler(Rounding):
+    """Round, and take 0 for what is missing."""
+
+    def change(self, frame, random):
+        return super().change(frame.fillna({"wage": 0.0}), random)
+
+
+class Numbered(Rounding):
+    """Round records that are labelled from 0."""
+
+    def change(self, frame, random):
+        return super().change(frame, random).sort_index()
+
+
+class Timid(Rounding):
+    """Fail where all wages are equal."""
+
+    def change(self, frame, random):
+        average = int(frame["wage"].sum()) // (frame["wage"].nunique() - 1)
+        return frame.assign(wage=frame["wage"].round(-2).clip(upper=abs(average)))
+
+
 class Surprised(Rounding):
     """Change what it does not read."""
 
@@ -118,6 +140,8 @@ WRONG = {
     Seedless: "The second release with the same seed differs",
     Global: "Global random numbers were drawn",
     Talkative: "The summary has more than one line",
+    Numbered: "With other labels the release differs|labels .* are not kept",
+    Timid: "It raised ZeroDivisionError",
     Careless: "A frame without a column .* It raised KeyError",
     Surprised: "without reading them",
 }

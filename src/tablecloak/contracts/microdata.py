@@ -19,6 +19,9 @@ __all__ = ["METHOD", "Trial", "check_microdata_method"]
 SEED = 20
 """Seed of a trial's random numbers; any other number would do."""
 
+SOME_MISSING = 0.1
+"""Share of values that go missing in a trial; enough for records that lack several."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -138,6 +141,111 @@ def missing_columns_are_named(trial: Trial) -> None:
             raise AssertionError(f"Without the column {name!r} there was no error.")
 
 
+def parameters_make_an_equal_method(trial: Trial) -> None:
+    """`get_params` returns what the constructor takes, and a method made of it does the same."""
+    method = trial.method
+    again = type(method)(**method.get_params())
+    found = again.protect(trial.given(), seed=SEED).frame
+    expect(found.equals(trial.release.frame), "A method with the same parameters differs.")
+
+
+def labels_types_and_categories_stay(trial: Trial) -> None:
+    """Labels that are no numbers, or occur twice, stay; so do categories and nullable types."""
+    given = trial.given()
+    for labels in (
+        pd.Index([f"record {at}" for at in range(len(given))]),
+        pd.Index(np.arange(len(given)) // 2),
+        pd.MultiIndex.from_arrays([np.arange(len(given)) // 2, np.arange(len(given)) % 2]),
+    ):
+        found = trial.method.protect(given.set_axis(labels), seed=SEED).frame
+        expect(found.index.equals(labels), f"The labels {labels[:3].tolist()} are not kept.")
+        same = found.reset_index(drop=True).equals(trial.release.frame.reset_index(drop=True))
+        expect(same, "With other labels the release differs.")
+    categories = trial.uses().categories
+    coded = given.astype(dict.fromkeys(categories, "category"))
+    found = trial.method.protect(coded, seed=SEED).frame
+    for name in categories:
+        expect(
+            found[name].dtype == "category" or found[name].dtype == object,
+            f"Categories of {name!r} became {found[name].dtype}.",
+        )
+    numbers = [name for name in trial.uses().numbers if given[name].dtype.kind == "f"]
+    nullable = given.astype(dict.fromkeys(numbers, "Float64"))
+    found = trial.method.protect(nullable, seed=SEED).frame
+    lost = [name for name in numbers if found[name].dtype != "Float64"]
+    expect(not lost, f"The nullable columns {lost} became {[str(found[n].dtype) for n in lost]}.")
+
+
+def missing_values_are_no_obstacle(trial: Trial) -> None:
+    """Records with missing values are protected; a missing number stays missing.
+
+    Where categories move between records or are drawn, missing is one of them.
+    """
+    given = trial.given()
+    hidden = np.random.default_rng(SEED)
+    for name in trial.uses().changed:
+        given[name] = given[name].mask(hidden.random(len(given)) < SOME_MISSING)
+    before = given.copy()
+    found = trial.method.protect(given, seed=SEED).frame
+    expect(given.equals(before), "The frame that was passed has changed.")
+    for name in trial.uses().changed:
+        if name in trial.uses().numbers:
+            filled = given[name].isna() & found[name].notna()
+            expect(not filled.any(), f"Missing values of {name!r} became numbers.")
+    changed = [name for name in trial.uses().changed if not found[name].equals(given[name])]
+    expect(changed, "Nothing changed in records with missing values.")
+
+
+def hard_files_are_protected_or_refused_in_words(trial: Trial) -> None:
+    """No record is refused; one record and constant columns are protected, or refused in words."""
+    given = trial.given()
+    try:
+        trial.method.protect(given.iloc[:0], seed=SEED)
+    except TablecloakError as error:
+        expect("no records" in str(error), f"Without a record the error is: {error}")
+    else:
+        raise AssertionError("Without a record there was no error.")
+    constant = given.copy()
+    for name in trial.uses().changed:
+        constant[name] = given[name].iloc[0]
+    for hard in (given.iloc[:1], given.iloc[:2], constant):
+        try:
+            found = trial.method.protect(hard, seed=SEED).frame
+        except TablecloakError:
+            continue
+        expect(found.index.equals(hard.index), "The index differs.")
+        expect(list(found.columns) == list(hard.columns), "The columns differ.")
+
+
+def other_libraries_get_back_what_they_gave(trial: Trial) -> None:
+    """Frames of polars and tables of Arrow get back their own kind, with equal values."""
+    import pyarrow as pa
+
+    given = trial.given().reset_index(drop=True)
+    expected = trial.method.protect(given, seed=SEED).frame
+    table = pa.Table.from_pandas(given, preserve_index=False)
+    found = trial.method.protect(table, seed=SEED).frame
+    expect(isinstance(found, pa.Table), f"A table of Arrow became {type(found).__name__}.")
+    expect(_as_text(found.to_pandas()) == _as_text(expected), "Values differ in a table of Arrow.")
+    try:
+        import polars as pl
+    except ImportError:
+        return
+    frame = pl.from_arrow(table)
+    found = trial.method.protect(frame, seed=SEED).frame
+    expect(isinstance(found, pl.DataFrame), f"A frame of polars became {type(found).__name__}.")
+    again = found.to_arrow().to_pandas()
+    expect(_as_text(again) == _as_text(expected), "Values differ in a frame of polars.")
+
+
+def _as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Return values as text, all missing ones alike."""
+    return {
+        str(name): ["" if pd.isna(value) else str(value) for value in frame[name].tolist()]
+        for name in frame.columns
+    }
+
+
 METHOD: tuple[Callable[[Trial], None], ...] = (
     it_says_what_it_is,
     it_reads_and_changes_columns_that_are_there,
@@ -147,6 +255,10 @@ METHOD: tuple[Callable[[Trial], None], ...] = (
     a_seed_repeats_and_no_other_randomness_is_used,
     a_summary_is_one_line,
     missing_columns_are_named,
+    parameters_make_an_equal_method,
+    labels_types_and_categories_stay,
+    hard_files_are_protected_or_refused_in_words,
+    other_libraries_get_back_what_they_gave,
 )
 """Facts that every method for records must satisfy, each a function of a `Trial`."""
 

@@ -39,14 +39,28 @@ class CodedRecords:
     categories: tuple[npt.NDArray[np.object_], ...]
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, columns: Sequence[str] | None = None) -> CodedRecords:
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        columns: Sequence[str] | None = None,
+        *,
+        refuse_missing: bool = False,
+    ) -> CodedRecords:
         """Code the categories of some columns, by default all.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        columns : sequence of str, optional
+        refuse_missing : bool, default=False
+            Whether missing values are errors. If not, they are a category of their own, the last
+            one.
 
         Raises
         ------
         InputError
-            If a column does not exist, a value is missing (names column and row), or there are no
-            records.
+            If a column does not exist, a value is missing and this is refused (names column and
+            row), or there are no records.
         """
         known = columns_of(frame)
         names = tuple(known if columns is None else columns)
@@ -58,16 +72,20 @@ class CodedRecords:
                 raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
             column = frame[name]
             missing = np.flatnonzero(column.isna().to_numpy())
-            if len(missing):
+            if len(missing) and refuse_missing:
                 raise InputError(
                     f"Column {name!r} has {len(missing)} missing values, the first in row "
                     f"{row_label(frame, missing[0])}. Give them a category of their own, such as "
                     f"'missing', or drop these records."
                 )
             found, values = pd.factorize(column, sort=True)
-            small = np.min_scalar_type(max(len(values) - 1, 1))
+            known_values = list(np.asarray(values, dtype=object))
+            if len(missing):
+                found[missing] = len(known_values)
+                known_values.append(column.iloc[missing[0]])
+            small = np.min_scalar_type(max(len(known_values) - 1, 1))
             codes.append(found.astype(small))
-            categories.append(np.asarray(values, dtype=object))
+            categories.append(_as_objects(known_values))
         return cls(names, tuple(codes), tuple(categories))
 
     @property
@@ -152,6 +170,14 @@ class CodedRecords:
             (cells // stride) % size for stride, size in zip(self.strides, self.sizes, strict=True)
         ]
 
+    def first_of_each(self, name: str) -> Integers:
+        """Return the position of the first record with each category of an attribute."""
+        codes = self.codes[self.position(name)]
+        first = np.zeros(len(self.categories[self.position(name)]), dtype=np.int64)
+        # The last assignment counts.
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        return first
+
     def only(self, names: Sequence[str]) -> CodedRecords:
         """Return the codes of some of the attributes."""
         at = [self.position(name) for name in names]
@@ -172,6 +198,13 @@ class CodedRecords:
         if name not in self.names:
             raise InputError(f"There is no attribute {name!r}.{suggestion(name, self.names)}")
         return self.names.index(name)
+
+
+def _as_objects(values: Sequence[object]) -> npt.NDArray[np.object_]:
+    """Return values as an array that leaves each as it is."""
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
 
 
 def _compressed(label: Integers, limit: int) -> tuple[Integers, int]:

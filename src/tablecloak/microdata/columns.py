@@ -90,14 +90,23 @@ def like(column: pd.Series, values: npt.NDArray[np.float64], *, whole: bool = Fa
     return pd.Series(values, index=column.index).astype(kind)
 
 
-def numbers_of(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
+def numbers_of(
+    frame: pd.DataFrame, name: str, *, refuse_missing: bool = True
+) -> npt.NDArray[np.float64]:
     """Return a column of numbers.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    name : str
+    refuse_missing : bool, default=True
+        Whether missing values are errors. If not, they are NaN.
 
     Raises
     ------
     InputError
-        If it does not exist, is not numeric, or has a missing or infinite value; names column and
-        row.
+        If it does not exist, is not numeric, or has an infinite value, or a missing one where this
+        is refused; names column and row.
     """
     known = columns_of(frame)
     if name not in known:
@@ -108,13 +117,13 @@ def numbers_of(frame: pd.DataFrame, name: str) -> npt.NDArray[np.float64]:
             "numbers, or convert it first."
         )
     missing = np.flatnonzero(frame[name].isna())
-    if len(missing):
+    if len(missing) and refuse_missing:
         raise InputError(
             f"Column {name!r} has a missing value in row {row_label(frame, missing[0])}. Impute it "
             "or drop the record."
         )
-    values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
-    endless = np.flatnonzero(~np.isfinite(values))
+    values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    endless = np.flatnonzero(np.isinf(values))
     if len(endless):
         raise InputError(
             f"Column {name!r} has an infinite value in row {row_label(frame, endless[0])}. Correct "
@@ -135,12 +144,12 @@ def taken_from(
     records, donors : numpy.ndarray of int, shape (n,)
         Positions; each donor gives the values that it has in `frame`.
     """
+    source = np.arange(len(frame))
+    source[records] = donors
     changed = frame.copy()
     for name in names:
-        source = frame[name].to_numpy()
-        values = source.copy()
-        values[records] = source[donors]
-        changed[name] = pd.Series(values, index=frame.index).astype(frame[name].dtype)
+        # `take` keeps every type: categories, whole numbers beside missing ones, dates.
+        changed[name] = pd.Series(frame[name].array.take(source), index=frame.index)
     return changed
 
 

@@ -78,7 +78,3 @@ def test_a_record_without_a_contributor_is_named():
     frame = FIRMS.assign(firm=FIRMS.firm.where(FIRMS.index != 7))
     with pytest.raises(tc.InputError, match="Column 'firm' has no entry in row 7"):
         MultiplicativeNoise(["turnover"], contributor="firm").protect(frame)
-
-
-def test_no_records_are_no_error():
-    assert not len(MultiplicativeNoise(["turnover"], keep=["region"]).protect(FIRMS[:0]).frame)

@@ -178,7 +178,7 @@ def test_every_masked_value_comes_from_a_neighbour(seed, eps, nearest):
         eps, proportion=0.7, groups=[["x", "kind"]], nearest=nearest, weights={"kind": 0.3}
     )
     release = method.protect(frame, seed=seed)
-    points = method._points(frame, list(frame.columns))
+    points = np.hstack(method._points(frame, list(frame.columns)))
     distance = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
     np.fill_diagonal(distance, np.inf)
     masked = release.neighbours >= 0
@@ -210,9 +210,6 @@ def test_bad_input_is_named():
         NeighbourhoodSampling(0.5).protect(frame)
     with pytest.raises(tc.InputError, match="no column 'z' to mask"):
         NeighbourhoodSampling(0.5, columns=["z"]).protect(frame)
-    broken = pd.DataFrame({"x": [0.0, np.nan, 2.0]})
-    with pytest.raises(tc.InputError, match="'x' has 1 missing values, the first in row 1"):
-        NeighbourhoodSampling(0.5).protect(broken)
     with pytest.raises(tc.InputError, match="must be positive"):
         NeighbourhoodSampling(0.0)
     with pytest.raises(tc.InputError, match="one group only"):
@@ -328,7 +325,16 @@ def test_a_record_is_followed_by_its_label():
         (LINE, {"weights": {"z": 1.0}}, "no column 'z' to mask"),
         (LINE, {"columns": ["x", "y"], "groups": [["x"], ["x", "y"]]}, "in one group only"),
         (LINE.assign(x=1.0), {}, "Column 'x' is constant"),
-        (LINE.assign(x=[1, 2, 3, 4, 5, None]), {}, "'x' has 1 missing values, the first in row 5"),
+        (
+            LINE.assign(x=[1, 2, 3, 4, 5, None], y=[None] * 5 + [1.0]),
+            {"columns": ["y"]},
+            "Column 'y' is constant",
+        ),
+        (
+            pd.DataFrame({"x": [1.0, 2, None, None], "y": [4.0, None, 5, 7]}),
+            {"columns": ["x", "y"]},
+            r"The record in row 0 is the only one with values in all of \['x', 'y'\]",
+        ),
         (LINE.assign(x=[1, 2, 3, 4, 5, np.inf]), {}, "'x' has an infinite value in row 5"),
         (LINE.assign(x=["1", "2", "3", "4", "5", "n/a"]), {}, "holds numbers, but 'n/a' in row 5"),
         (LINE.iloc[:1], {}, "At least two records are needed"),
@@ -348,3 +354,21 @@ def test_what_cannot_be_sampled_is_named_by_column_and_row(frame, options, messa
 def test_radii_and_weights_out_of_range_are_refused(options, message):
     with pytest.raises(tc.InputError, match=message):
         sampled(**options)
+
+
+def test_missing_values_stay_and_the_others_come_from_records_with_the_same_columns():
+    random = np.random.default_rng(8)
+    frame = pd.DataFrame(random.normal(size=(60, 3)), columns=list("abc"))
+    frame = frame.mask(random.random((60, 3)) < 0.2)
+    release = NeighbourhoodSampling(0.8).protect(frame, seed=3)
+    assert (release.frame.isna() == frame.isna()).all(axis=None)
+    has = frame.notna().to_numpy()
+    drawn = release.donors
+    used = 0
+    for record, donors in enumerate(drawn):
+        for donor in donors[donors >= 0]:
+            used += 1
+            assert has[donor][has[record]].all()
+    assert used == 3 * np.sum(has.any(axis=1))
+    kept = (release.frame == frame).to_numpy()[has]
+    assert kept.mean() < 0.2

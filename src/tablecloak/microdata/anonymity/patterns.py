@@ -63,7 +63,7 @@ class KeyPatterns:
                 f"{len(keys)} keys are too many: at most {MANY_KEYS} are searched. Name those that "
                 "an intruder is most likely to know."
             )
-        records = CodedRecords.of(frame, keys)
+        records = CodedRecords.of(frame, keys, refuse_missing=True)
         of_record = records.combined(records.names)
         # Of equal patterns the last record is kept; all have the same codes.
         some = np.zeros(int(of_record.max()) + 1, dtype=np.int64)

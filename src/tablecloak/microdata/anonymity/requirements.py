@@ -100,7 +100,7 @@ class SensitiveCounts:
         InputError
             If the column does not exist or has missing values.
         """
-        coded = CodedRecords.of(frame, [sensitive])
+        coded = CodedRecords.of(frame, [sensitive], refuse_missing=True)
         n_values = coded.sizes[0]
         value = coded.codes[0].astype(np.int64)
         ones = np.ones(len(value))

@@ -26,7 +26,7 @@ class Households:
     """The households of records, and their members."""
 
     def __init__(self, frame: pd.DataFrame, name: str) -> None:
-        coded = CodedRecords.of(frame, [name])
+        coded = CodedRecords.of(frame, [name], refuse_missing=True)
         self.of_record: Integers = coded.codes[0].astype(np.int64)
         self.names = coded.categories[0]
         self.count = len(self.names)

@@ -112,8 +112,8 @@ class Method(ABC, Generic[R_co]):
         Raises
         ------
         InputError
-            If the records are of another kind or there are none, a column does not exist, or its values do not suit
-            the method; names column and row.
+            If the records are of another kind or there are none, a column does not exist, or its
+            values do not suit the method; names column and row.
         """
         given = LibraryFrame(records)
         if not len(given.pandas):

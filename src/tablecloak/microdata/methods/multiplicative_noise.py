@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from scipy.sparse import vstack as stacked
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import columns_of, like, names_of, numbers_of, row_label
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
@@ -146,10 +147,10 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
         Raises
         ------
         InputError
-            If a column is missing, a sensitive one is not numeric or has missing or infinite
-            values, or a record has no contributor or code.
+            If a column does not exist, a sensitive one is not numeric or has infinite values, or
+            a record has no contributor.
         """
-        values = {name: numbers_of(frame, name) for name in self.columns}
+        values = {name: numbers_of(frame, name, refuse_missing=False) for name in self.columns}
         number, names = self._contributors(frame)
         keep = self._groups(frame, self.keep, number, values)
         balance = self._groups(frame, self.balance, number, values)
@@ -175,7 +176,7 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
         """Return the number of the contributor of each record, and their names."""
         if self.contributor is None:
             return np.arange(len(frame)), list(range(len(frame)))
-        number, names = pd.factorize(_coded(frame, self.contributor), sort=True)
+        number, names = pd.factorize(_contributor_codes(frame, self.contributor), sort=True)
         return number.astype(np.int64), list(names)
 
     def _groups(
@@ -188,15 +189,18 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
         """Return what each contributor adds to each combination of codes, column by column."""
         if not names or not len(frame):
             return None
-        codes = pd.DataFrame({name: _coded(frame, name) for name in names})
-        group = codes.groupby(list(names), sort=False).ngroup().to_numpy()
+        codes = CodedRecords.of(frame, list(dict.fromkeys(names)))
+        group = codes.combined(codes.names)
         shape = (int(group.max()) + 1, int(number.max()) + 1)
-        added = [csr_array((column, (group, number)), shape=shape) for column in values.values()]
+        added = [
+            csr_array((np.nan_to_num(column), (group, number)), shape=shape)
+            for column in values.values()
+        ]
         return csr_array(stacked(added))
 
 
-def _coded(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Return a column of codes as text."""
+def _contributor_codes(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return the contributors of the records as text."""
     known = columns_of(frame)
     if name not in known:
         raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")

@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -26,7 +26,7 @@ import pandas as pd
 from pydantic import BeforeValidator, Field
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of, numbers_of, row_label
+from tablecloak.microdata.columns import columns_of, numbers_of, row_label, taken_from
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.near_records import NearRecords
@@ -165,6 +165,11 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
         Records with fewer neighbours than this draw from this many nearest records. With 0,
         records without neighbours become missing, as in the published code, which biases analyses.
 
+    Notes
+    -----
+    Missing values stay missing. The other values of such a record come from records that have at
+    least the same columns, and its distances are measured by these columns.
+
     Examples
     --------
     >>> import pandas as pd
@@ -231,7 +236,7 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
         Raises
         ------
         InputError
-            If a column does not exist, is constant, or has missing values; names column and row.
+            If a column does not exist, is constant, or has infinite values; names column and row.
         """
         sampler: Sampler = random if isinstance(random, LegacySampler) else NumpySampler(random)
         names = self._names(frame)
@@ -247,25 +252,29 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
             )
         eps = np.broadcast_to(radius, (n,))
         order = sampler.permutation(n)[: int(n * self.proportion)]
-        records = NearRecords(points)
         counts = np.full(n, -1, dtype=np.int64)
         fallback = np.zeros(n, dtype=bool)
         donors = np.full((n, len(groups)), -1, dtype=np.int64)
-        near = records.by_strata(order, eps)
-        if isinstance(random, LegacySampler):
-            near = records.in_order(order, eps)
-        for part, found, number in near:
-            counts[part] = number
-            flat, size = found, number
-            few = np.flatnonzero(size < self.nearest)
-            if len(few):
-                fallback[part[few]] = True
-                flat, size = records.with_nearest(part, flat, size, few, self.nearest)
-            some = np.flatnonzero(size)
-            u = sampler.uniforms(len(some) * len(groups)).reshape(len(some), len(groups))
-            own = size[some][:, None]
-            chosen = np.minimum((u * own).astype(np.int64), own - 1)
-            donors[part[some]] = flat[chosen + (np.cumsum(size) - size)[some][:, None]]
+        for pool, coordinates, wanted in _pools(frame[names], points, order):
+            place = np.full(n, -1, dtype=np.int64)
+            place[pool] = np.arange(len(pool))
+            records = NearRecords(np.hstack([each[pool] for each in coordinates]))
+            near = records.by_strata(place[wanted], eps[pool])
+            if isinstance(random, LegacySampler):
+                near = records.in_order(place[wanted], eps[pool])
+            for part, found, number in near:
+                counts[pool[part]] = number
+                flat, size = found, number
+                few = np.flatnonzero(size < self.nearest)
+                if len(few):
+                    fallback[pool[part[few]]] = True
+                    flat, size = records.with_nearest(part, flat, size, few, self.nearest)
+                some = np.flatnonzero(size)
+                u = sampler.uniforms(len(some) * len(groups)).reshape(len(some), len(groups))
+                own = size[some][:, None]
+                chosen = np.minimum((u * own).astype(np.int64), own - 1)
+                first = (np.cumsum(size) - size)[some][:, None]
+                donors[pool[part[some]]] = pool[flat[chosen + first]]
         return self._released(frame, names, groups, order, counts, fallback, donors)
 
     def _names(self, frame: pd.DataFrame) -> list[str]:
@@ -279,12 +288,6 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
             if name not in names or name not in known:
                 raise InputError(f"There is no column {name!r} to mask.{suggestion(name, known)}")
         for name in names:
-            missing = np.flatnonzero(frame[name].isna().to_numpy())
-            if len(missing):
-                raise InputError(
-                    f"Column {name!r} has {len(missing)} missing values, the first in row "
-                    f"{row_label(frame, missing[0])}. Impute them or drop these records first."
-                )
             _check_mixture(frame, name)
         if len(frame) < 2:
             raise InputError(
@@ -293,23 +296,27 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
             )
         return names
 
-    def _points(self, frame: pd.DataFrame, names: Sequence[str]) -> Floats:
+    def _points(self, frame: pd.DataFrame, names: Sequence[str]) -> list[Floats]:
+        """Return the coordinates of the records by each column; rows of missing values are NaN."""
         parts = []
         for name in names:
             weight = float((self.weights or {}).get(name, 1.0))
             if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool:
-                columns = frame[name].to_numpy(dtype=np.float64)[:, None]
+                columns = numbers_of(frame, name, refuse_missing=False)[:, None]
             else:
-                columns = pd.get_dummies(frame[name]).to_numpy(dtype=np.float64)
-                columns = columns[:, columns.std(axis=0) > 0]
-            spread = columns.std(axis=0, ddof=1)
-            if not columns.shape[1] or np.any(spread == 0):
+                columns = np.array(pd.get_dummies(frame[name]), dtype=np.float64)
+                columns[frame[name].isna().to_numpy()] = np.nan
+            known = ~np.isnan(columns).any(axis=1)
+            if known.any():
+                columns = columns[:, np.ptp(columns[known], axis=0) > 0]
+            if not known.any() or not columns.shape[1]:
                 raise InputError(
                     f"Column {name!r} is constant, so that it cannot be standardised. Leave it out "
                     f"of `columns`."
                 )
-            parts.append((columns - columns.mean(axis=0)) / spread * weight)
-        return np.column_stack(parts)
+            spread = columns[known].std(axis=0, ddof=1)
+            parts.append((columns - columns[known].mean(axis=0)) / spread * weight)
+        return parts
 
     def _groups(self, names: Sequence[str]) -> list[list[str]]:
         together = [list(group) for group in self.groups]
@@ -340,10 +347,9 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
         for at, group in enumerate(groups):
             drawn = donors[:, at] >= 0
             for name in group:
-                source = frame[name].to_numpy()
-                values = source.copy()
-                values[drawn] = source[donors[drawn, at]]
-                column = pd.Series(values, index=frame.index).astype(frame[name].dtype)
+                # Records without a value get none, although their donor may have one.
+                new = np.flatnonzero(drawn & frame[name].notna().to_numpy())
+                column = taken_from(frame[[name]], [name], new, donors[new, at])[name]
                 released[name] = column.mask(empty) if empty.any() else column
         eps = self.eps if isinstance(self.eps, float | int) else np.asarray(self.eps)
         return NeighbourRelease(
@@ -356,16 +362,55 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
         )
 
 
+def _pools(
+    frame: pd.DataFrame, points: Sequence[Floats], order: Integers
+) -> Iterator[tuple[Integers, list[Floats], Integers]]:
+    """Yield the records that can be donors to others, and to which.
+
+    Yields
+    ------
+    pool : numpy.ndarray of int
+        Records with values in at least the columns that the wanted ones have.
+    coordinates : list of numpy.ndarray of float
+        Coordinates of all records by these columns.
+    wanted : numpy.ndarray of int
+        Records of the order that lack the same columns.
+
+    Raises
+    ------
+    InputError
+        If no other record has all columns of one; names its row.
+    """
+    has = frame.notna().to_numpy()
+    if has.all():
+        yield np.arange(len(frame)), list(points), order
+        return
+    patterns, pattern = np.unique(has[order], axis=0, return_inverse=True)
+    for number, columns in enumerate(patterns):
+        if not columns.any():
+            continue
+        wanted = order[pattern.ravel() == number]
+        pool = np.flatnonzero(has[:, columns].all(axis=1))
+        if len(pool) < 2:
+            raise InputError(
+                f"The record in row {row_label(frame, int(wanted[0]))} is the only one with values "
+                f"in all of {list(frame.columns[columns])}, so that no other can give it theirs. "
+                "Remove one of its values, or the record."
+            )
+        yield pool, [points[at] for at in map(int, np.flatnonzero(columns))], wanted
+
+
 def _check_mixture(frame: pd.DataFrame, name: str) -> None:
     """Refuse infinite values, and text among numbers, which would turn numbers into categories."""
     column = frame[name]
     if pd.api.types.is_numeric_dtype(column):
         if column.dtype != bool:
-            numbers_of(frame, name)
+            numbers_of(frame, name, refuse_missing=False)
         return
     known = pd.to_numeric(column, errors="coerce").notna()
-    if known.mean() > 0.5 and not known.all():
-        odd = int(np.flatnonzero(~known)[0])
+    entered = column.notna()
+    if known.sum() > 0.5 * entered.sum() and not known[entered].all():
+        odd = int(np.flatnonzero(entered & ~known)[0])
         raise InputError(
             f"Column {name!r} holds numbers, but {column.iloc[odd]!r} in row "
             f"{row_label(frame, odd)}. Correct it or drop the record."

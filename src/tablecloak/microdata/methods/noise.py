@@ -81,6 +81,8 @@ class CovarianceNoise(Method[NoiseRelease]):
 
     Notes
     -----
+    Missing values stay missing; the covariance of two columns is that of the records with both.
+
     Columns of whole numbers become columns of floating-point numbers: rounded, small noise would
     vanish and publish the true values.
     """
@@ -111,19 +113,21 @@ class CovarianceNoise(Method[NoiseRelease]):
         Raises
         ------
         InputError
-            If a column is missing, not numeric, constant, or has missing or infinite values;
-            names it.
+            If a column does not exist, is not numeric or constant, or has infinite values; names
+            it.
         """
-        values = [numbers_of(frame, name) for name in self.columns]
+        values = [numbers_of(frame, name, refuse_missing=False) for name in self.columns]
         for name, column in zip(self.columns, values, strict=True):
-            if len(column) < 2 or column.min() == column.max():
+            known = column[~np.isnan(column)]
+            if len(known) < 2 or known.min() == known.max():
                 raise InputError(
                     f"Column {name!r} is constant: its variance is 0, and so is noise as a share "
                     "of it. Leave the column out."
                 )
         warn_of_order(frame, self.columns)
-        covariance = np.atleast_2d(np.cov(values))
-        # Singular blocks, such as a column and its double, are allowed.
+        covariance = _covariance(values)
+        # Singular blocks, such as a column and its double, are allowed; those of incomplete
+        # records may even be indefinite.
         size, axes = np.linalg.eigh(covariance)
         root = axes * np.sqrt(np.maximum(size, 0.0) * self.noise)
         normal = random.standard_normal((len(values), len(frame)))
@@ -133,3 +137,12 @@ class CovarianceNoise(Method[NoiseRelease]):
             masked += column
             released[name] = like(frame[name], masked)
         return NoiseRelease(released, self.noise, tuple(self.columns), covariance)
+
+
+def _covariance(columns: Sequence[Floats]) -> Floats:
+    """Return the covariance of some columns, of each two over the records that have both."""
+    values = np.column_stack(columns)
+    if not np.isnan(values).any():
+        return np.atleast_2d(np.cov(values, rowvar=False))
+    pairwise: Floats = pd.DataFrame(values).cov().fillna(0.0).to_numpy()
+    return pairwise

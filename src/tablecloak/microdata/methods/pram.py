@@ -24,6 +24,7 @@ from pydantic import Field
 
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
+from tablecloak.microdata.columns import taken_from
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.pram_release import PRAMRelease
@@ -141,7 +142,7 @@ class GuaranteedPRAM(Method[PRAMRelease]):
         Raises
         ------
         InputError
-            If a column does not exist or has missing values.
+            If a column does not exist.
         ModelError
             If the guarantee cannot be given: a block has one non-empty cell, or two with xi
             below 1/2, and one of its counts is below 1 / xi. Names the block.
@@ -151,9 +152,8 @@ class GuaranteedPRAM(Method[PRAMRelease]):
         moves, codes, report = self.draw(records, random)
         changed = frame.copy()
         for name, found in zip(self.keys, codes, strict=True):
-            values = frame[name].to_numpy().copy()
-            values[moves] = records.categories[records.position(name)][found]
-            changed[name] = pd.Series(values, index=frame.index).astype(frame[name].dtype)
+            donor = records.first_of_each(name)[found]
+            changed[name] = taken_from(frame[[name]], [name], moves, donor)[name]
         moved = np.zeros(len(frame), dtype=bool)
         moved[moves] = True
         return PRAMRelease(changed, moved, report)

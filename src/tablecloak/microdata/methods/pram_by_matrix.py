@@ -20,6 +20,7 @@ from pydantic_core import core_schema
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.columns import taken_from
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.pram_release import PRAMRelease
 from tablecloak.microdata.order import warn_of_order
@@ -51,6 +52,10 @@ class ClassicalPRAM(Method[PRAMRelease]):
         Replace the matrix by one that keeps the expected frequencies; see `invariant_matrix`.
     alpha : float, default=1
         Share of the invariant matrix; the rest is the identity.
+
+    Notes
+    -----
+    Missing values stay missing: the matrix has no row for them.
     """
 
     name: ClassVar[str] = "pram-by-matrix"
@@ -90,28 +95,29 @@ class ClassicalPRAM(Method[PRAMRelease]):
         Raises
         ------
         InputError
-            If the column does not exist, has missing values, or its number of categories differs
-            from the size of the matrix.
+            If the column does not exist, or its number of categories differs from the size of the
+            matrix.
         """
         records = CodedRecords.of(frame, [self.attribute])
         warn_of_order(frame, [self.attribute])
-        codes = records.codes[0].astype(np.int64)
-        frequencies = np.bincount(codes, minlength=records.sizes[0])
+        known = np.flatnonzero(frame[self.attribute].notna())
+        codes = records.codes[0][known].astype(np.int64)
+        categories = records.categories[0][: len(records.categories[0]) - (len(known) < len(frame))]
+        frequencies = np.bincount(codes, minlength=len(categories))
         given = transition_matrix(self.matrix)
-        if len(given) != records.sizes[0]:
+        if len(given) != len(categories):
             raise InputError(
                 f"`matrix` is {len(given)} x {len(given)}, but {self.attribute!r} has "
-                f"{records.sizes[0]} categories: {list(records.categories[0][:20])}. Give one row "
-                "and one column for each, in this order."
+                f"{len(categories)} categories: {list(categories[:20])}. Give one row and one "
+                "column for each, in this order."
             )
         applied = self.released_matrix(frequencies)
         new = _drawn(applied, codes, random)
-        values = records.categories[0][new]
-        changed = frame.copy()
-        changed[self.attribute] = pd.Series(values, index=frame.index).astype(
-            frame[self.attribute].dtype
+        changed = taken_from(
+            frame, [self.attribute], known, records.first_of_each(self.attribute)[new]
         )
-        moved = new != codes
+        moved = np.zeros(len(frame), dtype=bool)
+        moved[known] = new != codes
         report = {
             "attribute": self.attribute,
             "moves": int(moved.sum()),

@@ -320,6 +320,7 @@ NOISE = ("noise", "people.csv", *OUT, "--column", "wage", "--column", "hours", "
 NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--column", "hours")
 MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")
 TOPCODE = ("topcode", "people.csv", *OUT, "--column", "wage")
+RANKS = ("rank-swap", "people.csv", *OUT, "--column", "wage", "--window", "0.1")
 LOCAL = ("local-suppression", "people.csv", *OUT, "--key", "age", "--key", "sex")
 RECODE = ("recode", "people.csv", *OUT, "--key", "hours", "--key", "sex", "--hierarchy",
           "hours=5/10")  # fmt: skip
@@ -367,8 +368,9 @@ PLANNED = ("protect", "planned.toml", "--out", "out")
 ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", "COLUMN=z", *OUT)
 
 SOUND = [
-    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, LOCAL, RECODE, SUPPRESS, INTERVALS, ADJUST,
-    ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
+    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, RANKS, LOCAL, RECODE, SUPPRESS, INTERVALS,
+    ADJUST, ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH,
+    CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
     CALL, CHECK, ("check", "bundle"),
@@ -1111,6 +1113,11 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*MEANS, "--column", word) for word in ("none", "sex", "")]
     more += [(*TOPCODE, "--quantile", word) for word in ("-1", "2", "nan", "x")]
     more += [(*TOPCODE, "--threshold", word) for word in ("nan", "inf", "x")]
+    more += [(*TOPCODE, "--threshold-of", word) for word in ("x", "wage=x", "age=3", "wage=nan")]
+    more += [(*TOPCODE, "--side", "left"), (*TOPCODE, "--bottom-threshold", "3")]
+    more += [(*RANKS, "--window", word) for word in ("-1", "2", "nan", "0", "x", "1e-9")]
+    more += [(*RANKS, "--column", word) for word in ("none", "sex", "", "wage")]
+    more += [(*RANKS, *words) for words in (("--correlation", "0.9"), ("--top", "0.999"))]
     more += [(*LOCAL, "--k", word) for word in ("1", "-1", "x", "100000")]
     more += [(*LOCAL, "--weight", word) for word in ("age", "ag=2", "age=0", "age=nan")]
     more += [(*LOCAL, "--combination", "age,x"), (*LOCAL, "--subsets", "3")]

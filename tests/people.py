@@ -15,6 +15,7 @@ SOME = {
     "microaggregate": {"columns": ["wage", "hours"]},
     "local-suppression": {"keys": ["state", "job"], "k": 20},
     "recode": {"keys": ["state", "job"], "k": 30},
+    "rank-swap": {"columns": ["wage", "hours"], "window": 0.1},
     "topcode": {"column": "wage", "quantile": 0.9},
     "multiply": {"columns": ["wage"]},
 }

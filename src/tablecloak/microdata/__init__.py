@@ -24,6 +24,7 @@ from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
 from tablecloak.microdata.methods.pram import GuaranteedPRAM
 from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
 from tablecloak.microdata.methods.pram_release import PRAMRelease
+from tablecloak.microdata.methods.rank_swapping import RankSwapping, RankSwapRelease
 from tablecloak.microdata.methods.recoding import RecodedRelease, Recoding
 from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
 from tablecloak.microdata.methods.swap_table import SwapReport
@@ -70,6 +71,8 @@ __all__ = [
     "NoisyTable",
     "OrderWarning",
     "PRAMRelease",
+    "RankSwapRelease",
+    "RankSwapping",
     "RecodedRelease",
     "Recoding",
     "Ring",

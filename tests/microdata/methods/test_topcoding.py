@@ -30,8 +30,6 @@ def test_what_would_tell_too_much_or_is_no_number_is_refused():
         Topcoding("name").protect(frame)
     with pytest.raises(tc.InputError, match="Did you mean 'wage'"):
         Topcoding("wages").protect(frame)
-    with pytest.raises(tc.InputError, match="missing value in row 1"):
-        Topcoding("wage").protect(frame.assign(wage=[1.0, np.nan, 2.0, 3.0]))
     with pytest.raises(tc.InputError, match="between 0 and 1"):
         Topcoding("wage", quantile=99)
 
@@ -49,6 +47,60 @@ def test_a_topcoded_column_keeps_its_type(kind):
     assert release.frame.wage.dtype == frame.wage.dtype
     top = 9 if "int" in kind.lower() else 9.5
     assert release.frame.wage.tolist() == [1, 5, 9, top]
+
+
+@pytest.mark.parametrize("kind", ["Int64", "float64", "Float64"])
+def test_missing_values_stay_missing(kind):
+    frame = pd.DataFrame({"wage": pd.array([1, None, 9, 90], dtype="Int64").astype(kind)})
+    released = Topcoding("wage", threshold=9, side="both", bottom_threshold=2).protect(frame).frame
+    assert released["wage"].isna().tolist() == [False, True, False, False]
+    assert released["wage"].dropna().tolist() == [2, 9, 9]
+    unknown = frame.assign(wage=pd.array([None] * 4, dtype=kind))
+    assert Topcoding("wage").protect(unknown).frame.equals(unknown)
+
+
+def test_several_columns_and_both_ends_have_their_own_thresholds():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.lognormal(8, 1, (1000, 2)), columns=["wage", "bonus"])
+    method = Topcoding(
+        ["wage", "bonus"], side="both", thresholds={"bonus": 9000}, bottom_quantile=0.05
+    )
+    release = method.protect(frame)
+    low, high = frame.quantile(0.05), frame.quantile(0.99)
+    assert np.array_equal(release.frame["wage"], frame["wage"].clip(low["wage"], high["wage"]))
+    assert np.array_equal(release.frame["bonus"], frame["bonus"].clip(low["bonus"], 9000))
+    assert release.limits.loc["bonus", "top"] == 9000
+    assert release.n_replaced == (frame != release.frame).sum().sum()
+    above = int((frame["bonus"] > 9000).sum())
+    assert f"{above} of 1000 values of bonus lie above 9000" in release.summary()
+
+
+@pytest.mark.parametrize("kind", ["int64", "float64"])
+def test_bottom_coding_is_top_coding_of_the_negative(kind):
+    values = pd.Series(np.random.default_rng(1).normal(0, 40, 300)).round().astype(kind)
+    for replace_by in ("threshold", "mean"):
+        top = Topcoding("x", threshold=31.5, replace_by=replace_by)
+        bottom = Topcoding("x", side="bottom", bottom_threshold=-31.5, replace_by=replace_by)
+        mirrored = bottom.protect(pd.DataFrame({"x": -values}))
+        plain = top.protect(pd.DataFrame({"x": values}))
+        assert mirrored.frame["x"].equals(-plain.frame["x"])
+        assert (mirrored.threshold, mirrored.n_replaced) == (-31.5, plain.n_replaced)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bottom_threshold": 3}, "for the other side than side='top'"),
+        ({"side": "bottom", "threshold": 3}, "for the other side than side='bottom'"),
+        ({"thresholds": {"wages": 3}}, "for one of the columns"),
+        ({"thresholds": {"wage": np.inf}}, "must be a finite number"),
+        ({"side": "both", "threshold": 3, "bottom_threshold": 4}, "lies above the upper one"),
+        ({"side": "left"}, "must be 'top', 'bottom' or 'both'"),
+    ],
+)
+def test_thresholds_that_contradict_each_other(options, message):
+    with pytest.raises(tc.InputError, match=message):
+        Topcoding("wage", **options).protect(WAGES)
 
 
 WAGES = pd.DataFrame({"wage": [1.0, 2.0, 3.0, 50.0, 60.0, 70.0]})

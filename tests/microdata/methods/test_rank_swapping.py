@@ -58,7 +58,9 @@ def test_distances_in_ranks_are_uniform_over_the_window():
     assert 2 * len(low) > 99_900
 
 
-@pytest.mark.parametrize(("draw", "slack"), [("uniform", 0.1), ("normal", 0.2), ("exponential", 0.6)])
+@pytest.mark.parametrize(
+    ("draw", "slack"), [("uniform", 0.1), ("normal", 0.2), ("exponential", 0.6)]
+)
 @pytest.mark.parametrize("kept", [0.8, 0.95, 0.99])
 def test_the_correlation_asked_for_is_kept_and_the_window_is_not_much_too_narrow(draw, slack, kept):
     values = getattr(np.random.default_rng(3), draw)(size=4000)

@@ -53,6 +53,9 @@ def protect(
 
     Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
 
+    A job file with [[steps]] protects the records themselves, by methods such as swap or
+    local-suppression, one after the other.
+
     A job file with a section [publication] is planned first; each cluster of tables is protected as
     one problem, with a folder OUT/CLUSTER of its own. See docs/publication.md.
 
@@ -60,6 +63,7 @@ def protect(
     """
     from tablecloak.jobs.publication import is_publication
     from tablecloak.jobs.run import run_job
+    from tablecloak.jobs.steps import has_steps
 
     if every:
         _all(job, out, executor)
@@ -68,6 +72,9 @@ def protect(
         _publication(job, out, engine)
         return
 
+    if has_steps(job):
+        _steps(job, out)
+        return
     with reporting() as reporter:
         result = run_job(job, out, engine=engine, progress=reporter)
     _told(result)
@@ -97,6 +104,20 @@ def _told(result: JobResult | PerturbedResult | NoisyResult) -> None:
         _tell_of_insiders(result.pattern.insiders)
     if result.failures:
         raise typer.Exit(BAD_INPUT)
+
+
+def _steps(job: Path, out: Path) -> None:
+    """Protect records by the steps of a job."""
+    from tablecloak.jobs.steps import run_steps
+
+    result = run_steps(job, out)
+    for number, step in enumerate(result.release.steps, start=1):
+        typer.echo(f"step {number}:  {step.summary()}")
+    for note in result.release.notes:
+        typer.echo(f"Note: {note}.", err=True)
+    typer.echo("\nWritten:")
+    for file in sorted(result.files):
+        typer.echo(f"    {file}")
 
 
 def _publication(job: Path, out: Path, engine: str) -> None:

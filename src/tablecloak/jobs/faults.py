@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tablecloak.cellkey.perturbation import PERTURBATIONS
 from tablecloak.errors import suggestion
 from tablecloak.jobs.registered import innermost, telling
 from tablecloak.jobs.schema import SECTIONS, Job
+from tablecloak.microdata.methods.method import METHODS
 from tablecloak.parameters import Parameter
 from tablecloak.registry import Registry
 from tablecloak.tables.rules.rule import RULES
@@ -22,6 +23,7 @@ __all__ = ["in_words"]
 SIBLINGS: dict[str, tuple[str, Registry[Any]]] = {
     "rules": ("rule", RULES),
     "perturbation": ("kind", PERTURBATIONS),
+    "steps": ("method", METHODS),
 }
 """Sections that describe something registered: the key of its name, and the registry."""
 
@@ -29,8 +31,26 @@ NEAR = " Did"
 """Beginning of a suggestion of one name; otherwise it lists all names, as the message does."""
 
 
-def in_words(path: Path, text: str, error: ValidationError) -> str:
-    """Turn the first of pydantic's errors into a sentence with line and remedy."""
+def in_words(
+    path: Path,
+    text: str,
+    error: ValidationError,
+    job: type[BaseModel] = Job,
+    sections: Mapping[str, type[BaseModel]] = SECTIONS,
+) -> str:
+    """Turn the first of pydantic's errors into a sentence with line and remedy.
+
+    Parameters
+    ----------
+    path : Path
+        The job file, of which `text` is the content.
+    text : str
+    error : ValidationError
+    job : type
+        The model of the whole file.
+    sections : mapping of str to type
+        The models of its sections, for names of keys.
+    """
     fault = innermost(telling(error))
     location = list(fault["loc"])
     names = [part for part in location if not isinstance(part, int)]
@@ -42,6 +62,10 @@ def in_words(path: Path, text: str, error: ValidationError) -> str:
     where = ".".join(names) or "the file"
     line = _line_of(text, location, fault)
     place = f"{path}, line {line}" if line else str(path)
+    if fault["type"] == "extra_forbidden":
+        key = str(location[-1])
+        known = _known_keys(location[:-1], job, sections)
+        return f"{place}: unknown key {key!r} in {where}.{suggestion(key, known)}"
     return f"{place}: {_what(fault, where, location, parameter)}"
 
 
@@ -49,9 +73,6 @@ def _what(fault: Any, where: str, location: list[Any], parameter: Parameter | No
     """Say what is wrong with the key `where`, and what to do."""
     given, context = fault["input"], fault.get("ctx", {})
     match fault["type"]:
-        case "extra_forbidden":
-            key = str(location[-1])
-            return f"unknown key {key!r} in {where}.{suggestion(key, _known_keys(location[:-1]))}"
         case "union_tag_invalid":
             tag = str(context["tag"])
             return f"unknown {context['noun']} {tag!r}.{suggestion(tag, context['known'])}"
@@ -121,11 +142,13 @@ def _nth_table(lines: list[str], name: str, number: int) -> int | None:
     return headers[number] if number < len(headers) else None
 
 
-def _known_keys(location: Sequence[Any]) -> list[str]:
+def _known_keys(
+    location: Sequence[Any], job: type[BaseModel], sections: Mapping[str, type[BaseModel]]
+) -> list[str]:
     """Keys that are allowed where an unknown one was found."""
     name = next((part for part in location if _is_sibling(location, part)), None)
     if name is not None:
         key, registry = SIBLINGS[str(location[0])]
         return list(registry.model(name, key).model_fields)
-    model = SECTIONS.get(str(location[0]), Job) if location else Job
+    model = sections.get(str(location[0]), job) if location else job
     return list(model.model_fields)

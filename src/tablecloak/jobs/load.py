@@ -129,6 +129,11 @@ def read_job(path: str | Path) -> Job:
             f"{path}: describes a whole publication, not one job. Run it with `tablecloak "
             f"protect`, or write the job of each cluster with `tablecloak plan`."
         )
+    if "steps" in raw:
+        raise InputError(
+            f"{path}: protects records, step by step, not a table. Run it alone with `tablecloak "
+            "protect`."
+        )
     return job_of(raw, path, text)
 
 

@@ -1,13 +1,15 @@
 """Microdata: local suppression, swapping, PRAM, noise, neighbourhood sampling, secure regression.
 
-Each method is an object with parameters; its ``protect(frame, seed=...)`` returns a release, which
-holds the protected frame and a report. `METHODS` lists all methods by name.
+Each method is an object with parameters; its ``protect(records, seed=...)`` returns a release,
+which holds the protected records and a report. `METHODS` lists all methods by name; `Chain` joins
+several.
 """
 
 from tablecloak.microdata.agencies.agency import Agency
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
 from tablecloak.microdata.agencies.regression import SecureRegression, secure_regression
 from tablecloak.microdata.agencies.ring import Ring, secure_sum
+from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.local_suppression import LocalSuppression
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -48,6 +50,8 @@ from tablecloak.microdata.utility.risk_utility import RiskUtilityMap, risk_utili
 __all__ = [
     "METHODS",
     "Agency",
+    "Chain",
+    "ChainRelease",
     "ClassicalPRAM",
     "Columns",
     "CovarianceNoise",

@@ -56,10 +56,10 @@ class LibraryFrame:
                 f"{type(records).__name__}; convert it first, as with pandas.DataFrame(records)."
             )
         arrow = records if _is_arrow(records) else records.to_arrow()
-        self.pandas = pd.DataFrame(
-            {str(name): _for_pandas(arrow.column(at)) for at, name in enumerate(arrow.schema.names)}
-        )
-        columns_of(self.pandas)
+        columns = [_for_pandas(arrow.column(at)) for at in range(arrow.num_columns)]
+        names = arrow.schema.names
+        columns_of(pd.DataFrame(columns=names))
+        self.pandas = pd.DataFrame(dict(zip(names, columns, strict=True)))
 
     def back(self, released: pd.DataFrame, changed: Collection[str]) -> Any:
         """Return a release as what the caller gave; columns that did not change are the caller's.

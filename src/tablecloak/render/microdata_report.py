@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def write_report(
     *,
     title: str,
     summary: str,
-    parameters: dict[str, object],
+    parameters: Mapping[str, object],
     keys: Sequence[str] = (),
 ) -> None:
     """Write a page on a release, for those who decide whether to publish it.

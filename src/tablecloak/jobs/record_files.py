@@ -1,0 +1,94 @@
+"""Files of records: read what a method needs, write what it releases."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak.microdata.methods.method import Columns, Method, Release
+from tablecloak.microdata.order import OrderWarning, places, refuse_sorted
+from tablecloak.storage import require_writable
+from tablecloak.tables.formats import column_names, read_columns, read_frame, replace_columns
+
+__all__ = ["RecordFiles"]
+
+Reporter = Callable[[pd.DataFrame, pd.DataFrame, Release, Columns], Any]
+"""Told the original and the released records, all of their columns."""
+
+
+@dataclass(frozen=True)
+class RecordFiles:
+    """Which file records are read from, where they are written, and in which order.
+
+    Parameters
+    ----------
+    source, output : Path
+        CSV or Parquet files, or others of which the formats are registered.
+    keep_order : bool, default=False
+        Write the records in the order of the file instead of a random one.
+    seed : int, optional
+        Of all random choices, the order among them.
+    """
+
+    source: Path
+    output: Path
+    keep_order: bool = False
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        require_writable(self.output)
+
+    def protect(self, method: Method[Any], report: Reporter | None = None) -> Release:
+        """Read what the method needs, protect it, and write it.
+
+        Parameters
+        ----------
+        method : Method
+        report : callable, optional
+            Called before the release is written.
+
+        Raises
+        ------
+        InputError
+            If records cannot be read or protected, or their order would show what changed.
+        """
+        columns = method.uses(column_names(self.source))
+        frame = self._read(columns)
+        with warnings.catch_warnings():
+            # The order is dealt with when the records are written.
+            warnings.simplefilter("ignore", OrderWarning)
+            release: Release = method.protect(frame, seed=self.seed)
+        changed = list(columns.changed)
+        first: npt.NDArray[np.bool_] | slice = slice(None)
+        if columns.unit is not None:
+            first = ~frame[columns.unit].duplicated().to_numpy()
+        refuse_sorted(
+            frame.iloc[first],
+            changed,
+            [name for name in column_names(self.source) if name not in changed],
+            lambda name: read_columns(self.source, [name])[name].iloc[first],
+            keep_order=self.keep_order,
+        )
+        if report is not None:
+            original = read_frame(self.source)
+            new = {name: release.frame[name].to_numpy() for name in changed}
+            report(original, original.assign(**new), release, columns)
+        order = None if self.keep_order else places(len(frame), self.seed)
+        replace_columns(self.source, self.output, release.frame[changed], order)
+        return release
+
+    def _read(self, columns: Columns) -> pd.DataFrame:
+        """Read the columns that are needed; others are copied piece by piece."""
+        if not columns.categories:
+            return read_columns(self.source, columns.numbers)
+        frame = read_columns(self.source, columns.categories, as_text=True)
+        for name in columns.numbers:
+            frame[name] = read_columns(self.source, [name])[name]
+        return frame

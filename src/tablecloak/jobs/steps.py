@@ -1,0 +1,192 @@
+"""Jobs for records: methods one after the other, from one file.
+
+``release/`` holds the protected records, ``internal/`` the report on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablecloak.errors import InputError
+from tablecloak.jobs.faults import in_words
+from tablecloak.jobs.files import JobFiles
+from tablecloak.jobs.record_files import RecordFiles
+from tablecloak.jobs.registered import SiblingIn
+from tablecloak.microdata.chain import Chain, ChainRelease
+from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
+from tablecloak.render.microdata_report import write_report
+from tablecloak.storage import replacing_folder
+from tablecloak.tables.formats import existing, record_endings
+from tablecloak.toml_file import read_toml
+
+__all__ = ["StepsJob", "StepsResult", "has_steps", "read_steps", "run_steps"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
+
+
+class RecordsSpec(_Part):
+    """``[data]`` of a job for records."""
+
+    file: Path
+
+
+class WrittenSpec(_Part):
+    """``[output]`` of a job for records."""
+
+    keep_order: bool = False
+    report: bool = True
+
+
+class StepsJob(_Part):
+    """All that a job file with ``[[steps]]`` says; see docs/job-file.md."""
+
+    title: str = ""
+    seed: int | None = Field(None, ge=0)
+    data: RecordsSpec
+    steps: list[Annotated[Method[Any], SiblingIn(METHODS, "method")]] = Field(min_length=1)
+    output: WrittenSpec = WrittenSpec()
+
+    def fingerprint(self, text: str) -> str:
+        """Return a hash of all that the results depend on, given the text of the job file."""
+        digest = hashlib.sha256(f"{version('tablecloak')}\0{text}".encode())
+        with existing(self.data.file).open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+        return digest.hexdigest()
+
+
+SECTIONS: dict[str, type[BaseModel]] = {"data": RecordsSpec, "output": WrittenSpec}
+"""The model of each section of a job for records."""
+
+
+@dataclass(frozen=True, eq=False)
+class StepsResult:
+    """What a job for records gave.
+
+    Parameters
+    ----------
+    release : ChainRelease
+    files : list of Path
+        All files that were written.
+    """
+
+    release: ChainRelease
+    files: list[Path] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Return the summaries of all steps in one line."""
+        return self.release.summary()
+
+
+def has_steps(path: str | Path) -> bool:
+    """Whether a job file is one for records."""
+    return "steps" in read_toml(path)[1]
+
+
+def read_steps(path: str | Path) -> StepsJob:
+    """Read a job file with ``[[steps]]``. Paths in it are relative to the file.
+
+    Raises
+    ------
+    InputError
+        Names file, line, key and remedy.
+    """
+    path = Path(path)
+    text, raw = read_toml(path)
+    if isinstance(raw.get("steps"), list):
+        raw["steps"] = [_with_paths(each, path.parent) for each in raw["steps"]]
+    try:
+        job = StepsJob.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(in_words(path, text, error, StepsJob, SECTIONS)) from None
+    job.data.file = path.parent / job.data.file
+    return job
+
+
+def run_steps(path: str | Path, out: str | Path) -> StepsResult:
+    """Protect the records of a job by its steps, and write both folders.
+
+    Parameters
+    ----------
+    path : str or Path
+        Job file with ``[[steps]]``.
+    out : str or Path
+        Folder for ``release/`` and ``internal/``.
+
+    Raises
+    ------
+    InputError
+        If the job is wrong, or records cannot be read or protected.
+    """
+    path, out = Path(path), Path(out)
+    job = read_steps(path)
+    fingerprint = job.fingerprint(read_toml(path)[0])
+    method = Chain(job.steps)
+    with replacing_folder(out) as folder:
+        written: list[Path] = []
+        files = JobFiles(folder, written, {})
+        files.begin()
+        output = folder / "release" / f"records{_ending(job.data.file)}"
+        report = partial(_write_report, job, files) if job.output.report else None
+        records = RecordFiles(existing(job.data.file), output, job.output.keep_order, job.seed)
+        release = records.protect(method, report)
+        assert isinstance(release, ChainRelease)
+        written.append(output)
+        files.state(fingerprint, not release.notes, release.summary())
+    return StepsResult(release, [out / each.relative_to(folder) for each in written])
+
+
+def _write_report(
+    job: StepsJob,
+    files: JobFiles,
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    release: Release,
+    columns: Columns,
+) -> None:
+    steps = {
+        f"step {number} ({step.name})": _in_words(step.get_params())
+        for number, step in enumerate(job.steps, start=1)
+    }
+    write = partial(
+        write_report,
+        original=original,
+        released=released,
+        title=job.title or job.data.file.name,
+        summary=release.summary(),
+        parameters=steps,
+        keys=columns.keys,
+    )
+    files.written("report.html", write)
+
+
+def _in_words(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} = {value}" for name, value in parameters.items() if value not in (None, (), [], {})
+    )
+
+
+def _with_paths(step: Any, folder: Path) -> Any:
+    """Return a step in which texts that name a file beside the job file are its path."""
+    if isinstance(step, Mapping):
+        return {name: _with_paths(value, folder) for name, value in step.items()}
+    if isinstance(step, str) and "." in step and (folder / step).is_file():
+        return str(folder / step)
+    return step
+
+
+def _ending(path: Path) -> str:
+    """Return the ending of a file's name by which its format is known."""
+    name = path.name.lower()
+    known = [ending for ending in record_endings() if name.endswith(ending)]
+    return max(known, key=len, default=path.suffix)

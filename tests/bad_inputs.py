@@ -317,10 +317,15 @@ HOMES = ("swap-households", "people.csv", *OUT, "--hierarchy", "state", "--hiera
          "--household", "home", "--risk", "age", "--risk", "sex")  # fmt: skip
 PRAM = ("pram", "people.csv", *OUT, "--key", "age", "--key", "sex")
 NOISE = ("noise", "people.csv", *OUT, "--column", "wage", "--column", "hours", "--share", "0.1")
+ALONE, KEEPING, FAR, ROMM = (
+    (name, *NOISE[1:])
+    for name in ("independent-noise", "restricted-noise", "outlier-noise", "romm")
+)
 NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--column", "hours")
 MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")
 TOPCODE = ("topcode", "people.csv", *OUT, "--column", "wage")
 RANKS = ("rank-swap", "people.csv", *OUT, "--column", "wage", "--window", "0.1")
+SHUFFLE = ("shuffle", "people.csv", *OUT, "--column", "wage", "--regressor", "hours")
 LOCAL = ("local-suppression", "people.csv", *OUT, "--key", "age", "--key", "sex")
 RECODE = ("recode", "people.csv", *OUT, "--key", "hours", "--key", "sex", "--hierarchy",
           "hours=5/10")  # fmt: skip
@@ -368,9 +373,9 @@ PLANNED = ("protect", "planned.toml", "--out", "out")
 ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", "COLUMN=z", *OUT)
 
 SOUND = [
-    SWAP, HOMES, PRAM, NOISE, NEAR, MEANS, TOPCODE, RANKS, LOCAL, RECODE, SUPPRESS, INTERVALS,
-    ADJUST, ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL, ARGUS, EXPLAIN, VERIFY, BENCH,
-    CERTIFICATE,
+    SWAP, HOMES, PRAM, NOISE, ALONE, KEEPING, FAR, ROMM, NEAR, MEANS, TOPCODE, RANKS, SHUFFLE,
+    LOCAL, RECODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
+    ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
     CALL, CHECK, ("check", "bundle"),
@@ -1117,6 +1122,11 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*TOPCODE, "--side", "left"), (*TOPCODE, "--bottom-threshold", "3")]
     more += [(*RANKS, "--window", word) for word in ("-1", "2", "nan", "0", "x", "1e-9")]
     more += [(*RANKS, "--column", word) for word in ("none", "sex", "", "wage")]
+    more += [(*SHUFFLE, "--column", word) for word in ("none", "sex", "", "wage", "hours")]
+    more += [(*SHUFFLE, "--regressor", word) for word in ("none", "sex", "", "wage", "hours")]
+    for words in (ALONE, KEEPING, FAR, ROMM):
+        more += [(*words, "--share", word) for word in ("-1", "nan", "inf", "x")]
+        more += [(*words, "--column", word) for word in ("none", "sex", "", "wage")]
     more += [(*RANKS, *words) for words in (("--correlation", "0.9"), ("--top", "0.999"))]
     more += [(*LOCAL, "--k", word) for word in ("1", "-1", "x", "100000")]
     more += [(*LOCAL, "--weight", word) for word in ("age", "ag=2", "age=0", "age=nan")]

@@ -16,6 +16,11 @@ SOME = {
     "local-suppression": {"keys": ["state", "job"], "k": 20},
     "recode": {"keys": ["state", "job"], "k": 30},
     "rank-swap": {"columns": ["wage", "hours"], "window": 0.1},
+    "shuffle": {"columns": ["wage"], "regressors": ["hours"]},
+    "independent-noise": {"columns": ["wage"], "noise": 0.1},
+    "restricted-noise": {"columns": ["wage", "hours"], "noise": 0.1},
+    "outlier-noise": {"columns": ["wage", "hours"], "noise": 0.1},
+    "romm": {"columns": ["wage", "hours"], "noise": 0.1},
     "topcode": {"column": "wage", "quantile": 0.9},
     "multiply": {"columns": ["wage"]},
 }

@@ -11,6 +11,7 @@ from tablecloak.microdata.agencies.regression import SecureRegression, secure_re
 from tablecloak.microdata.agencies.ring import Ring, secure_sum
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
+from tablecloak.microdata.methods.independent_noise import IndependentNoise
 from tablecloak.microdata.methods.local_suppression import LocalSuppression
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
@@ -23,11 +24,16 @@ from tablecloak.microdata.methods.neighbours import (
     NeighbourRelease,
 )
 from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
+from tablecloak.microdata.methods.noise_method import MaskedRelease
+from tablecloak.microdata.methods.orthogonal_masking import OrthogonalMasking
+from tablecloak.microdata.methods.outlier_noise import OutlierNoise
 from tablecloak.microdata.methods.pram import GuaranteedPRAM
 from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
 from tablecloak.microdata.methods.pram_release import PRAMRelease
 from tablecloak.microdata.methods.rank_swapping import RankSwapping, RankSwapRelease
 from tablecloak.microdata.methods.recoding import RecodedRelease, Recoding
+from tablecloak.microdata.methods.restricted_noise import RestrictedNoise
+from tablecloak.microdata.methods.shuffling import ShuffledRelease, Shuffling
 from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
 from tablecloak.microdata.methods.swap_table import SwapReport
 from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease
@@ -59,11 +65,13 @@ __all__ = [
     "FixedPoint",
     "GroupDiversity",
     "GuaranteedPRAM",
+    "IndependentNoise",
     "KeyRisk",
     "LegacySampler",
     "LocalSuppression",
     "LocalSuppressionRelease",
     "LogLinearModel",
+    "MaskedRelease",
     "Method",
     "Microaggregation",
     "MicroaggregationRelease",
@@ -74,14 +82,19 @@ __all__ = [
     "NoiseRelease",
     "NoisyTable",
     "OrderWarning",
+    "OrthogonalMasking",
+    "OutlierNoise",
     "PRAMRelease",
     "RankSwapRelease",
     "RankSwapping",
     "RecodedRelease",
     "Recoding",
+    "RestrictedNoise",
     "Ring",
     "RiskUtilityMap",
     "SecureRegression",
+    "ShuffledRelease",
+    "Shuffling",
     "SwapCandidates",
     "SwapRelease",
     "SwapReport",

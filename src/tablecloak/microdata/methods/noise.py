@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.errors import InputError
-from tablecloak.microdata.columns import like, names_of, numbers_of
+from tablecloak.microdata.columns import like, names_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.noise_method import noise_reached, varying_numbers
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
@@ -39,12 +39,15 @@ class NoiseRelease:
     columns : tuple of str
     covariance : numpy.ndarray of float
         Covariance of the original sensitive columns; usually secret.
+    achieved : pandas.DataFrame
+        What was drawn, one row for each column; see `MaskedRelease`.
     """
 
     frame: pd.DataFrame
     noise: float
     columns: tuple[str, ...]
     covariance: Floats
+    achieved: pd.DataFrame
 
     def summary(self) -> str:
         """Return number of records and columns, and the growth of variances, in one line."""
@@ -116,14 +119,7 @@ class CovarianceNoise(Method[NoiseRelease]):
             If a column does not exist, is not numeric or constant, or has infinite values; names
             it.
         """
-        values = [numbers_of(frame, name, refuse_missing=False) for name in self.columns]
-        for name, column in zip(self.columns, values, strict=True):
-            known = column[~np.isnan(column)]
-            if len(known) < 2 or known.min() == known.max():
-                raise InputError(
-                    f"Column {name!r} is constant: its variance is 0, and so is noise as a share "
-                    "of it. Leave the column out."
-                )
+        values = list(varying_numbers(frame, self.columns).T)
         warn_of_order(frame, self.columns)
         covariance = _covariance(values)
         # Singular blocks, such as a column and its double, are allowed; those of incomplete
@@ -131,12 +127,19 @@ class CovarianceNoise(Method[NoiseRelease]):
         size, axes = np.linalg.eigh(covariance)
         root = axes * np.sqrt(np.maximum(size, 0.0) * self.noise)
         normal = random.standard_normal((len(values), len(frame)))
-        released = frame.copy()
+        released, achieved = frame.copy(), {}
         for name, column, row in zip(self.columns, values, root, strict=True):
             masked = row @ normal
             masked += column
             released[name] = like(frame[name], masked)
-        return NoiseRelease(released, self.noise, tuple(self.columns), covariance)
+            achieved[name] = noise_reached(column, masked)
+        return NoiseRelease(
+            released,
+            self.noise,
+            tuple(self.columns),
+            covariance,
+            pd.DataFrame.from_dict(achieved, orient="index"),
+        )
 
 
 def _covariance(columns: Sequence[Floats]) -> Floats:

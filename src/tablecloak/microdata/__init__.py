@@ -9,6 +9,8 @@ from tablecloak.microdata.agencies.agency import Agency
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
 from tablecloak.microdata.agencies.regression import SecureRegression, secure_regression
 from tablecloak.microdata.agencies.ring import Ring, secure_sum
+from tablecloak.microdata.assessment.assess import Assessment, assess
+from tablecloak.microdata.assessment.measure import MEASURES
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.independent_noise import IndependentNoise
@@ -42,20 +44,32 @@ from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
 from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
 from tablecloak.microdata.order import OrderWarning, in_random_order
 from tablecloak.microdata.risk.diversity import GroupDiversity, group_diversity
+from tablecloak.microdata.risk.households import HouseholdRisk, household_risk
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
-from tablecloak.microdata.risk.special_uniques import special_uniques
+from tablecloak.microdata.risk.special_uniques import (
+    SpecialUniqueRisk,
+    special_unique_risk,
+    special_uniques,
+)
 from tablecloak.microdata.samplers import LegacySampler
 from tablecloak.microdata.swap_candidates import SwapCandidates, sweep
 from tablecloak.microdata.utility.analyses import correlations_compared, regression_compared
 from tablecloak.microdata.utility.frontier import best_below, frontier
-from tablecloak.microdata.utility.information_loss import information_loss, propensity
+from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
 from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_map
+from tablecloak.microdata.utility.propensity import (
+    PropensityScore,
+    propensity,
+    propensity_score,
+)
 from tablecloak.microdata.utility.risk_utility import RiskUtilityMap, risk_utility_map
 
 __all__ = [
+    "MEASURES",
     "METHODS",
     "Agency",
+    "Assessment",
     "Chain",
     "ChainRelease",
     "ClassicalPRAM",
@@ -65,6 +79,7 @@ __all__ = [
     "FixedPoint",
     "GroupDiversity",
     "GuaranteedPRAM",
+    "HouseholdRisk",
     "IndependentNoise",
     "KeyRisk",
     "LegacySampler",
@@ -85,6 +100,7 @@ __all__ = [
     "OrthogonalMasking",
     "OutlierNoise",
     "PRAMRelease",
+    "PropensityScore",
     "RankSwapRelease",
     "RankSwapping",
     "RecodedRelease",
@@ -95,6 +111,7 @@ __all__ = [
     "SecureRegression",
     "ShuffledRelease",
     "Shuffling",
+    "SpecialUniqueRisk",
     "SwapCandidates",
     "SwapRelease",
     "SwapReport",
@@ -102,11 +119,14 @@ __all__ = [
     "TargetedSwapping",
     "TopcodedRelease",
     "Topcoding",
+    "assess",
     "best_below",
     "choose_model",
     "correlations_compared",
+    "eigenvalue_loss",
     "frontier",
     "group_diversity",
+    "household_risk",
     "in_random_order",
     "information_loss",
     "interval_disclosure",
@@ -115,11 +135,13 @@ __all__ = [
     "plot_mean_map",
     "plot_slope_map",
     "propensity",
+    "propensity_score",
     "record_linkage",
     "regression_compared",
     "risk_utility_map",
     "secure_regression",
     "secure_sum",
+    "special_unique_risk",
     "special_uniques",
     "sweep",
 ]

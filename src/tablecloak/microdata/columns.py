@@ -17,6 +17,7 @@ __all__ = [
     "names_of",
     "numbers_of",
     "paired_numbers",
+    "require_same_records",
     "row_label",
     "taken_from",
 ]
@@ -156,29 +157,49 @@ def taken_from(
 def paired_numbers(
     original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]
 ) -> tuple[Floats, Floats]:
-    """Return some columns of the same records before and after, shape (n_records, n_columns).
+    """Return some columns of the same records before and after, shape (n_complete, n_columns).
+
+    Records with a missing value in one of the columns, before or after, are left out.
 
     Raises
     ------
     InputError
-        If the numbers of records differ, there are no records, or a column is constant.
+        If the numbers of records differ, no record is complete, or a column is constant.
     """
-    if len(original) != len(released):
-        raise InputError(
-            f"The original has {len(original)} records and the release {len(released)}; both must "
-            f"have the same records in the same order."
-        )
+    require_same_records(original, released)
     names = names_of(columns, "columns")
-    if not len(original):
-        raise InputError("There are no records: original and release are empty. Give some.")
     x, y = (
-        np.column_stack([numbers_of(frame, name) for name in names])
+        np.column_stack([numbers_of(frame, name, refuse_missing=False) for name in names])
         for frame in (original, released)
     )
-    constant = [name for name, s in zip(columns, x.std(axis=0), strict=True) if s == 0]
+    complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
+    if not complete.any():
+        raise InputError(
+            f"No record has values in all of {names}, before and after. Name fewer columns."
+        )
+    if not complete.all():
+        x, y = x[complete], y[complete]
+    constant = [name for name, s in zip(names, np.ptp(x, axis=0), strict=True) if s == 0]
     if constant:
         raise InputError(
             f"Columns {constant} are constant in the original, so that distances cannot be "
             "measured in their standard deviations. Leave them out."
         )
     return x, y
+
+
+def require_same_records(original: pd.DataFrame, released: pd.DataFrame) -> None:
+    """Require as many records after as before, and at least one.
+
+    Raises
+    ------
+    InputError
+        If there are not.
+    """
+    if len(original) != len(released):
+        raise InputError(
+            f"The original has {len(original)} records and the release {len(released)}; both must "
+            f"have the same records in the same order."
+        )
+    if not len(original):
+        raise InputError("There are no records: original and release are empty. Give some.")

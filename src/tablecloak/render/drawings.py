@@ -13,7 +13,13 @@ from tablecloak import showing
 from tablecloak.comparison.side_by_side import Comparison
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.render import comparison_page, noise_plot, protection_plot, risk_utility_plot
+from tablecloak.render import (
+    assessment_table,
+    comparison_page,
+    noise_plot,
+    protection_plot,
+    risk_utility_plot,
+)
 from tablecloak.render.heat_map import (
     ADJUSTMENT,
     SENSITIVITY,
@@ -28,7 +34,13 @@ from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["comparison_page", "noise_plot", "protection_plot", "risk_utility_plot"]
+__all__ = [
+    "assessment_table",
+    "comparison_page",
+    "noise_plot",
+    "protection_plot",
+    "risk_utility_plot",
+]
 
 FIRST_CELLS = 10
 """Cells of a table that a notebook shows."""

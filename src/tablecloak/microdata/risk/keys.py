@@ -4,12 +4,15 @@ References
 ----------
 .. [1] Benedetti, Franconi: Statistical and technological solutions for controlled data
    dissemination, 1998 (individual risk).
+.. [2] Templ, Meindl: Robust statistics meets SDC: new disclosure risk measures for continuous
+   microdata masking, 2008; the package sdcMicro (approximation for three and more records).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +20,96 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.columns import numbers_of, row_label
+from tablecloak.microdata.columns import names_of, numbers_of, row_label
 
-__all__ = ["KeyRisk", "key_risk"]
+__all__ = ["KeyCells", "KeyRisk", "individual_risk", "key_risk", "weights_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+NEAR = 0.999
+"""Sampling fraction from which on the closed forms for one and two records lose digits."""
+
+MANY = 20
+"""Frequency from which on the series of the exact risk ends within `TERMS` terms."""
+
+TERMS = 60
+"""The last term is at most 60! 20! / 80!, below 1e-18."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyCells:
+    """The different combinations of keys in a file.
+
+    Parameters
+    ----------
+    codes : tuple of numpy.ndarray of int, each of shape (n_cells,)
+        Category of each cell, by key.
+    missing : numpy.ndarray of bool, shape (n_cells, n_keys)
+        Whether the key is missing in the records of the cell.
+    count : numpy.ndarray of int, shape (n_cells,)
+        Number of records, at least 1.
+    of_record : numpy.ndarray of int, shape (n_records,)
+        Cell of each record.
+    """
+
+    codes: tuple[Integers, ...]
+    missing: npt.NDArray[np.bool_]
+    count: Integers
+    of_record: Integers
+
+    @classmethod
+    def of(cls, records: CodedRecords) -> KeyCells:
+        """Find the combinations of all attributes of some records."""
+        label = records.combined(records.names)
+        count = np.bincount(label)
+        first = np.empty(len(count), dtype=np.int64)
+        # The last assignment counts.
+        first[label[::-1]] = np.arange(len(label))[::-1]
+        codes = tuple(code[first].astype(np.int64) for code in records.codes)
+        missing = np.zeros((len(count), len(codes)), dtype=bool)
+        for at, known in enumerate(records.categories):
+            if len(known) and pd.isna(known[-1]):
+                missing[:, at] = codes[at] == len(known) - 1
+        return cls(codes, missing, count, label)
+
+    def combined(self, keys: Sequence[int]) -> Integers:
+        """Return the combination of some keys in each cell, numbered from 0."""
+        label = np.zeros(len(self.count), dtype=np.int64)
+        for key in keys:
+            label = label * (int(self.codes[key].max()) + 1) + self.codes[key]
+            label = pd.factorize(label)[0]
+        return label
+
+    def agreeing(self, amount: Floats) -> Floats:
+        """Add up an amount over the cells that agree with each cell in the keys that it has.
+
+        A missing key of the cell agrees with every value, one of another cell with none.
+
+        Parameters
+        ----------
+        amount : numpy.ndarray of float, shape (n_cells,)
+        """
+        total = np.array(amount, dtype=np.float64)
+        if not self.missing.any():
+            return total
+        pattern, number = self.missing[:, 0].astype(np.int64), 2
+        for column in self.missing.T[1:]:
+            # Renumbered at each key, since the patterns of many keys exceed any whole number.
+            pattern, found = pd.factorize(2 * pattern + column)
+            number = len(found)
+        first = np.empty(number, dtype=np.int64)
+        first[pattern] = np.arange(len(pattern))
+        for at in first[np.unique(pattern)].tolist():
+            absent = self.missing[at]
+            if not absent.any():
+                continue
+            label = self.combined(np.flatnonzero(~absent).tolist())
+            is_known = ~self.missing[:, ~absent].any(axis=1)
+            sums = np.bincount(label[is_known], amount[is_known], minlength=int(label.max()) + 1)
+            mine = pattern == pattern[at]
+            total[mine] = sums[label[mine]]
+        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +153,14 @@ class KeyRisk:
         )
 
 
-def key_risk(frame: pd.DataFrame, keys: Sequence[str], *, weight: str | None = None) -> KeyRisk:
+def key_risk(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    *,
+    weight: str | None = None,
+    missing: Literal["category", "open"] = "category",
+    exact: bool = False,
+) -> KeyRisk:
     """Count the records with the same keys, and estimate their risk.
 
     Parameters
@@ -76,39 +170,97 @@ def key_risk(frame: pd.DataFrame, keys: Sequence[str], *, weight: str | None = N
         Attributes that an intruder knows.
     weight : str, optional
         Column of sampling weights; without it the records are the whole population.
+    missing : {"category", "open"}, default="category"
+        A missing key is
+
+        - ``category``: a category of its own;
+        - ``open``: not known, so that a record has the risk by the keys that it has: it agrees
+          with all records that have the same values there. Records that lack one of these keys
+          are not counted.
+    exact : bool, default=False
+        Whether the risk of records that three or more have is the exact mean of 1 / F, as [1]_
+        gives it, or the approximation of sdcMicro, which is at most 5 % larger.
 
     Returns
     -------
     KeyRisk
         With p = f / F, the risk is p/(1-p) ln(1/p) for f = 1, p/(1-p) - (p/(1-p))^2 ln(1/p) for
-        f = 2, and p / (f - (1 - p)) beyond.
+        f = 2, and p / (f - (1 - p)) beyond; if exact, p/f 2F1(1, 1; f + 1; 1 - p) for all f.
 
     Raises
     ------
     InputError
         If a column does not exist, or a weight is below 1 or missing.
     """
-    records = CodedRecords.of(frame, keys)
-    cells = records.combined(records.names)
-    counts = np.bincount(cells)
-    weights = np.ones(len(frame))
-    if weight is not None:
-        weights = numbers_of(frame, weight)
-        if not np.all(weights >= 1):
-            row = row_label(frame, int(np.flatnonzero(~(weights >= 1))[0]))
-            raise InputError(
-                f"The weight in row {row} is not a number of at least 1 (column {weight!r}). A "
-                "sampling weight is the number of persons that a record stands for: correct it."
-            )
-    sums = np.bincount(cells, weights=weights)
-    f = counts[cells].astype(np.int64)
-    big = np.asarray(sums[cells], dtype=np.float64)
-    p = np.minimum(f / big, 1.0)
+    cells = KeyCells.of(CodedRecords.of(frame, names_of(keys, "keys")))
+    weights = np.ones(len(frame)) if weight is None else weights_of(frame, weight)
+    f = cells.count.astype(np.float64)
+    big = np.asarray(np.bincount(cells.of_record, weights=weights), dtype=np.float64)
+    if missing == "open":
+        f, big = cells.agreeing(f), cells.agreeing(big)
+    risk = individual_risk(f, big, exact=exact)
+    at = cells.of_record
+    return KeyRisk(f[at].astype(np.int64), big[at], risk[at])
+
+
+def weights_of(frame: pd.DataFrame, weight: str) -> Floats:
+    """Return a column of sampling weights.
+
+    Raises
+    ------
+    InputError
+        If it does not exist, or a weight is below 1 or missing; names the row.
+    """
+    weights = numbers_of(frame, weight)
+    if not np.all(weights >= 1):
+        row = row_label(frame, int(np.flatnonzero(~(weights >= 1))[0]))
+        raise InputError(
+            f"The weight in row {row} is not a number of at least 1 (column {weight!r}). A "
+            "sampling weight is the number of persons that a record stands for: correct it."
+        )
+    return weights
+
+
+def individual_risk(sample: Floats, population: Floats, *, exact: bool = False) -> Floats:
+    """Return the mean of 1 / F given f, where F - f is negative binomial with p = f / F [1]_.
+
+    Parameters
+    ----------
+    sample, population : numpy.ndarray of float
+        f >= 1, and the estimate of F >= f.
+    exact : bool, default=False
+        See `key_risk`.
+    """
+    f = np.asarray(sample, dtype=np.float64)
+    p = np.minimum(f / population, 1.0)
+    if exact:
+        return _mean_of_inverse(f, p)
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = p / (1 - p)
         log = np.log(1 / p)
-        one = np.where(p < 1, odds * log, 1.0)
-        two = np.where(p < 1, odds - odds**2 * log, 0.5)
-    more = p / (f - (1 - p))
-    risk = np.select([f == 1, f == 2], [one, two], more)
-    return KeyRisk(f, big, risk)
+        closed = [odds * log, odds - odds**2 * log]
+        risk: Floats = np.select([f == 1, f == 2], closed, p / (f - (1 - p)))
+    # Near 1 the closed forms are differences of large numbers.
+    near = (f <= 2) & (p > NEAR)
+    risk[near] = _mean_of_inverse(f[near], p[near])
+    return risk
+
+
+def _mean_of_inverse(f: Floats, p: Floats) -> Floats:
+    """Return p/f 2F1(1, 1; f + 1; 1 - p).
+
+    This is p^f / f 2F1(f, f; f + 1; 1 - p) by Euler's transformation; its factors overflow.
+    """
+    from scipy.special import hyp2f1
+
+    few = f < MANY
+    value = np.ones(len(f))
+    value[few] = hyp2f1(1.0, 1.0, f[few] + 1, 1 - p[few])
+    term = np.ones(int(np.sum(~few)))
+    total = term.copy()
+    for n in range(TERMS):
+        term = term * (n + 1) * (1 - p[~few]) / (f[~few] + 1 + n)
+        total += term
+    value[~few] = total
+    mean: Floats = p / f * value
+    return mean

@@ -4,8 +4,8 @@ References
 ----------
 .. [1] Mateo-Sanz, Sebe, Domingo-Ferrer: Outlier protection in continuous microdata masking,
    2004 (IL1s).
-.. [2] Woo, Reiter, Oganian, Karr: Global measures of data utility for microdata masked for
-   disclosure limitation, 2009 (propensity scores).
+.. [2] Templ, Kowarik, Meindl: Statistical disclosure control for micro-data using the R package
+   sdcMicro, Journal of Statistical Software 67(4), 2015 (eigenvalues, as in its `dUtility`).
 """
 
 from __future__ import annotations
@@ -13,44 +13,97 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.microdata.columns import paired_numbers
+from tablecloak.errors import InputError
+from tablecloak.microdata.columns import names_of, numbers_of, require_same_records
 
-__all__ = ["information_loss", "propensity"]
+__all__ = ["eigenvalue_loss", "information_loss"]
 
-STEPS = 50
-"""Most Newton steps of the propensity model."""
+Floats = npt.NDArray[np.float64]
 
 
 def information_loss(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    columns: Sequence[str],
+    *,
+    average: bool = False,
+) -> float:
+    """Return IL1s: the sum of |x - y| / (sqrt(2) sd of x), as sdcMicro has it.
+
+    Parameters
+    ----------
+    original, released : pandas.DataFrame
+        The same records in the same order. Values that are missing in either are left out of the
+        sum, so that `average` is better where many are.
+    columns : sequence of str
+    average : bool, default=False
+        Whether the sum is divided by the number of its terms, as in [1]_.
+
+    Raises
+    ------
+    InputError
+        If a column is not numeric or constant in the original, or the numbers of records differ.
+    """
+    require_same_records(original, released)
+    total, terms = 0.0, 0
+    for name in names_of(columns, "columns"):
+        x, y = (numbers_of(frame, name, refuse_missing=False) for frame in (original, released))
+        known = ~(np.isnan(x) | np.isnan(y))
+        total += float(np.sum(np.abs(x - y)[known])) / (np.sqrt(2) * _spread(name, x))
+        terms += int(known.sum())
+    return total / max(terms, 1) if average else total
+
+
+def _spread(name: str, x: Floats) -> float:
+    known = x[~np.isnan(x)]
+    if not len(known) or np.ptp(known) == 0:
+        raise InputError(
+            f"Columns {[name]} are constant in the original, so that distances cannot be "
+            "measured in their standard deviations. Leave them out."
+        )
+    return float(known.std(ddof=1))
+
+
+def eigenvalue_loss(
     original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]
 ) -> float:
-    """Return IL1s: the sum of |x - y| / (sqrt(2) sd of x), not averaged."""
-    x, y = paired_numbers(original, released, columns)
-    spread = x.std(axis=0, ddof=1)
-    return float(np.sum(np.abs(x - y) / (np.sqrt(2) * spread)))
+    """Return the sum of |l_i - m_i| / l_i over the eigenvalues of both correlation matrices.
 
+    Parameters
+    ----------
+    original, released : pandas.DataFrame
+        They may have different records. Each correlation is that of the records with both values.
+    columns : sequence of str
 
-def propensity(original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]) -> float:
-    """Return how well a logistic model distinguishes released from original records; 0: not at all.
+    Returns
+    -------
+    float
+        0 if the release keeps all correlations; infinite if columns of the original depend on
+        each other and do not in the release.
 
-    The mean of (p - 1/2)^2 over both files, where p is the probability of being a released record,
-    fitted by the columns and their squares (Woo, Reiter, Oganian, Karr 2009).
+    Raises
+    ------
+    InputError
+        If a column is not numeric, or constant in one of the files.
     """
-    x, y = paired_numbers(original, released, columns)
-    both = np.vstack([x, y])
-    both = (both - both.mean(axis=0)) / np.maximum(both.std(axis=0), 1e-300)
-    design = np.column_stack([np.ones(len(both)), both, both**2])
-    label = np.repeat([0.0, 1.0], [len(x), len(y)])
-    beta = np.zeros(design.shape[1])
-    ridge = 1e-8 * len(both) * np.eye(len(beta))
-    chance = np.full(len(both), 0.5)
-    for _ in range(STEPS):
-        information = design.T @ (design * (chance * (1 - chance))[:, None]) + ridge
-        step = np.linalg.solve(information, design.T @ (label - chance) - ridge @ beta)
-        beta = beta + step
-        chance = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
-        if np.max(np.abs(step)) < 1e-8:
-            break
-    return float(np.mean((chance - len(y) / len(both)) ** 2))
+    names = names_of(columns, "columns")
+    before, after = (_eigenvalues(frame, names) for frame in (original, released))
+    tiny = len(names) * np.finfo(np.float64).eps * before[0]
+    change = np.abs(before - after)
+    with np.errstate(divide="ignore"):
+        return float(np.sum(np.where(change <= tiny, 0.0, change / np.maximum(before, 0.0))))
+
+
+def _eigenvalues(frame: pd.DataFrame, names: Sequence[str]) -> Floats:
+    values = pd.DataFrame({name: numbers_of(frame, name, refuse_missing=False) for name in names})
+    correlations = values.corr().to_numpy()
+    constant = [name for name, r in zip(names, np.diag(correlations), strict=True) if np.isnan(r)]
+    if constant or np.isnan(correlations).any():
+        raise InputError(
+            f"Columns {constant or list(names)} are constant or have no records in common, so "
+            "that they have no correlation. Leave them out."
+        )
+    return np.linalg.eigvalsh(correlations)[::-1]

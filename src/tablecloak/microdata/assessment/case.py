@@ -1,0 +1,149 @@
+"""What an assessment is about: original and released records, and what their columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.columns import columns_of
+from tablecloak.microdata.risk.keys import KeyRisk, key_risk
+
+__all__ = ["Case", "case_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Original and released records, and the roles of columns.
+
+    Parameters
+    ----------
+    original, released : pandas.DataFrame
+    keys, numbers, sensitive : tuple of str
+    weight, household : str, optional
+    """
+
+    original: pd.DataFrame
+    released: pd.DataFrame
+    keys: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    weight: str | None = None
+    household: str | None = None
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether the release has as many records, which are then taken as the same."""
+        return len(self.original) == len(self.released)
+
+    @cached_property
+    def files(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Both files with keys, sensitive attributes and households as whole numbers.
+
+        Equal values have equal numbers in both files, in sorted order. Other columns are as given.
+        Measures that need each column several times are faster so.
+        """
+        coded: tuple[dict[str, pd.Series], dict[str, pd.Series]] = ({}, {})
+        roles = [*self.keys, *self.sensitive, *([self.household] if self.household else [])]
+        for name in dict.fromkeys(roles):
+            both = _codes(self.original[name], self.released[name])
+            for columns, frame, codes in zip(
+                coded, (self.original, self.released), both, strict=True
+            ):
+                columns[name] = pd.Series(codes, index=frame.index)
+        # `assign` does not copy the other columns.
+        return self.original.assign(**coded[0]), self.released.assign(**coded[1])
+
+    @cached_property
+    def risks(self) -> tuple[KeyRisk, KeyRisk]:
+        """Risk by keys of both files, with the weights."""
+        one, other = (
+            key_risk(frame, self.keys, weight=self.weight, missing="open") for frame in self.files
+        )
+        return one, other
+
+    @property
+    def categories(self) -> list[str]:
+        """Keys and sensitive attributes that are not numbers to compare."""
+        return [
+            name
+            for name in dict.fromkeys([*self.keys, *self.sensitive])
+            if name not in self.numbers
+        ]
+
+
+def _codes(before: pd.Series, after: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Return whole numbers for the values of two columns; NaN, if there is any missing value."""
+    if before.dtype == after.dtype:
+        both = pd.concat([before, after], ignore_index=True)
+    else:
+        both = pd.concat([before.astype(object), after.astype(object)], ignore_index=True)
+    try:
+        codes = pd.factorize(both, sort=True)[0]
+    except TypeError:  # Texts and numbers have no common order.
+        codes = pd.factorize(both)[0]
+    one, other = codes[: len(before)], codes[len(before) :]
+    return _with_missing(one), _with_missing(other)
+
+
+def _with_missing(codes: np.ndarray) -> np.ndarray:
+    missing = codes < 0
+    return np.where(missing, np.nan, codes) if missing.any() else codes
+
+
+def case_of(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    *,
+    keys: Sequence[str] = (),
+    numbers: Sequence[str] | None = None,
+    sensitive: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    household: str | None = None,
+) -> Case:
+    """Check the names of columns, and take numbers from the files where none are named.
+
+    Raises
+    ------
+    InputError
+        If a file has no records, or a column is not in both.
+    """
+    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
+    both = [name for name in columns_of(original) if name in set(columns_of(released))]
+    single = [name for name in (weight, household) if name is not None]
+    for name in [*keys, *(numbers or ()), *attributes, *single]:
+        if name not in both:
+            raise InputError(
+                f"There is no column {name!r} in both files.{suggestion(str(name), both)}"
+            )
+    for frame, said in ((original, "original"), (released, "release")):
+        if not len(frame):
+            raise InputError(f"The {said} has no records. Give some.")
+    given = (
+        [name for name in both if name not in {*keys, *single}]
+        if numbers is None
+        else list(numbers)
+    )
+    usable = tuple(
+        name
+        for name in dict.fromkeys(given)
+        if numbers is not None or (_is_number(original[name]) and _is_number(released[name]))
+    )
+    return Case(
+        original,
+        released,
+        tuple(dict.fromkeys(keys)),
+        usable,
+        tuple(dict.fromkeys(attributes)),
+        weight,
+        household,
+    )
+
+
+def _is_number(column: pd.Series) -> bool:
+    kind = column.dtype
+    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))

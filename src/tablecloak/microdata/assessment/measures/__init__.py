@@ -1,0 +1,1 @@
+"""Measures of an assessment, one file for each subject."""

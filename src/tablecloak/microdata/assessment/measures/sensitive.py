@@ -1,0 +1,58 @@
+"""Risk of inference: what the group of records with the same keys tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from tablecloak.microdata.assessment.case import Case
+from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
+from tablecloak.microdata.risk.diversity import group_diversity, is_ordered
+
+__all__ = ["Diversity"]
+
+
+@MEASURES.register
+class Diversity(Measure):
+    """Diversity of sensitive attributes within groups."""
+
+    name: ClassVar[str] = "diversity"
+    place: ClassVar[int] = 20
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "sensitive")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield l of two kinds, t, and how often the best guess is right, for each attribute."""
+        for name in case.sensitive:
+            keys = [key for key in case.keys if key != name]
+            if not keys:
+                continue
+            ordered = is_ordered(case.original[name]) and is_ordered(case.released[name])
+            one, other = (
+                group_diversity(frame, keys, name, ordered=ordered) for frame in case.files
+            )
+            yield Figure(
+                f"distinct l of {name}",
+                one.distinct_l,
+                other.distinct_l,
+                f"Smallest number of different values of {name} in a group with the same keys.",
+            )
+            yield Figure(
+                f"entropy l of {name}",
+                one.entropy_l,
+                other.entropy_l,
+                f"Number of equally frequent values of {name} that would be as uncertain as those "
+                "of the most uniform group.",
+            )
+            yield Figure(
+                f"t of {name}",
+                one.t,
+                other.t,
+                f"Largest distance of the distribution of {name} in a group from that of the file.",
+            )
+            yield Figure(
+                f"best guess of {name}",
+                float(one.most_frequent.mean()),
+                float(other.most_frequent.mean()),
+                f"Share of the records whose {name} is the most frequent value of their group.",
+            )

@@ -1,0 +1,136 @@
+"""An assessment has the measures that make sense, and says why the others are missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import tablecloak as tc
+from people import SOME, people
+from tablecloak.microdata import METHODS, OrderWarning, assess, key_risk, record_linkage
+
+
+def survey(n: int = 300, seed: int = 3) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "region": random.choice(list("abcd"), n),
+            "age": random.integers(20, 60, n),
+            "illness": random.choice(["flu", "cold", "none"], n),
+            "home": random.integers(0, n // 3, n),
+            "wage": random.lognormal(8, 0.5, n),
+            "hours": random.normal(38, 5, n),
+            "weight": random.uniform(1, 50, n),
+        }
+    )
+
+
+ROLES = {
+    "keys": ["region", "age"],
+    "sensitive": "illness",
+    "weight": "weight",
+    "household": "home",
+}
+
+
+def test_a_file_that_is_released_as_it_is_has_the_same_risk_and_loses_nothing():
+    found = assess(survey(), survey(), **ROLES).table
+    assert found["after"].notna().all()
+    assert np.allclose(found["before"], found["after"])
+    assert set(found["kind"]) == {"risk", "utility"}
+    assert found["measure"].is_unique
+    assert found["meaning"].str.endswith(".").all()
+
+
+def test_figures_are_those_of_the_measures_themselves():
+    original = survey()
+    released = original.assign(age=original["age"] // 10, wage=original["wage"] * 1.1)
+    found = assess(original, released, **ROLES)
+    before, after = (key_risk(f, ["region", "age"], weight="weight") for f in (original, released))
+    assert found.value("sample uniques") == (before.violations(2), after.violations(2))
+    assert found.value("expected re-identifications") == pytest.approx(
+        (before.expected, after.expected)
+    )
+    linked = record_linkage(original, released, ["wage", "hours"])
+    named = assess(original, released, numbers=["wage", "hours"])
+    assert named.value("nearest record is the right one") == (1, pytest.approx(linked))
+
+
+@pytest.mark.parametrize("name", METHODS.names)
+@pytest.mark.filterwarnings(f"ignore::{OrderWarning.__module__}.OrderWarning")
+def test_releases_of_all_methods_can_be_assessed(name):
+    frame = people()
+    released = METHODS.build(name, **SOME[name]).protect(frame, seed=1).frame
+    found = assess(frame, released, keys=["state", "job"], numbers=["wage", "hours"])
+    assert found.value("sample uniques")[1] <= len(frame)
+    assert 0 <= found.value("nearest record is the right one")[1] <= 1
+    assert "\n" not in found.summary()
+    assert "sample uniques" in found._repr_html_()
+
+
+def test_a_suppressed_key_agrees_with_all_values():
+    """The only person of 40 is one of three persons of region a once the age is missing."""
+    original = pd.DataFrame({"region": list("aaabb"), "age": [20.0, 20, 40, 20, 20]})
+    released = original.assign(age=[20, 20, np.nan, 20, 20])
+    found = assess(original, released, keys=["region", "age"])
+    assert found.value("sample uniques") == (1, 0)
+
+
+def test_measures_that_make_no_sense_say_why():
+    found = assess(survey(), survey()).table.set_index("measure")
+    assert "no keys are named" in found.loc["sample uniques", "meaning"]
+    assert np.isnan(found.loc["sample uniques", "after"])
+    texts = survey()[["region", "illness"]]
+    found = assess(texts, texts, keys=["region"]).table.set_index("measure")
+    assert "no columns of numbers" in found.loc["nearest record is the right one", "meaning"]
+    short = assess(survey(), survey().head(40), **ROLES).table.set_index("measure")
+    assert "different numbers of records" in short.loc["nearest record is the right one", "meaning"]
+    assert short.loc["sample uniques", "after"] <= 40
+    same = survey().assign(wage=1.0)
+    found = assess(same, same, numbers=["wage"]).table.set_index("measure")
+    assert "constant" in found.loc["mean absolute change (IL1s)", "meaning"]
+    low = survey().assign(weight=0.5)
+    found = assess(low, low, **ROLES).table.set_index("measure")
+    assert "weight in row 0" in found.loc["expected re-identifications", "meaning"]
+    assert found.loc["sample uniques", "after"] > 0
+
+
+def test_missing_values_anywhere_do_no_harm():
+    random = np.random.default_rng(0)
+    original = survey()
+    holes = original.copy()
+    for name in ("region", "age", "illness", "home", "wage", "hours"):
+        holes[name] = holes[name].where(random.random(len(holes)) > 0.2)
+    for one, other in ((original, holes), (holes, original), (holes, holes)):
+        assert assess(one, other, **ROLES).table["after"].notna().all()
+    empty = original.assign(wage=np.nan)
+    assert assess(original, empty, **ROLES).table["after"].notna().sum() > 10
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_file_of_one_or_two_records_is_assessed(n):
+    found = assess(survey().head(n), survey().head(n), **ROLES)
+    assert found.value("sample uniques") == (n, n)
+
+
+def test_frames_of_other_libraries_are_taken():
+    table = pa.Table.from_pandas(survey())
+    found = assess(table, survey(), **ROLES)
+    assert found.value("sample uniques")[0] == found.value("sample uniques")[1]
+
+
+def test_records_in_another_order_are_matched_by_their_labels():
+    original = survey()
+    found = assess(original, original.sample(frac=1, random_state=1), numbers=["wage"])
+    assert found.value("mean absolute change (IL1s)") == (0, 0)
+
+
+def test_wrong_names_are_refused():
+    with pytest.raises(tc.InputError, match="no column 'regio' in both files.*region"):
+        assess(survey(), survey(), keys=["regio"])
+    with pytest.raises(tc.InputError, match="The release has no records"):
+        assess(survey(), survey().head(0))
+    with pytest.raises(tc.InputError, match="no measure 'risk'"):
+        assess(survey(), survey()).value("risk")

@@ -130,7 +130,7 @@ p = 10
     ("old", "new", "message"),
     [
         ('"p-percent"', '"p-percnt"', "line 7: unknown rule 'p-percnt'. Did you mean 'p-percent'?"),
-        ("value =", "valeu =", "line 4: unknown key 'valeu' in data.valeu. Did you mean 'value'?"),
+        ("value =", "valeu =", "line 4: unknown key 'valeu' in data. Did you mean 'value'?"),
         ("[suppression]", "[supression]", "Did you mean 'suppression'?"),
         ("p = 10", "", "rules.p is missing"),
     ],

@@ -65,7 +65,8 @@ def in_words(
     if fault["type"] == "extra_forbidden":
         key = str(location[-1])
         known = _known_keys(location[:-1], job, sections)
-        return f"{place}: unknown key {key!r} in {where}.{suggestion(key, known)}"
+        section = f" in {'.'.join(names[:-1])}" if names[:-1] else ""
+        return f"{place}: unknown key {key!r}{section}.{suggestion(key, known)}"
     return f"{place}: {_what(fault, where, location, parameter)}"
 
 

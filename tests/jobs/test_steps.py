@@ -85,7 +85,13 @@ def test_the_folder_for_publication_holds_the_records_alone(folder):
     state = json.loads((internal / "result.json").read_text(encoding="utf-8"))
     assert state["is_safe"]
     assert state["message"] == result.summary()
-    assert {each.name for each in result.files} == {"records.csv", "report.html", "result.json"}
+    names = {"records.csv", "report.html", "assessment.csv", "result.json"}
+    assert {each.name for each in result.files} == names
+    table = pd.read_csv(internal / "assessment.csv").set_index("measure")
+    # Only what is missing has changed: "01" is still "01".
+    changed = table.loc["changed categories", "after"]
+    assert changed == table.loc["missing categories", "after"] > 0
+    assert table.loc["sample uniques", "meaning"] in page
     first = (folder / "out" / "release" / "records.csv").read_bytes()
     run_steps(folder / "job.toml", folder / "out")
     assert (folder / "out" / "release" / "records.csv").read_bytes() == first

@@ -84,6 +84,7 @@ def _write_report(
     release: Release,
     columns: Columns,
 ) -> None:
+    from tablecloak.microdata.assessment.assess import assess
     from tablecloak.render.microdata_report import write_report
 
     write_report(
@@ -93,7 +94,7 @@ def _write_report(
         title=f"{type(method).__name__}: {title}",
         summary=release.summary(),
         parameters=method.get_params(),
-        keys=columns.keys,
+        assessment=assess(original, released, keys=columns.keys, household=columns.unit),
     )
 
 

@@ -113,6 +113,7 @@ def _steps(job: Path, out: Path) -> None:
     result = run_steps(job, out)
     for number, step in enumerate(result.release.steps, start=1):
         typer.echo(f"step {number}:  {step.summary()}")
+    typer.echo(result.assessment.summary())
     for note in result.release.notes:
         typer.echo(f"Note: {note}.", err=True)
     typer.echo("\nWritten:")

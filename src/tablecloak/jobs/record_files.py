@@ -77,9 +77,10 @@ class RecordFiles:
             keep_order=self.keep_order,
         )
         if report is not None:
-            original = read_frame(self.source)
-            new = {name: release.frame[name].to_numpy() for name in changed}
-            report(original, original.assign(**new), release, columns)
+            # Codes that were read as text, such as "01", are compared as text.
+            original = read_frame(self.source).assign(**_columns(frame, changed))
+            released = original.assign(**_columns(release.frame, changed))
+            report(original, released, release, columns)
         order = None if self.keep_order else places(len(frame), self.seed)
         replace_columns(self.source, self.output, release.frame[changed], order)
         return release
@@ -92,3 +93,7 @@ class RecordFiles:
         for name in columns.numbers:
             frame[name] = read_columns(self.source, [name])[name]
         return frame
+
+
+def _columns(frame: pd.DataFrame, names: list[str]) -> dict[str, Any]:
+    return {name: frame[name].array for name in names}

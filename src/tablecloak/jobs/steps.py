@@ -21,6 +21,7 @@ from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.files import JobFiles
 from tablecloak.jobs.record_files import RecordFiles
 from tablecloak.jobs.registered import SiblingIn
+from tablecloak.microdata.assessment.assess import Assessment, assess
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
 from tablecloak.render.microdata_report import write_report
@@ -41,11 +42,20 @@ class RecordsSpec(_Part):
     file: Path
 
 
+class ReportSpec(_Part):
+    """``[report]`` of a job for records: what an intruder may know, as in `assess`."""
+
+    keys: list[str] | None = None
+    numbers: list[str] | None = None
+    sensitive: list[str] = []
+    weight: str | None = None
+    household: str | None = None
+
+
 class WrittenSpec(_Part):
     """``[output]`` of a job for records."""
 
     keep_order: bool = False
-    report: bool = True
 
 
 class StepsJob(_Part):
@@ -55,6 +65,7 @@ class StepsJob(_Part):
     seed: int | None = Field(None, ge=0)
     data: RecordsSpec
     steps: list[Annotated[Method[Any], SiblingIn(METHODS, "method")]] = Field(min_length=1)
+    report: ReportSpec = ReportSpec()
     output: WrittenSpec = WrittenSpec()
 
     def fingerprint(self, text: str) -> str:
@@ -65,7 +76,11 @@ class StepsJob(_Part):
         return digest.hexdigest()
 
 
-SECTIONS: dict[str, type[BaseModel]] = {"data": RecordsSpec, "output": WrittenSpec}
+SECTIONS: dict[str, type[BaseModel]] = {
+    "data": RecordsSpec,
+    "report": ReportSpec,
+    "output": WrittenSpec,
+}
 """The model of each section of a job for records."""
 
 
@@ -76,11 +91,14 @@ class StepsResult:
     Parameters
     ----------
     release : ChainRelease
+    assessment : Assessment
+        Risk before and after, and utility.
     files : list of Path
         All files that were written.
     """
 
     release: ChainRelease
+    assessment: Assessment
     files: list[Path] = field(default_factory=list)
 
     def summary(self) -> str:
@@ -137,23 +155,37 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
         files = JobFiles(folder, written, {})
         files.begin()
         output = folder / "release" / f"records{_ending(job.data.file)}"
-        report = partial(_write_report, job, files) if job.output.report else None
         records = RecordFiles(existing(job.data.file), output, job.output.keep_order, job.seed)
-        release = records.protect(method, report)
+        found: list[Assessment] = []
+        release = records.protect(method, partial(_report, job, files, found))
         assert isinstance(release, ChainRelease)
         written.append(output)
         files.state(fingerprint, not release.notes, release.summary())
-    return StepsResult(release, [out / each.relative_to(folder) for each in written])
+    return StepsResult(release, found[0], [out / each.relative_to(folder) for each in written])
 
 
-def _write_report(
+def _report(
     job: StepsJob,
     files: JobFiles,
+    found: list[Assessment],
     original: pd.DataFrame,
     released: pd.DataFrame,
     release: Release,
     columns: Columns,
 ) -> None:
+    """Measure the release and write the report; the assessment is added to `found`."""
+    asked = job.report
+    assessment = assess(
+        original,
+        released,
+        keys=columns.keys if asked.keys is None else asked.keys,
+        numbers=asked.numbers,
+        sensitive=asked.sensitive,
+        weight=asked.weight,
+        household=asked.household or columns.unit,
+    )
+    found.append(assessment)
+    files.secret("assessment.csv", assessment.to_frame())
     steps = {
         f"step {number} ({step.name})": _in_words(step.get_params())
         for number, step in enumerate(job.steps, start=1)
@@ -165,7 +197,7 @@ def _write_report(
         title=job.title or job.data.file.name,
         summary=release.summary(),
         parameters=steps,
-        keys=columns.keys,
+        assessment=assessment,
     )
     files.written("report.html", write)
 

@@ -11,17 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.risk.keys import key_risk
-from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.assessment.assess import Assessment
 from tablecloak.microdata.utility.analyses import correlations_compared
 from tablecloak.microdata.utility.columns_compared import categories_compared, numbers_compared
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 
 __all__ = ["write_report"]
-
-MOST_LINKED = 50_000
-"""Records from which on linkage is measured on a random part of that size."""
 
 
 def write_report(
@@ -32,7 +28,7 @@ def write_report(
     title: str,
     summary: str,
     parameters: Mapping[str, object],
-    keys: Sequence[str] = (),
+    assessment: Assessment,
 ) -> None:
     """Write a page on a release, for those who decide whether to publish it.
 
@@ -45,8 +41,8 @@ def write_report(
     title, summary : str
     parameters : dict
         Of the method. The seed does not belong here: it undoes the release.
-    keys : sequence of str, default=()
-        Attributes that an intruder may know, for the counts of rare combinations.
+    assessment : Assessment
+        Risk before and after, and utility.
     """
     original, released = _read_numbers(original), _read_numbers(released)
     page = Page(title)
@@ -55,13 +51,10 @@ def write_report(
     shown = {name: value for name, value in parameters.items() if value not in (None, (), [], {})}
     page.table(pd.DataFrame({"value": map(str, shown.values())}, index=pd.Index(shown)))
     page.heading("What the analyst gets")
-    spread = _add_utility(page, original, released)
+    _add_utility(page, original, released)
+    _add_measures(page, assessment, "utility")
     page.heading("What an intruder can do")
-    known = [name for name in keys if name in original.columns]
-    if known:
-        page.text(f"Records that share {', '.join(known)} with none, one or two others:")
-        page.table(_rare(original, released, known))
-    _add_linkage(page, original, released, spread)
+    _add_measures(page, assessment, "risk")
     page.heading("Made with")
     made = f"tablecloak {version('tablecloak')}, Python {platform.python_version()}"
     libraries = f"numpy {np.__version__}, pandas {pd.__version__}"
@@ -69,8 +62,8 @@ def write_report(
     page.write(path)
 
 
-def _add_utility(page: Page, original: pd.DataFrame, released: pd.DataFrame) -> list[str]:
-    """Show what changed, and return the numeric columns that are not constant."""
+def _add_utility(page: Page, original: pd.DataFrame, released: pd.DataFrame) -> None:
+    """Show what changed in each column, and the correlations of numbers."""
     numbers = numbers_compared(original, released)
     for table in (numbers, categories_compared(original, released)):
         if len(table):
@@ -78,7 +71,6 @@ def _add_utility(page: Page, original: pd.DataFrame, released: pd.DataFrame) -> 
     spread = [name for name in numbers.index if numbers["sd"][name] * numbers["sd_released"][name]]
     if len(spread) > 1:
         _draw_correlations(page, original, released, spread)
-    return spread
 
 
 def _read_numbers(frame: pd.DataFrame) -> pd.DataFrame:
@@ -110,39 +102,10 @@ def _draw_correlations(
     page.figure(draw, f"Correlations of pairs of columns; the largest change is {worst:.3g}")
 
 
-def _rare(original: pd.DataFrame, released: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    rows = {}
-    for label, frame in (("original", original), ("released", released)):
-        complete = frame.dropna(subset=list(keys))
-        found = key_risk(complete, keys)
-        count = {
-            f"records in cells of {size}": int(np.sum(found.sample == size)) for size in (1, 2, 3)
-        }
-        rows[label] = {**count, "expected re-identifications": float(found.individual.sum())}
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def _add_linkage(
-    page: Page, original: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]
-) -> None:
-    if not names:
-        return
-    complete = np.flatnonzero(
-        original[list(names)].notna().all(axis=1).to_numpy()
-        & released[list(names)].notna().all(axis=1).to_numpy()
-    )
-    part = ""
-    if len(complete) > MOST_LINKED:
-        complete = np.random.default_rng(0).choice(complete, MOST_LINKED, replace=False)
-        part = f" Measured on {MOST_LINKED:,} random records."
-    one, other = original.iloc[complete], released.iloc[complete]
-    usable = [name for name in names if one[name].std() > 0]
-    if not usable:
-        return
-    linked = record_linkage(one, other, usable)
-    inside = interval_disclosure(one, other, usable)
-    page.text(
-        f"Who knows all numeric columns and takes the nearest released record is right for "
-        f"{100 * linked:.3g} % of the records. {100 * inside:.3g} % of them lie in all columns "
-        f"within a twentieth of a standard deviation of their released values.{part}"
-    )
+def _add_measures(page: Page, found: Assessment, kind: str) -> None:
+    """Show the measures of one kind, and below them, folded, those that were not made."""
+    rows = found.table[found.table["kind"] == kind].drop(columns="kind").set_index("measure")
+    made = rows["after"].notna()
+    page.table(rows[made])
+    if not made.all():
+        page.table(rows.loc[~made, ["meaning"]], folded="Not measured")

@@ -170,8 +170,8 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
     Missing values stay missing. The other values of such a record come from records that have at
     least the same columns, and its distances are measured by these columns.
 
-    Time grows with the number of pairs of neighbours: 10^6 records with 37 neighbours each take 7 s,
-    with 230 each 27 s. Take a smaller `eps` for a large file, in which near records are many.
+    Time grows with the number of pairs of neighbours: 10^6 records with 37 neighbours each take
+    7 s, with 230 each 27 s. Take a smaller `eps` for a large file, in which near records are many.
 
     Examples
     --------

@@ -42,12 +42,13 @@ def cheapest_by_enumeration(frame: pd.DataFrame, method: LocalSuppression) -> fl
     total = 0.0
     for row in rows:
         best = np.inf
-        for size in range(len(method.keys) + 1):
-            for lost in itertools.combinations(method.keys, size):
+        there = [key for key in method.keys if not pd.isna(row[key])]
+        for size in range(len(there) + 1):
+            for lost in itertools.combinations(there, size):
                 cost = sum(method.costs[key] for key in lost)
                 if cost < best and all(
                     sum(
-                        all(other[key] == row[key] for key in set(asked) - set(lost))
+                        all(other[key] == row[key] for key in set(asked) & set(there) - set(lost))
                         for other in rows
                     )
                     >= method.k
@@ -80,6 +81,23 @@ def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     assert release.verify(frame) == release.bound
     for combination in method.asked().combinations:
         assert matching_anywhere(release.frame, combination).min() >= method.k
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_missing_values_stay_missing_at_no_cost_and_others_of_the_record_are_protected(seed):
+    frame, method = small_question(seed)
+    frame = frame.mask(np.random.default_rng(seed).random(frame.shape) < 0.15)
+    release = method.protect(frame)
+    assert release.loss == pytest.approx(cheapest_by_enumeration(frame, method))
+    assert release.verify(frame) == release.bound == pytest.approx(release.loss)
+    gone = release.frame.isna().to_numpy()
+    assert (gone == (release.suppressed | frame.isna().to_numpy())).all()
+    greedy = replace(method, search="greedy").protect(frame)
+    assert greedy.bound <= release.loss <= greedy.loss + 1e-9
+    matched = replace(method, missing="any", time_limit=1).protect(frame)
+    for combination in method.asked().combinations:
+        assert matching_anywhere(matched.frame, combination).min() >= method.k
+    assert matched.verify(frame) == matched.bound
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -307,13 +325,14 @@ def test_a_file_with_fewer_values_than_asked_for_is_refused():
 
 def fewest_equal(frame: pd.DataFrame, costs: dict[str, float], k: int) -> float:
     """Try all partitions into classes: each loses the keys in which its records differ."""
-    codes, weight = frame.to_numpy(), np.array(list(costs.values()))
+    codes, weight = frame.to_numpy(dtype=float), np.array(list(costs.values()))
     n = len(codes)
     price = {}
     for size in range(k, n + 1):
         for part in itertools.combinations(range(n), size):
+            # NaN differs from everything, so that a class without it keeps no such key.
             differs = (codes[list(part)] != codes[part[0]]).any(axis=0)
-            price[part] = size * float(weight[differs].sum())
+            price[part] = float(((~np.isnan(codes[list(part)])) & differs).sum(axis=0) @ weight)
 
     @cache
     def best(rest: tuple[int, ...]) -> float:
@@ -336,6 +355,8 @@ def fewest_equal(frame: pd.DataFrame, costs: dict[str, float], k: int) -> float:
 def test_equal_records_are_at_least_k_and_the_bound_holds(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 9) for at in range(3)})
+    if seed % 2:
+        frame = frame.mask(random.random(frame.shape) < 0.15)
     weights = {"q0": float(random.integers(1, 4))}
     method = LocalSuppression(list(frame.columns), 2 + seed % 2, weights=weights)
     strict_method = replace(method, missing="category")
@@ -351,18 +372,20 @@ def test_equal_records_are_at_least_k_and_the_bound_holds(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_classes_of_larger_files_are_proved_within_a_quarter(seed):
+def test_classes_of_larger_files_are_proved_within_a_tenth(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{at}": random.binomial(5, 0.3, 1200) for at in range(4)})
-    method = LocalSuppression(list(frame.columns), 3, missing="category")
+    if seed:
+        frame = frame.mask(random.random(frame.shape) < 0.02)
+    method = LocalSuppression(list(frame.columns), 3, missing="category", time_limit=1)
     release, greedy = method.protect(frame), replace(method, search="greedy").protect(frame)
     assert release.verify(frame) >= release.bound
     assert release.loss <= greedy.loss
-    assert 0 < release.gap < 0.25
+    assert release.gap < 0.1
     lone = replace(release, frame=release.frame.assign(q0=frame.q0))
     with pytest.raises(tc.VerificationError, match="is equal to . records"):
         lone.verify(frame)
-    with pytest.raises(tc.VerificationError, match="pays .* more than it loses"):
+    with pytest.raises(tc.VerificationError, match=r"said to be .*, but .* is proved"):
         replace(release, floor=release.floor * 1.5).verify(frame)
 
 
@@ -457,7 +480,6 @@ def test_questions_that_are_none(options, message):
     ("frame", "keys", "message"),
     [
         ({"a": [1, 2]}, ["a"], "Not even the whole file of 2 records .* at least 3 records"),
-        ({"a": [1, None, 2, 2]}, ["a"], "Column 'a' has 1 missing values, the first in row 1"),
         ({"a": [1, 1, 1]}, ["b"], "There is no column 'b'"),
         ({"a": []}, ["a"], "There are no records"),
         (

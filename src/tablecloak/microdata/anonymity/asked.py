@@ -175,8 +175,8 @@ class GroupsAsked:
         Raises
         ------
         InputError
-            If a column does not exist or has missing values, or not even the whole file satisfies
-            what is asked.
+            If a column does not exist, the sensitive one has missing values, or not even the
+            whole file satisfies what is asked.
         """
         patterns = KeyPatterns.of(frame, self.keys)
         question = SuppressionQuestion(

@@ -71,7 +71,7 @@ class KeyLevels:
         Parameters
         ----------
         column : pandas.Series
-            Without missing values.
+            Missing values have no code.
         source : Hierarchy, sequence of float or None
             None: values as they are, or all in one.
 

@@ -64,7 +64,8 @@ class RecodingQuestion:
     def _loss_of(self, key: int, level: int) -> float:
         if (key, level) not in self._lost:
             patterns = self.base.patterns
-            values = self.levels[key].lost(level)[patterns.codes[key]]
+            # A value that is missing already loses nothing.
+            values = np.append(self.levels[key].lost(level), 0.0)[patterns.codes[key]]
             total = float(np.sum(values * patterns.frequency))
             self._lost[key, level] = float(self.weights[key]) * total
         return self._lost[key, level]
@@ -72,7 +73,11 @@ class RecodingQuestion:
     def at(self, node: Node) -> SuppressionQuestion:
         """Return the question on recoded values."""
         patterns = self.base.patterns
-        chosen = [each.codes[level] for each, level in zip(self.levels, node, strict=True)]
+        # Missing values, whose code is the last one, stay a category of their own.
+        chosen = [
+            np.append(each.codes[level], each.codes[level].max(initial=-1) + 1)
+            for each, level in zip(self.levels, node, strict=True)
+        ]
         recoded = replace(
             patterns,
             codes=tuple(code[old] for code, old in zip(chosen, patterns.codes, strict=True)),
@@ -213,7 +218,8 @@ class _Search:
         if recoded + least >= self.loss:
             return
         choice = cheapest_choice(asked, self.budget)
-        kinds, which = np.unique(choice.suppressed, return_inverse=True)
+        more = choice.suppressed & ~asked.patterns.missing
+        kinds, which = np.unique(more, return_inverse=True)
         cost = np.array([asked.cost(int(kind)) for kind in kinds])[which.ravel()]
         self._note(node, choice.suppressed, recoded + float(np.sum(cost * frequency)))
         floor = recoded + float(np.sum(choice.floor * frequency))

@@ -36,7 +36,7 @@ class Choice:
     Parameters
     ----------
     suppressed : numpy.ndarray of int, shape (n_patterns,)
-        Set of suppressed keys.
+        Set of suppressed keys, those with it whose values were missing before.
     floor : numpy.ndarray of float, shape (n_patterns,)
         No set of keys that costs less makes the pattern safe.
     """
@@ -52,20 +52,34 @@ def cheapest_choice(question: SuppressionQuestion, budget: Budget) -> Choice:
     are left take the greedy choice, and the cost that was reached is their bound.
     """
     patterns = question.patterns
-    suppressed = np.zeros(patterns.n_patterns, dtype=np.int64)
+    absent = patterns.missing & question.asked
+    suppressed = absent.copy()
     floor = np.zeros(patterns.n_patterns)
     rest = np.arange(patterns.n_patterns)
     for cost, keys in question.sets_by_cost():
         floor[rest] = cost
         if not len(rest) or budget.is_over:
             break
-        good = question.allowed(keys, rest)
-        suppressed[rest[good]] = keys
+        good = _allowed(question, keys, rest)
+        suppressed[rest[good]] |= keys
         rest = rest[~good]
         budget.report("sets of keys", 0.0, 0.0, len(rest))
     if len(rest):
         suppressed[rest] = greedy_choice(question, rest)
     return Choice(suppressed, floor)
+
+
+def _allowed(question: SuppressionQuestion, keys: int, among: Integers) -> Flags:
+    """Return for some patterns whether suppressing these keys, which none lacks, suffices."""
+    absent = question.patterns.missing[among] & question.asked
+    if not absent.any():
+        return question.allowed(keys, among)
+    good = np.zeros(len(among), dtype=bool)
+    for lacking in np.unique(absent).tolist():
+        if not lacking & keys:
+            here = np.flatnonzero(absent == lacking)
+            good[here] = question.allowed(keys | lacking, among[here])
+    return good
 
 
 def greedy_choice(question: SuppressionQuestion, among: Integers | None = None) -> Integers:
@@ -86,7 +100,7 @@ def greedy_choice(question: SuppressionQuestion, among: Integers | None = None) 
         Set of suppressed keys of each of these patterns.
     """
     at = np.arange(question.patterns.n_patterns) if among is None else among
-    suppressed = np.zeros(len(at), dtype=np.int64)
+    suppressed = question.patterns.missing[at] & question.asked
     rest = np.arange(len(at))
     while len(rest):
         still = []
@@ -111,7 +125,8 @@ def greedy_with_floor(question: SuppressionQuestion) -> Choice:
     """Return the greedy choice, and as bound that each unsafe pattern loses its cheapest key."""
     suppressed = greedy_choice(question)
     least = min(question.cost(1 << key) for key in bits_of(question.asked))
-    return Choice(suppressed, np.where(suppressed > 0, least, 0.0))
+    more = suppressed & ~question.patterns.missing
+    return Choice(suppressed, np.where(more > 0, least, 0.0))
 
 
 def _score(question: SuppressionQuestion, suppressed: int, among: Integers) -> Floats:

@@ -136,6 +136,8 @@ class Needs:
         largest = max(int(need.max()) for need in needs.values())
         best = {combination: np.zeros(len(need)) for combination, need in needs.items()}
         value = 0.0
+        # Values that were missing before match everybody, which this bound does not allow for.
+        largest = 0 if self.question.patterns.missing.any() else largest
         for least in range(largest, 0, -1):
             if value and budget.is_over:
                 break
@@ -173,8 +175,11 @@ def cheapest_matching(question: SuppressionQuestion, k: int, budget: Budget) -> 
     patterns = question.patterns
     own = cheapest_choice(question, budget.share(0.3)).suppressed[patterns.of_record]
     needs = Needs(question, k)
-    need = np.max([needs.of(each) for each in question.combinations], axis=0)[patterns.of_record]
-    empty = np.zeros_like(own)
+    empty = (patterns.missing & question.asked)[patterns.of_record]
+    need = k - np.min(
+        [frequencies(patterns, empty, each) for each in question.combinations], axis=0
+    )
+    need = np.maximum(need, 0)
     empty[np.argsort(-need, kind="stable")[: int(need.max())]] = question.asked
     found = min((own, empty), key=lambda lost: _cost(question, lost))
     found = _put_back(question, k, found, budget)
@@ -195,8 +200,9 @@ def _is_enough(question: SuppressionQuestion, k: int, lost: Integers) -> bool:
 
 def _put_back(question: SuppressionQuestion, k: int, lost: Integers, budget: Budget) -> Integers:
     """Put values back that are not needed, the dearest first; only where they are few."""
-    records = np.flatnonzero(lost)
-    values = [(key, int(record)) for record in records for key in bits_of(int(lost[record]))]
+    more = lost & ~question.patterns.missing[question.patterns.of_record]
+    records = np.flatnonzero(more)
+    values = [(key, int(record)) for record in records for key in bits_of(int(more[record]))]
     if len(values) > FEW_VALUES:
         return lost
     for key, record in sorted(values, key=lambda value: -question.costs[value[0]]):
@@ -221,7 +227,7 @@ def _by_program(
     pairs = sum(
         int(np.sum(needs.of(each)[patterns.of_record] > 0)) * n for each in question.combinations
     )
-    if pairs > FEW_PAIRS or budget.is_over:
+    if pairs > FEW_PAIRS or budget.is_over or patterns.missing.any():
         return start
     place = {key: at for at, key in enumerate(keys)}
     rows: list[int] = []
@@ -285,7 +291,7 @@ def greedy_matching(question: SuppressionQuestion, k: int, budget: Budget) -> In
         Set of suppressed keys of each record. When the time is over, the rest loses all keys.
     """
     patterns = question.patterns
-    lost = np.zeros(patterns.n_records, dtype=np.int64)
+    lost = (patterns.missing & question.asked)[patterns.of_record]
     sizes = np.array(patterns.sizes)
     for combination in question.combinations:
         inside = np.array(list(bits_of(combination)))

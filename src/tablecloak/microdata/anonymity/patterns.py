@@ -35,11 +35,13 @@ class KeyPatterns:
     codes : tuple of numpy.ndarray of int, each of shape (n_patterns,)
         Code of each key in each pattern.
     sizes : tuple of int
-        Number of categories of each key.
+        Number of categories of each key; a missing value is one.
     frequency : numpy.ndarray of int, shape (n_patterns,)
         Number of records.
     of_record : numpy.ndarray of int, shape (n_records,)
         Pattern of each record.
+    missing : numpy.ndarray of int, shape (n_patterns,)
+        Set of keys whose values are missing.
     """
 
     names: tuple[str, ...]
@@ -47,6 +49,7 @@ class KeyPatterns:
     sizes: tuple[int, ...]
     frequency: Integers
     of_record: Integers
+    missing: Integers
 
     @classmethod
     def of(cls, frame: pd.DataFrame, keys: Sequence[str]) -> KeyPatterns:
@@ -55,25 +58,29 @@ class KeyPatterns:
         Raises
         ------
         InputError
-            If there are too many keys, a column does not exist or has missing values, or there are
-            no records.
+            If there are too many keys, a column does not exist, or there are no records.
         """
         if len(keys) > MANY_KEYS:
             raise InputError(
                 f"{len(keys)} keys are too many: at most {MANY_KEYS} are searched. Name those that "
                 "an intruder is most likely to know."
             )
-        records = CodedRecords.of(frame, keys, refuse_missing=True)
+        records = CodedRecords.of(frame, keys)
         of_record = records.combined(records.names)
         # Of equal patterns the last record is kept; all have the same codes.
         some = np.zeros(int(of_record.max()) + 1, dtype=np.int64)
         some[of_record] = np.arange(len(of_record))
+        missing = np.zeros(len(some), dtype=np.int64)
+        for at, name in enumerate(records.names):
+            absent = frame[name].isna().to_numpy()[some]
+            missing |= absent.astype(np.int64) << at
         return cls(
             names=records.names,
             codes=tuple(codes[some].astype(np.int64) for codes in records.codes),
             sizes=records.sizes,
             frequency=np.bincount(of_record).astype(np.int64),
             of_record=of_record,
+            missing=missing,
         )
 
     @property

@@ -12,7 +12,7 @@ from tablecloak.microdata.anonymity.asked import GroupsAsked
 from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
 from tablecloak.microdata.anonymity.matching import Needs, cheapest_matching, greedy_matching
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
-from tablecloak.microdata.anonymity.strict import IMPROVEMENTS, cheapest_classes, record_prices
+from tablecloak.microdata.anonymity.strict import cheapest_classes, greedy_classes
 from tablecloak.microdata.anonymity.verification import rounded_up
 
 __all__ = ["Found", "search_for"]
@@ -62,13 +62,15 @@ def _own(
 def _classes(
     question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
 ) -> Found:
-    improvements = 0 if is_greedy else IMPROVEMENTS
-    lost = cheapest_classes(question, asked.k, budget.share(0.5), improvements)
-    floor = cheapest_choice(question, budget.share(0.5)).floor
-    prices = record_prices(question, asked.k, floor, budget)[question.patterns.of_record]
+    # The seed is fixed: chance only breaks ties, and what is released does not depend on it.
+    random = np.random.default_rng(0)
+    if is_greedy:
+        found = greedy_classes(question, asked.k, budget)
+    else:
+        found = cheapest_classes(question, asked.k, random, budget)
     # A little less than what is proved, since the check adds in another order.
-    bound = rounded_up((1 - 1e-7) * float(prices.sum()), list(asked.costs.values()))
-    return Found(lost, bound, prices)
+    bound = rounded_up(max((1 - 1e-7) * found.bound, 0.0), list(asked.costs.values()))
+    return Found(found.lost, bound, found.price[question.patterns.of_record])
 
 
 def _matching(

@@ -2,7 +2,8 @@
 
 A class is a set of keys that stay, with their values; its records lose all other keys, and it needs
 k of them. Records in need form classes together, join classes, or recruit records of patterns that
-occur more than k times. To find the fewest missing values is NP-hard [1]_.
+occur more than k times. To find the fewest missing values is NP-hard [1]_. Values that were missing
+before are in no class that keeps their key, and cost nothing.
 
 References
 ----------
@@ -17,32 +18,82 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
+from tablecloak.microdata.anonymity.class_pairs import ClassPairs
 from tablecloak.microdata.anonymity.classes import ClassProgram
-from tablecloak.microdata.anonymity.patterns import KeyPatterns
+from tablecloak.microdata.anonymity.lightest import cheapest_choice
+from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
+from tablecloak.microdata.anonymity.placing import Placing
+from tablecloak.microdata.anonymity.prices import price_bound, raised_prices
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.refilling import refill
+from tablecloak.microdata.anonymity.verification import rounded_up
 
-__all__ = ["cheapest_classes", "record_prices"]
+__all__ = ["Classes", "cheapest_classes", "greedy_classes"]
 
-Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-ROUNDS = 40
-"""Most rounds in which prices are raised."""
-
-LITTLE = 1e-4
-"""Prices are no longer raised when a round adds less than this share of their sum."""
-
-IMPROVEMENTS = 3
+MOVES = 3
 """Rounds in which records move to cheaper classes."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Placed:
-    """Which records lose which keys: counts for each pattern and each set of lost keys."""
+class Classes:
+    """Which keys records lose, and prices that prove a bound.
 
-    patterns: KeyPatterns
+    Parameters
+    ----------
+    lost : numpy.ndarray of int, shape (n_records,)
+        Set of keys that are missing in each record of the release.
+    price : numpy.ndarray of float, shape (n_patterns,)
+        See `tablecloak.microdata.anonymity.prices`.
+    bound : float
+        What they prove.
+    """
+
+    lost: Integers
+    price: Floats
+    bound: float
+
+
+@dataclass(eq=False)
+class _Placed:
+    """Which records lose which keys.
+
+    Parameters
+    ----------
+    question : SuppressionQuestion
+    k : int
+    home : numpy.ndarray of int, shape (n_patterns,)
+        Records that lose nothing.
+    need : numpy.ndarray of int, shape (n_patterns,)
+        Records that are in no class yet.
+    counts : dict of int to numpy.ndarray of int, shape (n_patterns,)
+        How many records are in classes without these keys; others than those at home.
+    """
+
+    question: SuppressionQuestion
+    k: int
+    home: Integers
+    need: Integers
     counts: dict[int, Integers] = field(default_factory=dict)
+
+    @classmethod
+    def begun(cls, question: SuppressionQuestion, k: int) -> _Placed:
+        """Leave patterns that k records have at home."""
+        frequency = question.patterns.frequency
+        need = np.where(frequency < k, frequency, 0)
+        return cls(question, k, frequency - need, need)
+
+    @property
+    def patterns(self) -> KeyPatterns:
+        """The patterns of the file."""
+        return self.question.patterns
+
+    @property
+    def absent(self) -> Integers:
+        """The keys that each pattern lacks already, among those that are asked for."""
+        return self.patterns.missing & self.question.asked
 
     def of(self, lost: int) -> Integers:
         """Return how many records of each pattern lose these keys; the array may be changed."""
@@ -50,83 +101,148 @@ class _Placed:
             self.counts[lost] = np.zeros(self.patterns.n_patterns, dtype=np.int64)
         return self.counts[lost]
 
-    def cost(self, question: SuppressionQuestion) -> float:
-        """Return the cost of all lost keys."""
-        return float(sum(question.cost(lost) * count.sum() for lost, count in self.counts.items()))
+    def there(self, lost: int) -> Integers:
+        """Return how many records are in classes without these keys, at home or not."""
+        return self.of(lost) + np.where(self.absent == lost, self.home, 0)
 
-    def is_sound(self, question: SuppressionQuestion, k: int) -> bool:
-        """Whether all records are placed, in classes of at least k."""
+    def price(self, lost: int) -> Floats:
+        """Return the cost of losing these keys for each pattern; `inf` where it lacks others."""
+        kinds, which = np.unique(self.absent, return_inverse=True)
+        cost = [
+            np.inf if int(kind) & ~lost else self.question.cost(lost & ~int(kind)) for kind in kinds
+        ]
+        return np.array(cost)[which.ravel()]
+
+    def cost(self) -> float:
+        """Return the cost of all lost keys."""
+        total = 0.0
         for lost, count in self.counts.items():
-            label, n_groups = self.patterns.groups(question.asked & ~lost)
-            size = _per_group(label, count, n_groups)
-            if np.any((size > 0) & (size < k)):
+            at = np.flatnonzero(count)
+            total += float(self.price(lost)[at] @ count[at])
+        return total
+
+    def is_sound(self) -> bool:
+        """Whether all records are placed, in classes of at least k."""
+        for lost in {*self.counts, *np.unique(self.absent).tolist()}:
+            label, n_groups = self.patterns.groups(self.question.asked & ~lost)
+            size = _per_group(label, self.there(lost), n_groups)
+            if np.any((size > 0) & (size < self.k)):
                 return False
-        total = sum(self.counts.values(), np.zeros_like(self.patterns.frequency))
+        total = sum(self.counts.values(), self.home)
         return bool(np.array_equal(total, self.patterns.frequency))
 
     def per_record(self) -> Integers:
         """Return the lost keys of each record; equal records take them in the order of the file."""
         order = np.argsort(self.patterns.of_record, kind="stable")
         sets = sorted(self.counts)
-        table = np.stack([self.counts[each] for each in sets], axis=1)
+        table = np.stack([self.home, *(self.counts[each] for each in sets)], axis=1)
+        what = np.column_stack([self.absent, np.tile(sets, (len(table), 1)).astype(np.int64)])
         lost = np.empty(self.patterns.n_records, dtype=np.int64)
-        lost[order] = np.repeat(np.tile(sets, len(table)), table.ravel())
+        lost[order] = np.repeat(what.ravel(), table.ravel())
         return lost
 
 
-def cheapest_classes(
-    question: SuppressionQuestion, k: int, budget: Budget, improvements: int = IMPROVEMENTS
-) -> Integers:
-    """Search for classes of at least k records that cost little: greedy, then by moves.
+def greedy_classes(question: SuppressionQuestion, k: int, budget: Budget) -> Classes:
+    """Form classes greedily; the bound is what each record must lose by itself.
 
     Steps are taken in the order of the cost per record in need: sets of keys that k records in need
     lose together, then those that fewer lose with recruits, who cost as much without being in need.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (n_records,)
-        Set of lost keys of each record.
     """
-    patterns = question.patterns
-    placed = _Placed(patterns)
-    need = np.where(patterns.frequency < k, patterns.frequency, 0)
-    placed.of(0)[:] = patterns.frequency - need
-    for fewest, keys in _steps(question, k, need):
-        if not need.any():
+    placed = _Placed.begun(question, k)
+    _finish(placed, budget)
+    floor = cheapest_choice(question, budget).floor
+    price = np.where(question.patterns.frequency < k, floor, 0.0)
+    return Classes(placed.per_record(), price, price_bound(question, k, price, budget))
+
+
+def cheapest_classes(
+    question: SuppressionQuestion, k: int, random: np.random.Generator, budget: Budget
+) -> Classes:
+    """Search for classes of at least k records that cost little, by prices of records.
+
+    Prices are raised until they prove nearly what the linear relaxation does; they also show which
+    classes are good. Very small files are solved as a program.
+    """
+    placed = _Placed.begun(question, k)
+    _finish(placed, budget.share(0.3))
+    for _ in range(MOVES):
+        if budget.is_over or not _move(placed, budget):
             break
-        if not budget.is_over or keys == question.asked:
-            _form(question, k, placed, need, keys, fewest)
-    if need.any():
-        _dissolve(question, placed, need)
-    for _ in range(improvements):
-        if budget.is_over or not _move(question, k, placed, budget):
+    floor = cheapest_choice(question, budget.share(0.3)).floor
+    price = np.where(question.patterns.frequency < k, floor, 0.0)
+    # Sets of one key more than the floor suffice within 0.2 % (docs/decisions.md).
+    reach = float(np.mean([question.costs[key] for key in bits_of(question.asked)]))
+    pairs = ClassPairs.of(question, k, floor + reach)
+    for raised, _ in raised_prices(pairs, price[pairs.need], placed.cost(), budget.share(0.5)):
+        price[pairs.need] = raised
+    bound = price_bound(question, k, price, budget)
+    found = [placed, _by_prices(question, pairs, price, bound, random, budget)]
+    exact = _by_program(question, k, budget)
+    found += [] if exact is None else [exact]
+    return Classes(min(found, key=_Placed.cost).per_record(), price, bound)
+
+
+def _by_prices(
+    question: SuppressionQuestion, pairs: ClassPairs, price: Floats, bound: float,
+    random: np.random.Generator, budget: Budget,
+) -> _Placed:  # fmt: skip
+    """Return classes that are formed by prices; what is left over is placed greedily."""
+    state = Placing.empty(pairs, question.patterns.frequency)
+    state.fill(price[pairs.need], random, budget)
+    if len(pairs.need):
+        target = rounded_up(bound, question.costs.tolist())
+        refill(state, price[pairs.need], target, random, budget.share(0.9))
+    placed = _Placed.begun(question, pairs.k)
+    for lost in np.unique(pairs.lost).tolist():
+        count = placed.of(lost)
+        here = np.flatnonzero((state.taken > 0) & (pairs.lost[pairs.group] == lost))
+        np.add.at(count, pairs.need[pairs.pattern[here]], state.taken[here])
+        here = np.flatnonzero((state.lent > 0) & (pairs.lost[pairs.lender_group] == lost))
+        np.add.at(count, pairs.lender[here], state.lent[here])
+        np.subtract.at(placed.home, pairs.lender[here], state.lent[here])
+    placed.need[:] = 0
+    placed.need[pairs.need] = state.left
+    _finish(placed, budget)
+    for _ in range(MOVES):
+        if not _move(placed, budget):
             break
-    exact = _by_program(question, k, budget) if improvements else None
-    if exact is not None and exact.cost(question) < placed.cost(question):
-        placed = exact
-    return placed.per_record()
+    return placed
+
+
+def _finish(placed: _Placed, budget: Budget) -> None:
+    """Place all records in need greedily."""
+    for fewest, keys in _steps(placed, budget.share(0.7)) if placed.need.any() else []:
+        if not placed.need.any():
+            break
+        if not budget.is_over or keys == placed.question.asked:
+            _form(placed, keys, fewest)
+    if placed.need.any():
+        _dissolve(placed)
 
 
 def _by_program(question: SuppressionQuestion, k: int, budget: Budget) -> _Placed | None:
     """Return the classes of the exact program; None for files that are too large."""
     patterns = question.patterns
-    program = None if budget.is_over else ClassProgram.of(question, k, is_exact=True)
+    program = None if budget.is_over else ClassProgram.of(question, k)
     if program is None:
         return None
-    placed = _Placed(patterns, program.chosen(patterns.n_patterns, budget))
-    return placed if placed.is_sound(question, k) else None
+    counts = program.chosen(patterns.n_patterns, budget)
+    nobody = np.zeros_like(patterns.frequency)
+    placed = _Placed(question, k, nobody, nobody.copy(), counts)
+    return placed if placed.is_sound() else None
 
 
-def _steps(question: SuppressionQuestion, k: int, need: Integers) -> list[tuple[int, int]]:
+def _steps(placed: _Placed, budget: Budget) -> list[tuple[int, int]]:
     """Return least numbers of records in need and sets of keys, in the order of their steps.
 
     Of equal costs per record, sets by which most records in need find each other come first: 386
     values instead of 404 are lost in a survey of 4,580 records, 16,502 instead of 17,134 in 10,000
     made ones.
     """
+    question, k, need = placed.question, placed.k, placed.need
     steps = []
     for cost, keys in question.sets_by_cost():
-        if keys:
+        if keys and (not budget.is_over or keys == question.asked):
             label, n_groups = question.patterns.groups(question.asked & ~keys)
             found = _per_group(label, need, n_groups) >= k
             helped = int(np.sum(need[found[label]]))
@@ -134,21 +250,15 @@ def _steps(question: SuppressionQuestion, k: int, need: Integers) -> list[tuple[
     return [(-least, keys) for _, least, _, keys in sorted(steps)]
 
 
-def _form(
-    question: SuppressionQuestion,
-    k: int,
-    placed: _Placed,
-    need: Integers,
-    keys: int,
-    fewest: int,
-) -> None:
+def _form(placed: _Placed, keys: int, fewest: int) -> None:
     """Let records in need lose a set of keys where enough of them agree in the others."""
-    patterns = placed.patterns
-    label, n_groups = patterns.groups(question.asked & ~keys)
-    there = placed.of(keys)
+    k, patterns = placed.k, placed.patterns
+    label, n_groups = patterns.groups(placed.question.asked & ~keys)
+    may = (placed.absent & ~keys) == 0
+    need = np.where(may, placed.need, 0)
     in_need = _per_group(label, need, n_groups)
-    size = _per_group(label, there, n_groups)
-    spare = np.maximum(placed.of(0) - k, 0)
+    size = _per_group(label, placed.there(keys), n_groups)
+    spare = np.where(may & (placed.absent != keys), np.maximum(placed.home - k, 0), 0)
     recruits = np.maximum(k - in_need - size, 0)
     good = (in_need >= fewest) | ((size > 0) & (in_need > 0))
     good &= recruits <= _per_group(label, spare, n_groups)
@@ -156,9 +266,9 @@ def _form(
         good &= recruits == 0
     taken = np.where(good[label], need, 0)
     called = _first(label, spare, np.where(good, recruits, 0))
-    there += taken + called
-    placed.of(0)[:] -= called
-    need -= taken
+    placed.of(keys)[:] += taken + called
+    placed.home -= called
+    placed.need -= taken
 
 
 def _per_group(label: Integers, count: Integers, n_groups: int) -> Integers:
@@ -177,30 +287,37 @@ def _first(label: Integers, available: Integers, wanted: Integers) -> Integers:
     return taken
 
 
-def _dissolve(question: SuppressionQuestion, placed: _Placed, need: Integers) -> None:
+def _dissolve(placed: _Placed) -> None:
     """Let the last records in need lose all keys, together with the cheapest other class."""
-    everything = question.asked
-    best: tuple[float, int, Integers] | None = None
-    for lost, count in placed.counts.items():
-        label, n_groups = placed.patterns.groups(everything & ~lost)
-        size = _per_group(label, count, n_groups)
-        if lost == everything or not size.any():
-            continue
-        price = question.cost(everything) - question.cost(lost)
-        chosen = int(np.argmin(np.where(size > 0, size, np.iinfo(np.int64).max)))
-        if best is None or price * size[chosen] < best[0]:
-            best = (price * size[chosen], lost, np.where(label == chosen, count, 0))
-    there = placed.of(everything)
-    there += need
-    need[:] = 0
-    if best is not None:
-        there += best[2]
-        placed.counts[best[1]] -= best[2]
+    everything = placed.question.asked
+    rest = placed.need.copy()
+    placed.of(everything)[:] += rest
+    placed.need[:] = 0
+    while 0 < int(placed.there(everything).sum()) < placed.k:
+        best: tuple[float, int, Integers] | None = None
+        for lost in {*placed.counts, *np.unique(placed.absent).tolist()} - {everything}:
+            count = placed.there(lost)
+            label, n_groups = placed.patterns.groups(everything & ~lost)
+            members = _per_group(label, count, n_groups)
+            price = placed.price(everything) - np.where(count > 0, placed.price(lost), 0.0)
+            dearer = np.bincount(label, weights=price * count, minlength=n_groups)
+            dearer[members == 0] = np.inf
+            chosen = int(np.argmin(dearer))
+            if np.isfinite(dearer[chosen]) and (best is None or dearer[chosen] < best[0]):
+                best = (float(dearer[chosen]), lost, label == chosen)
+        if best is None:
+            return
+        _, lost, inside = best
+        at_home = inside & (placed.absent == lost)
+        placed.of(everything)[:] += np.where(inside, placed.of(lost), 0)
+        placed.of(everything)[:] += np.where(at_home, placed.home, 0)
+        placed.of(lost)[inside] = 0
+        placed.home[at_home] = 0
 
 
-def _move(question: SuppressionQuestion, k: int, placed: _Placed, budget: Budget) -> bool:
+def _move(placed: _Placed, budget: Budget) -> bool:
     """Move records that their class can spare to cheaper classes; return whether any moved."""
-    patterns, moved = placed.patterns, False
+    patterns, question, moved = placed.patterns, placed.question, False
     sets = sorted(
         (question.cost(lost), lost) for lost, count in placed.counts.items() if count.any()
     )
@@ -208,108 +325,21 @@ def _move(question: SuppressionQuestion, k: int, placed: _Placed, budget: Budget
         if budget.is_over:
             break
         label, n_groups = patterns.groups(question.asked & ~target)
-        is_open = _per_group(label, placed.of(target), n_groups) > 0
+        is_open = _per_group(label, placed.there(target), n_groups) > 0
+        may = is_open[label] & ((placed.absent & ~target) == 0)
         for dearer, source in reversed(sets):
             if dearer <= cost:
                 break
-            count = np.where(is_open[label], placed.of(source), 0)
+            count = np.where(may, placed.of(source), 0)
             if not count.any():
                 continue
             own, n_own = patterns.groups(question.asked & ~source)
-            size = _per_group(own, placed.of(source), n_own)
+            size = _per_group(own, placed.there(source), n_own)
             # A class that can go as a whole goes; others keep k records.
             whole = _per_group(own, count, n_own) == size
-            leaving = _first(own, count, np.where(whole, size, np.maximum(size - k, 0)))
+            leaving = _first(own, count, np.where(whole, size, np.maximum(size - placed.k, 0)))
             if leaving.any():
                 placed.of(source)[:] -= leaving
                 placed.of(target)[:] += leaving
                 moved = True
     return moved
-
-
-def record_prices(question: SuppressionQuestion, k: int, floor: Floats, budget: Budget) -> Floats:
-    """Return prices of patterns whose sum over all records is a lower bound.
-
-    A price is what a record must pay at least. Prices are feasible if no class can collect more
-    from its records than they lose: for each set S of lost keys and each group by the others, the
-    sum of (price - cost of S) over any k or more of its records is at most 0. Then every release
-    costs at least the sum of prices, by adding up over its classes: weak duality. Prices start at
-    the cost that a record has by itself (`floor`), which is feasible, and are raised together, each
-    by its share of what the tightest of its groups leaves.
-
-    Parameters
-    ----------
-    question : SuppressionQuestion
-    k : int
-    floor : numpy.ndarray of float, shape (n_patterns,)
-        Least cost of each pattern if only its own missing values match.
-    budget : Budget
-    """
-    patterns = question.patterns
-    price = np.where(patterns.frequency < k, floor, 0.0)
-    program = None if budget.is_over else ClassProgram.of(question, k, is_exact=False)
-    if program is not None:
-        other = _scaled(question, k, program.prices(patterns.n_patterns, budget.share(0.5)))
-        price = max((price, other), key=lambda each: float(np.sum(each * patterns.frequency)))
-    frozen = patterns.frequency >= k
-    for _ in range(ROUNDS):
-        room = np.where(frozen, 0.0, np.inf)
-        for cost, keys in question.sets_by_cost():
-            if keys and not frozen.all():
-                room = np.minimum(room, _room(question, k, price, frozen, cost, keys))
-            if budget.is_over:
-                return price
-        gain = float(np.sum(room[~frozen] * patterns.frequency[~frozen]))
-        price = price + np.where(frozen, 0.0, room)
-        frozen |= room <= LITTLE * np.maximum(price, 1e-300)
-        if gain <= LITTLE * float(np.sum(price * patterns.frequency)):
-            break
-    return price
-
-
-def _scaled(question: SuppressionQuestion, k: int, price: Floats) -> Floats:
-    """Return prices scaled down a little, so that they are feasible; zeros if they are not near."""
-    for loosened in (0.0, 1e-9, 1e-7, 1e-5):
-        scaled = price * (1 - loosened)
-        if all(
-            float(_collected(question, k, scaled, cost, keys)[0].max(initial=0.0)) <= 0.0
-            for cost, keys in question.sets_by_cost()
-        ):
-            return scaled
-    return np.zeros_like(price)
-
-
-def _room(
-    question: SuppressionQuestion, k: int, price: Floats, frozen: Flags, cost: float, keys: int
-) -> Floats:
-    """Return how far prices may rise by one set of lost keys, if all that are not frozen do."""
-    patterns = question.patterns
-    most, size, label = _collected(question, k, price, cost, keys)
-    moving = np.where(frozen, 0, patterns.frequency)
-    rising = np.bincount(label, weights=moving, minlength=len(size))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(size >= k, np.maximum(-most, 0.0) / rising, np.inf)
-    return np.asarray(room[label], dtype=np.float64)
-
-
-def _collected(
-    question: SuppressionQuestion, k: int, price: Floats, cost: float, keys: int
-) -> tuple[Floats, Floats, Integers]:
-    """Return what a class of each group collects at most beyond its cost, sizes and groups.
-
-    Groups of fewer than k records are no classes, and collect minus infinity.
-    """
-    patterns = question.patterns
-    label, n_groups = patterns.groups(question.asked & ~keys)
-    size = np.bincount(label, weights=patterns.frequency, minlength=n_groups)
-    order = np.lexsort((-price, label))
-    group, count = label[order], patterns.frequency[order]
-    before = np.cumsum(count) - count
-    start = np.searchsorted(group, np.arange(n_groups))
-    before = before - before[start][group]
-    forced = np.clip(k - before, 0, count)
-    over = price[order] - cost
-    paid = forced * over + (count - forced) * np.maximum(over, 0.0)
-    found = np.bincount(group, weights=paid, minlength=n_groups)
-    most = np.asarray(np.where(size >= k, found, -np.inf), dtype=np.float64)
-    return most, np.asarray(size, dtype=np.float64), label

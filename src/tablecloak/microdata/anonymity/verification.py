@@ -97,7 +97,7 @@ def groups_counted(
         label = np.zeros(n, dtype=np.int64)
         if names:
             by = [original[name].to_numpy() for name in names]
-            grouped = pd.Series(0, index=range(n)).groupby(by, sort=False)
+            grouped = pd.Series(0, index=range(n)).groupby(by, sort=False, dropna=False)
             label[:] = grouped.ngroup().to_numpy()
         bad: Flags = np.asarray(np.bincount(label) < k, dtype=bool)
         if values is not None:
@@ -141,8 +141,11 @@ def proved_floor(
     floor: Floats,
     combinations: Sequence[Sequence[str]],
     costs: Mapping[str, float],
+    original: pd.DataFrame,
 ) -> float:
     """Check that no record becomes safe for less than its floor, and return the sum of floors.
+
+    Values that were missing before cost nothing.
 
     Raises
     ------
@@ -151,21 +154,28 @@ def proved_floor(
     """
     asked = sorted({name for combination in combinations for name in combination})
     highest = float(floor.max(initial=0.0))
+    absent = original[asked].isna().to_numpy()
+    kinds, kind = np.unique(absent, axis=0, return_inverse=True)
+    lacking = [{name for name, gone in zip(asked, row, strict=True) if gone} for row in kinds]
     for size in range(len(asked) + 1):
         for chosen in itertools.combinations(asked, size):
             # Costs are added in the order of the file, as floors were.
             cost = float(sum(costs[name] for name in costs if name in chosen))
             if cost >= highest:
                 continue
-            open_ = np.flatnonzero(floor > cost)
-            good = np.ones(len(open_), dtype=bool)
-            for combination in combinations:
-                good &= ~fails([name for name in combination if name not in chosen])[open_]
-            if good.any():
-                raise VerificationError(
-                    f"Record {open_[good][0] + 1} is safe already without {list(chosen)}, which "
-                    f"costs {cost:g}: its bound {floor[open_[good][0]]:g} is not proved."
-                )
+            for number, before in enumerate(lacking):
+                if before & set(chosen):
+                    continue
+                open_ = np.flatnonzero((floor > cost) & (kind.ravel() == number))
+                good = np.ones(len(open_), dtype=bool)
+                for combination in combinations:
+                    left = [name for name in combination if name not in {*chosen, *before}]
+                    good &= ~fails(left)[open_]
+                if good.any():
+                    raise VerificationError(
+                        f"Record {open_[good][0] + 1} is safe already without {list(chosen)}, "
+                        f"which costs {cost:g}: its bound {floor[open_[good][0]]:g} is not proved."
+                    )
     return float(floor.sum())
 
 
@@ -234,36 +244,36 @@ def proved_by_prices(
     costs: Mapping[str, float],
     k: int,
 ) -> float:
-    """Return the bound of prices: see `tablecloak.microdata.anonymity.strict.record_prices`.
+    """Return the bound of prices: see `tablecloak.microdata.anonymity.prices`.
 
-    Raises
-    ------
-    VerificationError
-        Names a class whose records would pay more than they lose.
+    Each record pays its price in its class. What a class can collect beyond the cost of its
+    records, from the best k or more of those that may be in it, is taken from the sum of prices.
     """
-    worst = 0.0
+    proved, absent = float(prices.sum()), original[list(keys)].isna().to_numpy()
+    weight = np.array([costs[name] for name in keys])
+    given = absent @ weight
     for size in range(len(keys) + 1):
-        for lost in itertools.combinations(keys, size):
-            kept = [name for name in keys if name not in lost]
-            cost = float(sum(costs[name] for name in lost))
-            rows = pd.DataFrame({"group": 0, "over": prices - cost})
+        for lost in itertools.combinations(range(len(keys)), size):
+            chosen = np.isin(np.arange(len(keys)), lost)
+            # Only sets that cost some record less than its price can collect more than they cost.
+            if float(weight[chosen].sum()) >= float((prices + given).max(initial=0.0)):
+                continue
+            over = prices - (~absent & chosen) @ weight
+            may = ~(absent & ~chosen).any(axis=1)
+            if not np.any(over[may] > 0):
+                continue
+            here = np.flatnonzero(may)
+            rows = pd.DataFrame({"group": np.zeros(len(here), dtype=np.int64), "over": over[here]})
+            kept = [name for at, name in enumerate(keys) if not chosen[at]]
             if kept:
-                by = original.groupby(kept, observed=True, sort=False)
+                by = original[kept].iloc[here].groupby(kept, observed=True, sort=False)
                 rows["group"] = by.ngroup().to_numpy()
             rows = rows.sort_values("over", ascending=False, kind="stable")
             rank = rows.groupby("group").cumcount()
             rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
             found = rows.groupby("group")["paid"].agg(["sum", "size"])
-            most = float(found.loc[found["size"] >= k, "sum"].max())
-            if most > 1e-6 * max(1.0, cost * k):
-                raise VerificationError(
-                    f"Without {list(lost)}, a class pays {most:g} more than it loses: its prices "
-                    "prove no bound."
-                )
-            if most > 0:
-                worst = max(worst, most)
-    # What a class pays too much by rounding is given back for each class there can be.
-    return float(prices.sum()) - worst * (len(original) // k)
+            proved -= float(found.loc[found["size"] >= k, "sum"].clip(lower=0).sum())
+    return proved
 
 
 def proved_by_multipliers(
@@ -295,6 +305,9 @@ def proved_by_multipliers(
         sums: Floats = pd.Series(weight).groupby(by, sort=False).transform("sum").to_numpy()
         return sums
 
+    if original[list(costs)].isna().any(axis=None):
+        # Values that were missing before supply matches that the proof does not count.
+        return 0.0
     value, own, used = 0.0, {}, {}
     for names, y in multipliers.items():
         if np.any(y < 0):

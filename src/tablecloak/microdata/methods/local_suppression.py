@@ -230,8 +230,8 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         Raises
         ------
         InputError
-            If a column does not exist or has missing values, or not even the whole file satisfies
-            what is required.
+            If a column does not exist, the sensitive one has missing values, or not even
+            the whole file satisfies what is required.
         """
         del random
         budget = Budget.begun(self.time_limit)
@@ -240,7 +240,8 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         question = asked.question(frame)
         with budget.interruptible():
             found = search_for(question, asked, budget, is_greedy=self.search == "greedy")
-        missing = flags_of(found.lost, len(self.keys))
+        # What was missing before is not suppressed, and costs nothing.
+        missing = flags_of(found.lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
         return LocalSuppressionRelease(
             frame=with_missing(frame, self.keys, missing),
             suppressed=missing,

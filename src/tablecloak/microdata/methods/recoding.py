@@ -116,10 +116,12 @@ class RecodedRelease(Result):
         target = self.bound * (1 - ROUNDING)
         coded = original.copy()
         losses: dict[str, list[float]] = {}
-        groups: dict[str, list[npt.NDArray[np.int64]]] = {}
+        groups: dict[str, list[npt.NDArray[np.float64]]] = {}
         for each in steps:
             code = pd.factorize(original[each.name], sort=True)[0]
-            groups[each.name] = [of_value[code] for of_value in each.codes]
+            groups[each.name] = [
+                np.where(code < 0, np.nan, np.append(of_value, 0)[code]) for of_value in each.codes
+            ]
             losses[each.name] = [
                 method.costs[each.name] * _lost(code, group) for group in groups[each.name]
             ]
@@ -276,8 +278,8 @@ class Recoding(Method[RecodedRelease]):
         Raises
         ------
         InputError
-            If a column does not exist or has missing values, a value is not in its hierarchy, or
-            not even the whole file satisfies what is required.
+            If a column does not exist, the sensitive one has missing values, a value is not
+            in its hierarchy, or not even the whole file satisfies what is required.
         """
         del random
         budget = Budget.begun(self.time_limit)
@@ -290,6 +292,7 @@ class Recoding(Method[RecodedRelease]):
             answer = best_levels(question, budget)
         levels = dict(zip(self.keys, answer.node, strict=True))
         missing = flags_of(answer.suppressed[base.patterns.of_record], len(self.keys))
+        missing &= ~frame[list(self.keys)].isna().to_numpy()
         return RecodedRelease(
             frame=with_missing(_recoded(frame, steps, levels), self.keys, missing),
             levels=levels,
@@ -311,13 +314,14 @@ def _recoded(
         level = levels[each.name]
         if level:
             code = pd.factorize(frame[each.name], sort=True)[0]
-            text = each.labels[level][each.codes[level][code]]
+            text = each.labels[level][np.append(each.codes[level], 0)[code]]
+            text[code < 0] = None
             recoded[each.name] = pd.Series(text, index=frame.index, dtype=object)
     return recoded
 
 
-def _lost(code: npt.NDArray[np.int64], group: npt.NDArray[np.int64]) -> float:
-    """Return the loss of all records, from the values that share their groups."""
-    values = pd.DataFrame({"value": code, "group": group})
+def _lost(code: npt.NDArray[np.int64], group: npt.NDArray[np.float64]) -> float:
+    """Return the loss of all records, from the values that share their groups; NaN is missing."""
+    values = pd.DataFrame({"value": code, "group": group}).dropna()
     shared = values.groupby("group")["value"].transform("nunique").to_numpy()
     return float(((shared - 1) / max(values["value"].nunique() - 1, 1)).sum())

@@ -106,7 +106,7 @@ class LocalSuppressionRelease(Result):
             proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
         else:
             fails = asked.fails(original)
-            proved = proved_floor(fails, self.floor, asked.combinations, asked.costs)
+            proved = proved_floor(fails, self.floor, asked.combinations, asked.costs, original)
         if proved < self.bound - 1e-9 * max(1.0, self.bound):
             raise VerificationError(
                 f"The bound is said to be {self.bound:g}, but {proved:g} is proved."

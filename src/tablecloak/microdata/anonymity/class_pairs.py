@@ -1,0 +1,245 @@
+"""Pairs of a pattern in need and a class that its records may join, and what prices collect there.
+
+A class is a set of lost keys, with the values of the others: its records are equal in the release.
+A pattern is in need if fewer than k records have it. All other patterns stay as they are, and lend
+records beyond k to classes that lack some: recruits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.microdata.anonymity.question import SuppressionQuestion
+
+__all__ = ["ClassPairs", "before", "collected", "sets_to_lose"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+MANY_PAIRS = 4_000_000
+"""Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
+
+MANY_SETS = 20_000
+"""Most sets of keys that are looked at for pairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPairs:
+    """Pairs, sorted by class, and what the search knows of classes and patterns.
+
+    Parameters
+    ----------
+    k : int
+    need : numpy.ndarray of int, shape (n_need,)
+        Patterns in need.
+    frequency : numpy.ndarray of int, shape (n_need,)
+    pattern, group : numpy.ndarray of int, shape (n_pairs,)
+        Position in `need`, and class.
+    cost : numpy.ndarray of float, shape (n_pairs,)
+        Cost of the keys that a record of the pattern loses in the class.
+    lost : numpy.ndarray of int, shape (n_classes,)
+        Set of lost keys of each class.
+    recruit_cost : numpy.ndarray of float, shape (n_classes,)
+        Least cost of a recruit.
+    is_open : numpy.ndarray of bool, shape (n_classes,)
+        Classes that k records form that have lost nothing: these values were missing before.
+    lender, lender_group : numpy.ndarray of int, shape (n_lenders,)
+        Patterns with recruits, and the classes that these may join, sorted by class.
+    lender_cost : numpy.ndarray of float, shape (n_lenders,)
+    """
+
+    k: int
+    need: Integers
+    frequency: Integers
+    pattern: Integers
+    group: Integers
+    cost: Floats
+    lost: Integers
+    recruit_cost: Floats
+    is_open: Flags
+    lender: Integers
+    lender_group: Integers
+    lender_cost: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.lost)
+
+    @cached_property
+    def begin(self) -> Integers:
+        """The first pair of each class; every class has one."""
+        return np.searchsorted(self.group, np.arange(self.n_classes))
+
+    @classmethod
+    def of(cls, question: SuppressionQuestion, k: int, most: Floats) -> ClassPairs:
+        """Find the pairs of a file.
+
+        Parameters
+        ----------
+        question : SuppressionQuestion
+        k : int
+        most : numpy.ndarray of float, shape (n_patterns,)
+            Pairs that cost more are left out.
+        """
+        patterns = question.patterns
+        absent, frequency = patterns.missing & question.asked, patterns.frequency
+        need = np.flatnonzero(frequency < k)
+        often = np.flatnonzero(frequency >= k)
+        found: dict[str, list[npt.NDArray[np.generic]]] = {name: [] for name in _COLUMNS}
+        n_classes = n_pairs = 0
+        for keys, cost in sets_to_lose(question, most):
+            may = np.flatnonzero((absent[need] & ~keys == 0) & (cost[need] <= most[need]))
+            if not len(may) or n_pairs > MANY_PAIRS:
+                continue
+            label, n_groups = patterns.groups(question.asked & ~keys)
+            size = np.bincount(label, weights=frequency, minlength=n_groups)
+            may = may[size[label[need[may]]] >= k]
+            present, group = np.unique(label[need[may]], return_inverse=True)
+            order = np.argsort(group.ravel(), kind="stable")
+            number = np.full(n_groups, -1)
+            number[present] = np.arange(len(present))
+            lenders = often[(absent[often] & ~keys == 0) & (number[label[often]] >= 0)]
+            into = number[label[lenders]]
+            least = np.full(len(present), np.inf)
+            np.minimum.at(least, into, cost[lenders])
+            is_open = np.zeros(len(present), dtype=bool)
+            is_open[into[absent[lenders] == keys]] = True
+            lending = np.flatnonzero(frequency[lenders] > k)
+            lending = lending[np.argsort(into[lending], kind="stable")]
+            columns = (
+                may[order], n_classes + group.ravel()[order], cost[need[may[order]]],
+                np.full(len(present), keys), least, is_open,
+                lenders[lending], n_classes + into[lending], cost[lenders[lending]],
+            )  # fmt: skip
+            for name, values in zip(_COLUMNS, columns, strict=True):
+                found[name].append(values)
+            n_classes += len(present)
+            n_pairs += len(may)
+        kinds = dict.fromkeys(_COLUMNS, np.int64) | {
+            "cost": np.float64, "recruit_cost": np.float64, "lender_cost": np.float64,
+            "is_open": np.bool_,
+        }  # fmt: skip
+        joined = {
+            name: np.concatenate([np.empty(0, kinds[name]), *parts]).astype(kinds[name])
+            for name, parts in found.items()
+        }
+        return cls(k, need, frequency[need], **joined)
+
+    def collected(self, price: Floats) -> tuple[Floats, Integers, Integers]:
+        """Return what each class collects beyond its cost, and who pays it.
+
+        Parameters
+        ----------
+        price : numpy.ndarray of float, shape (n_need,)
+            What a record of each pattern pays.
+
+        Returns
+        -------
+        gain : numpy.ndarray of float, shape (n_classes,)
+            Where a class gains; at most 0 for all others.
+        at, taken : numpy.ndarray of int
+            Pairs whose records pay, and how many of them.
+        """
+        over = price[self.pattern] - self.cost
+        paying = self._may_gain(over)
+        at = np.flatnonzero(paying[self.group])
+        at = at[np.lexsort((-over[at], self.group[at]))]
+        group, there = self.group[at], self.frequency[self.pattern[at]]
+        least = np.where(self.is_open, 0, self.k)
+        taken = np.where(
+            over[at] > 0, there, np.clip(least[group] - before(group, there), 0, there)
+        )
+        size = np.bincount(group, weights=taken, minlength=self.n_classes)
+        gain = np.bincount(group, weights=taken * over[at], minlength=self.n_classes).astype(float)
+        lacking = np.where(paying, np.maximum(least - size, 0.0), 0.0)
+        gain -= lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
+        gains = gain[group] > 0
+        return gain, at[gains], taken[gains]
+
+    def _may_gain(self, over: Floats) -> Flags:
+        """Return the classes that may gain, by a bound that needs no sorting.
+
+        Those who pay less than the cost are at best all as near to it as the nearest.
+        """
+        above = np.flatnonzero(over > 0)
+        group, there = self.group[above], self.frequency[self.pattern[above]]
+        paid = np.bincount(group, weights=there * over[above], minlength=self.n_classes)
+        size = np.bincount(group, weights=there, minlength=self.n_classes)
+        short = np.where(self.is_open, 0.0, np.maximum(self.k - size, 0.0))
+        if len(over):
+            nearest = np.maximum.reduceat(np.where(over > 0, -np.inf, over), self.begin)
+            nearest = np.maximum(nearest, -self.recruit_cost)
+            paid = paid + short * np.where(short > 0, nearest, 0.0)
+        may: Flags = (size > 0) & (paid > 0)
+        return may
+
+
+_COLUMNS = (
+    "pattern", "group", "cost", "lost", "recruit_cost", "is_open",
+    "lender", "lender_group", "lender_cost",
+)  # fmt: skip
+
+
+def sets_to_lose(question: SuppressionQuestion, most: Floats) -> Iterator[tuple[int, Floats]]:
+    """Return sets of keys that a pattern may lose for less than its most, with costs of patterns.
+
+    The cheapest sets come first. Keys that a pattern lacks already cost it nothing.
+    """
+    absent = question.patterns.missing & question.asked
+    kinds, which = np.unique(absent, return_inverse=True)
+    which = which.ravel()
+    # No pattern loses a set whose cost, less what is missing already, is above its most.
+    given = np.array([question.cost(int(kind)) for kind in kinds])
+    highest = float(np.max(most + given[which], initial=0.0))
+    for number, (cost, keys) in enumerate(question.sets_by_cost()):
+        if cost > highest or number > MANY_SETS:
+            return
+        each = np.array([question.cost(keys & ~int(kind)) for kind in kinds])
+        yield keys, each[which]
+
+
+def collected(
+    question: SuppressionQuestion, k: int, price: Floats, keys: int, cost: Floats
+) -> Floats:
+    """Return what each class without some keys collects at most beyond its cost.
+
+    Groups of fewer than k records are no classes, and collect minus infinity.
+
+    Parameters
+    ----------
+    question : SuppressionQuestion
+    k : int
+    price : numpy.ndarray of float, shape (n_patterns,)
+    keys : int
+        Set of lost keys.
+    cost : numpy.ndarray of float, shape (n_patterns,)
+        Cost of a record of each pattern.
+    """
+    patterns = question.patterns
+    label, n_groups = patterns.groups(question.asked & ~keys)
+    may = (patterns.missing & question.asked & ~keys) == 0
+    frequency = np.where(may, patterns.frequency, 0)
+    size = np.bincount(label, weights=frequency, minlength=n_groups)
+    order = np.lexsort((cost - price, label))
+    group, count = label[order], frequency[order]
+    forced = np.clip(k - before(group, count), 0, count)
+    over = (price - cost)[order]
+    paid = forced * over + (count - forced) * np.maximum(over, 0.0)
+    found = np.bincount(group, weights=paid, minlength=n_groups)
+    return np.asarray(np.where(size >= k, found, -np.inf), dtype=np.float64)
+
+
+def before(group: Integers, count: Integers) -> Integers:
+    """Return how many of each group come before each entry; groups are sorted."""
+    earlier = np.cumsum(count) - count
+    if not len(group):
+        return earlier
+    first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    return earlier - np.repeat(earlier[first], np.diff(np.append(first, len(group))))

@@ -46,7 +46,9 @@ from tablecloak.microdata.order import OrderWarning, in_random_order
 from tablecloak.microdata.risk.diversity import GroupDiversity, group_diversity
 from tablecloak.microdata.risk.households import HouseholdRisk, household_risk
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
+from tablecloak.microdata.risk.likeness import GroupLikeness, group_likeness
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.risk.rank_intervals import RankIntervals, rank_intervals
 from tablecloak.microdata.risk.special_uniques import (
     SpecialUniqueRisk,
     special_unique_risk,
@@ -78,6 +80,7 @@ __all__ = [
     "DataSwapping",
     "FixedPoint",
     "GroupDiversity",
+    "GroupLikeness",
     "GuaranteedPRAM",
     "HouseholdRisk",
     "IndependentNoise",
@@ -101,6 +104,7 @@ __all__ = [
     "OutlierNoise",
     "PRAMRelease",
     "PropensityScore",
+    "RankIntervals",
     "RankSwapRelease",
     "RankSwapping",
     "RecodedRelease",
@@ -126,6 +130,7 @@ __all__ = [
     "eigenvalue_loss",
     "frontier",
     "group_diversity",
+    "group_likeness",
     "household_risk",
     "in_random_order",
     "information_loss",
@@ -136,6 +141,7 @@ __all__ = [
     "plot_slope_map",
     "propensity",
     "propensity_score",
+    "rank_intervals",
     "record_linkage",
     "regression_compared",
     "risk_utility_map",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import quad
 
 import tablecloak as tc
 from tablecloak.microdata.risk.keys import key_risk
@@ -65,3 +66,42 @@ def test_a_record_that_stands_for_less_than_itself_is_named(weight):
     frame = FRAME.assign(w=[2, 2, weight, 2, 2, 2])
     with pytest.raises(tc.InputError, match="The weight in row 2 is not a number of at least 1"):
         key_risk(frame, ["age"], weight="w")
+
+
+@pytest.mark.parametrize("f", [1, 2, 3, 4, 19, 20, 300])
+@pytest.mark.parametrize("p", [0.001, 0.3, 0.97, 1.0])
+def test_the_exact_risk_is_an_integral(f, p):
+    """E(1/F | f) = p times the integral of (1-t)^(f-1) / (1 - (1-p) t) over 0 to 1."""
+    frame = pd.DataFrame({"k": ["x"] * f, "w": 1 / p})
+    found = key_risk(frame, ["k"], weight="w", exact=True).individual[0]
+    expected = quad(lambda t: (1 - t) ** (f - 1) / (1 - (1 - p) * t), 0, 1, points=[1 / f])[0]
+    assert found == pytest.approx(p * expected, rel=1e-8)
+    close = key_risk(frame, ["k"], weight="w").individual[0]
+    assert found * (1 - 1e-9) <= close <= 1.05 * found
+
+
+@pytest.mark.parametrize("f", [1, 2])
+def test_weights_next_to_1_leave_the_risk_next_to_that_of_a_whole_population(f):
+    frame = pd.DataFrame({"k": ["x"] * f, "w": 1 + 1e-12})
+    assert key_risk(frame, ["k"], weight="w").individual[0] == pytest.approx(1 / f)
+
+
+def test_an_open_key_agrees_with_all_values_but_lends_itself_to_nobody():
+    frame = pd.DataFrame(
+        {"age": [1, 1, np.nan, 2], "sex": ["m", "m", "m", None], "w": [1, 2, 3, 4]}
+    )
+    found = key_risk(frame, ["age", "sex"], weight="w", missing="open")
+    # The third is one of three men, the fourth one of one person of age 2; both agree with
+    # themselves, and the first two only with each other.
+    assert found.sample.tolist() == [2, 2, 3, 1]
+    assert found.population.tolist() == [3, 3, 6, 4]
+    assert key_risk(frame, ["age", "sex"]).sample.tolist() == [2, 2, 1, 1]
+
+
+def test_open_keys_equal_their_definition():
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame(random.integers(0, 3, (60, 4)).astype(float), columns=list("abcd"))
+    frame = frame.mask(random.random(frame.shape) < 0.3)
+    values = frame.to_numpy()
+    expected = [int(np.all((values == row) | np.isnan(row), axis=1).sum()) for row in values]
+    assert key_risk(frame, list("abcd"), missing="open").sample.tolist() == expected

@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_uniques
+from tablecloak.microdata.risk.special_uniques import (
+    MANY_KEYS,
+    special_unique_risk,
+    special_uniques,
+)
 
 
 def test_scores_of_four_records_by_hand():
@@ -41,3 +45,65 @@ def test_too_many_keys_are_refused():
     frame = pd.DataFrame(np.zeros((2, len(names)), dtype=int), columns=names)
     with pytest.raises(tc.InputError, match=f"{MANY_KEYS + 1} keys have too many subsets"):
         special_uniques(frame, names)
+
+
+# The tests of sdcMicro: suda2, example of the guideline for its users.
+GUIDELINE = pd.DataFrame(
+    {
+        "residence": list("UUUURUUUUU"),
+        "gender": list("FFFMFMFMFF"),
+        "education": ["si", "si", "pi", "sc", "sc", "sc", "pc", "ps", "si", "si"],
+        "labor": ["E", "E", "N", "E", "U", "E", "N", "U", "N", "N"],
+    }
+)
+
+
+def test_scores_of_the_guideline_of_sdcmicro():
+    found = special_unique_risk(GUIDELINE, list(GUIDELINE))
+    assert found.score.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
+
+
+def test_contributions_of_keys_are_those_of_sdcmicro():
+    frame = pd.DataFrame({"a": [2, 1, 1], "b": [0, 3, 0], "c": [0, 6, 0]})
+    found = special_unique_risk(frame, list("abc"))
+    assert found.score.tolist() == [2, 4, 2]
+    assert found.per_key().tolist() == [0.5, 0.375, 0.375]
+    assert found.contribution[1].tolist() == [0, 0.5, 0.5]
+
+
+def test_disclosure_of_equal_scores_is_that_of_all_uniques():
+    """Two uniques with one score each and one pair: DIS = 2 f / (2 f + 2 (1 - f)) = f."""
+    frame = pd.DataFrame([(1, 1, 1), (2, 2, 2), (3, 3, 3), (3, 3, 3)], columns=list("abc"))
+    found = special_unique_risk(frame, list("abc"), fraction=0.2)
+    assert found.score.tolist() == [6, 6, 0, 0]
+    assert found.disclosure.tolist() == pytest.approx([0.2, 0.2, 0, 0])
+
+
+def test_disclosure_grows_with_the_score_and_is_the_formula_of_sdcmicro():
+    found = special_unique_risk(GUIDELINE, list(GUIDELINE), fraction=0.1)
+    count = GUIDELINE.value_counts().to_numpy()
+    unique, paired = (count == 1).sum(), 2 * (count == 2).sum()
+    dis = unique * 0.1 / (unique * 0.1 + paired * 0.9)
+    score = found.score[found.score > 0]
+    power = score ** (1 + 4 / 20)
+    expected = 1 / (1 + (unique / dis - unique) / (power * (1 / power).sum()))
+    assert found.disclosure[found.score > 0] == pytest.approx(expected)
+    assert np.all(np.diff(found.disclosure[np.argsort(found.score)]) >= 0)
+    assert "4 of 10 records, largest score 12" in found.summary()
+
+
+def test_without_pairs_every_unique_match_is_right():
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [1, 1, 1]})
+    assert special_unique_risk(frame, ["a", "b"]).disclosure.tolist() == [1, 1, 1]
+
+
+def test_a_missing_value_makes_nobody_unique():
+    frame = pd.DataFrame({"a": [1, 1, np.nan], "b": [1, 1, 2]})
+    assert special_uniques(frame, ["a", "b"]).tolist() == [0, 0, 1]
+    assert special_uniques(frame, ["a"]).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.1])
+def test_sampling_fractions_out_of_range_are_refused(fraction):
+    with pytest.raises(tc.InputError, match="`fraction` must lie between 0 and 1"):
+        special_unique_risk(GUIDELINE, ["gender"], fraction=fraction)

@@ -48,6 +48,7 @@ from tablecloak.microdata.risk.households import HouseholdRisk, household_risk
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.likeness import GroupLikeness, group_likeness
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.risk.population import PopulationRisk, population_risk
 from tablecloak.microdata.risk.rank_intervals import RankIntervals, rank_intervals
 from tablecloak.microdata.risk.special_uniques import (
     SpecialUniqueRisk,
@@ -103,6 +104,7 @@ __all__ = [
     "OrthogonalMasking",
     "OutlierNoise",
     "PRAMRelease",
+    "PopulationRisk",
     "PropensityScore",
     "RankIntervals",
     "RankSwapRelease",
@@ -139,6 +141,7 @@ __all__ = [
     "noisy_table",
     "plot_mean_map",
     "plot_slope_map",
+    "population_risk",
     "propensity",
     "propensity_score",
     "rank_intervals",

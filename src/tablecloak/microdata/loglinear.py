@@ -26,7 +26,7 @@ SWEEPS = 1000
 """Most sweeps of iterative proportional fitting."""
 
 FITTED = 1e-12
-"""Fitting ends when no margin changes by more than this share of the number of records."""
+"""By default, fitting ends when no margin changes by more than this share of all records."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,22 @@ class LogLinearModel:
         given += [(name,) for name in names if name not in covered]
         return cls(tuple(names), tuple(tuple(generator) for generator in given))
 
-    def fit(self, counts: Floats) -> Floats:
-        """Return probabilities, in the shape of the counts, by iterative proportional fitting."""
+    def fit(
+        self, counts: Floats, *, start: Floats | None = None, tolerance: float = FITTED
+    ) -> Floats:
+        """Return probabilities, in the shape of the counts, by iterative proportional fitting.
+
+        Parameters
+        ----------
+        counts : numpy.ndarray of float, shape of the table
+        start : numpy.ndarray of float, shape of the table, optional
+            The fitted probabilities are these times a function of the model: the exponential of
+            an offset. By default all are equal.
+        tolerance : float, optional
+            Fitting ends when no margin changes by more than this share of the number of records.
+        """
         n = float(counts.sum())
-        fitted = np.full(counts.shape, 1.0 / counts.size)
+        fitted = np.full(counts.shape, 1.0 / counts.size) if start is None else start / start.sum()
         axes = [tuple(self._others(generator)) for generator in self.generators]
         margins = [counts.sum(axis=other, keepdims=True) / n for other in axes]
         for _ in range(SWEEPS):
@@ -79,7 +91,7 @@ class LogLinearModel:
                 moved = max(moved, float(np.max(np.abs(now - margin))))
                 ratio = np.divide(margin, now, out=np.zeros_like(margin), where=now > 0)
                 fitted = fitted * ratio
-            if moved <= FITTED:
+            if moved <= tolerance:
                 break
         return fitted
 

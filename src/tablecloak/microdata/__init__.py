@@ -57,7 +57,11 @@ from tablecloak.microdata.risk.special_uniques import (
 )
 from tablecloak.microdata.samplers import LegacySampler
 from tablecloak.microdata.swap_candidates import SwapCandidates, sweep
-from tablecloak.microdata.utility.analyses import correlations_compared, regression_compared
+from tablecloak.microdata.utility.analyses import (
+    correlations_compared,
+    interval_overlap,
+    regression_compared,
+)
 from tablecloak.microdata.utility.frontier import best_below, frontier
 from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
 from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_map
@@ -137,6 +141,7 @@ __all__ = [
     "in_random_order",
     "information_loss",
     "interval_disclosure",
+    "interval_overlap",
     "key_risk",
     "noisy_table",
     "plot_mean_map",

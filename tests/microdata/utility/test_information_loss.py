@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tablecloak.microdata import information_loss, propensity
+import tablecloak as tc
+from tablecloak.microdata import eigenvalue_loss, information_loss, propensity
 
 
 def frame(*columns) -> pd.DataFrame:
@@ -44,3 +45,32 @@ def test_more_noise_is_told_more_surely():
     told = [propensity(frame(x), frame(x + s * noise), ["x0"]) for s in (0.0, 1.0, 3.0)]
     assert told == sorted(told)
     assert told[0] == pytest.approx(0)
+
+
+def test_values_that_are_missing_before_or_after_are_left_out():
+    original, released = frame([0, 2, 4, np.nan]), frame([1, np.nan, 4, 9])
+    # Half a deviation in one of two known values; the deviation is that of 0, 2, 4.
+    assert information_loss(original, released, ["x0"]) == pytest.approx(1 / (np.sqrt(2) * 2))
+    average = information_loss(original, released, ["x0"], average=True)
+    assert average == pytest.approx(1 / (np.sqrt(2) * 4))
+
+
+def test_the_eigenvalue_loss_of_two_columns_by_hand():
+    """The eigenvalues of two columns are 1 + r and 1 - r for a correlation of r."""
+    random = np.random.default_rng(0)
+    one, other = (random.multivariate_normal([0, 0], [[1, r], [r, 1]], 50) for r in (0.8, 0.3))
+    r, s = (np.corrcoef(values.T)[0, 1] for values in (one, other))
+    found = eigenvalue_loss(frame(*one.T), frame(*other.T), ["x0", "x1"])
+    assert found == pytest.approx(abs(r - s) / (1 + r) + abs(r - s) / (1 - r))
+    assert eigenvalue_loss(frame(*one.T), frame(*(5 * one.T + 3)), ["x0", "x1"]) < 1e-12
+
+
+def test_eigenvalues_take_missing_values_and_dependent_columns():
+    x = np.arange(5.0)
+    same = frame(x, 2 * x)
+    assert eigenvalue_loss(same, same, ["x0", "x1"]) == 0
+    assert eigenvalue_loss(same, frame(x, x**2), ["x0", "x1"]) > 1e6
+    holes = frame([0, 1, np.nan, 3, 4], [0, 2, 4, 6, 9])
+    assert eigenvalue_loss(holes, holes, ["x0", "x1"]) == 0
+    with pytest.raises(tc.InputError, match=r"Columns \['x1'\] are constant"):
+        eigenvalue_loss(same, frame(x, 0 * x), ["x0", "x1"])

@@ -1,17 +1,33 @@
-"""Comparison of analyses of original and released records."""
+"""Comparison of analyses of original and released records.
+
+References
+----------
+.. [1] Karr, Kohnen, Oganian, Reiter, Sanil: A framework for evaluating the utility of data altered
+   to protect confidentiality, The American Statistician 60, 2006 (overlap of intervals).
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of
+from tablecloak.microdata.columns import columns_of, names_of
 
-__all__ = ["correlations_compared", "regression_compared"]
+__all__ = ["correlations_compared", "interval_overlap", "regression_compared"]
+
+Floats = npt.NDArray[np.float64]
+
+CONFIDENCE = 0.95
+"""Level of the confidence intervals whose overlap is measured."""
+
+DEPENDENT = 1e-9
+"""A predictor is left out if the others explain all but this share of its variance."""
 
 
 def regression_compared(
@@ -19,16 +35,75 @@ def regression_compared(
 ) -> pd.DataFrame:
     """Compare an analyst's least-squares regression on original and released records.
 
+    Parameters
+    ----------
+    original, released : pandas.DataFrame
+        They may have different records. In each, records with a missing value in one of the
+        columns are left out.
+    response : str
+        Column of numbers.
+    predictors : sequence of str
+        Columns of numbers, and of categories, which become a dummy variable for each category of
+        either file but the first.
+
     Returns
     -------
     pandas.DataFrame
-        Coefficients and standard errors of both, and the relative change of the coefficients.
-        Records with missing values are left out.
+        For each predictor or ``name=category``: coefficients and standard errors of both, the
+        relative change of the coefficients, and the overlap of their 95 % confidence intervals
+        (see `interval_overlap`). A predictor that a file cannot tell from those before it, such as
+        a category that no record has, has NaN there.
+
+    Raises
+    ------
+    InputError
+        If a column does not exist, the response is not numeric, a predictor is numeric in one file
+        only, or records are too few.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"wage": [1.0, 2, 4, 5, 4], "job": list("aabba")})
+    >>> regression_compared(people, people, "wage", ["job"])["overlap"].tolist()
+    [1.0, 1.0]
     """
-    before, after = (_least_squares(frame, response, predictors) for frame in (original, released))
+    names = names_of(predictors, "predictors")
+    levels = _levels(original, released, response, names)
+    before, after = (_least_squares(frame, response, levels) for frame in (original, released))
+    one, other = (
+        table["coefficient"].to_numpy()[:, None]
+        + np.outer(table["standard_error"] * table["quantile"], [-1.0, 1.0])
+        for table in (before, after)
+    )
     table = before.add_suffix("_original").join(after.add_suffix("_masked"))
     change = table["coefficient_masked"] / table["coefficient_original"] - 1
-    return table.assign(relative_change=change)
+    table = table.drop(columns=["quantile_original", "quantile_masked"])
+    return table.assign(relative_change=change, overlap=interval_overlap(one, other))
+
+
+def interval_overlap(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
+    """Return how far pairs of intervals overlap: 1 if equal, 0 if disjoint.
+
+    The mean of the shares of each interval that the other covers [1]_. Two intervals of no length
+    overlap if they are equal.
+
+    Parameters
+    ----------
+    one, other : array_like of float, shape (n, 2)
+        Lower and upper ends.
+
+    Examples
+    --------
+    >>> interval_overlap([[0, 2]], [[1, 3]]).tolist()
+    [0.5]
+    """
+    a, b = (np.asarray(ends, dtype=np.float64) for ends in (one, other))
+    common = np.minimum(a[:, 1], b[:, 1]) - np.maximum(a[:, 0], b[:, 0])
+    lengths = np.stack([a[:, 1] - a[:, 0], b[:, 1] - b[:, 0]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        covered = np.where(lengths > 0, np.maximum(common, 0.0) / lengths, common >= 0)
+    overlap: Floats = np.where(np.isnan(common), np.nan, covered.mean(axis=0))
+    return overlap
 
 
 def correlations_compared(
@@ -55,10 +130,8 @@ def correlations_compared(
 
 def _require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
     """Require columns of numbers, which may have missing values."""
-    known = columns_of(frame)
     for name in names:
-        if name not in known:
-            raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
+        _require_column(frame, name)
         if not pd.api.types.is_numeric_dtype(frame[name]):
             raise InputError(
                 f"Column {name!r} is not numeric: its type is {frame[name].dtype}. Name a column "
@@ -66,19 +139,87 @@ def _require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
             )
 
 
-def _least_squares(frame: pd.DataFrame, response: str, predictors: Sequence[str]) -> pd.DataFrame:
-    _require_columns(frame, [response, *predictors])
-    used = frame[[response, *predictors]].dropna()
-    if len(used) <= len(predictors) + 1:
+def _require_column(frame: pd.DataFrame, name: str) -> None:
+    known = columns_of(frame)
+    if name not in known:
+        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
+
+
+def _levels(
+    original: pd.DataFrame, released: pd.DataFrame, response: str, names: Sequence[str]
+) -> dict[str, list[Any] | None]:
+    """Return the categories of each predictor in either file; None for numbers."""
+    found: dict[str, list[Any] | None] = {}
+    for frame in (original, released):
+        _require_columns(frame, [response])
+        for name in names:
+            _require_column(frame, name)
+    for name in names:
+        columns = [frame[name] for frame in (original, released)]
+        if len({_is_number(column) for column in columns}) > 1:
+            raise InputError(
+                f"Column {name!r} has numbers in one file and categories in the other. Group the "
+                "original in the same way, or leave the column out."
+            )
+        if _is_number(columns[0]):
+            found[name] = None
+            continue
+        values = pd.unique(pd.concat([column.dropna().astype(object) for column in columns]))
+        try:
+            found[name] = sorted(values)
+        except TypeError:  # Texts and numbers have no common order.
+            found[name] = sorted(values, key=str)
+    return found
+
+
+def _is_number(column: pd.Series) -> bool:
+    kind = column.dtype
+    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+
+
+def _least_squares(
+    frame: pd.DataFrame, response: str, levels: dict[str, list[Any] | None]
+) -> pd.DataFrame:
+    """Return coefficients, standard errors and the quantile of their intervals."""
+    from scipy.stats import t
+
+    used = frame[list(dict.fromkeys([response, *levels]))].dropna()
+    variables = {"(intercept)": np.ones(len(used))}
+    for name, categories in levels.items():
+        if categories is None:
+            variables[name] = used[name].to_numpy(dtype=np.float64)
+            continue
+        codes = pd.Categorical(used[name].astype(object), categories=categories).codes
+        for code, category in list(enumerate(categories))[1:]:
+            variables[f"{name}={category}"] = (codes == code).astype(np.float64)
+    x = np.column_stack(list(variables.values()))
+    kept = _independent(x)
+    if len(used) <= len(kept):
         raise InputError(
-            f"{len(used)} complete records are too few for {len(predictors)} predictors: at least "
-            f"{len(predictors) + 2} are needed. Name fewer predictors."
+            f"{len(used)} complete records are too few for {len(variables) - 1} predictors: at "
+            f"least {len(kept) + 1} are needed. Name fewer predictors."
         )
-    x = np.column_stack([np.ones(len(used)), used[list(predictors)].to_numpy(dtype=np.float64)])
     y = used[response].to_numpy(dtype=np.float64)
-    found = np.linalg.lstsq(x, y, rcond=None)[0]
-    sigma2 = float(np.sum((y - x @ found) ** 2)) / (len(y) - x.shape[1])
-    errors = np.sqrt(sigma2 * np.diag(np.linalg.inv(x.T @ x)))
+    q, r = np.linalg.qr(x[:, kept])
+    found = np.linalg.solve(r, q.T @ y)
+    degrees = len(y) - len(kept)
+    sigma2 = float(np.sum((y - x[:, kept] @ found) ** 2)) / degrees
+    table = np.full((len(variables), 2), np.nan)
+    table[kept] = np.column_stack([found, np.sqrt(sigma2 * np.sum(np.linalg.inv(r) ** 2, axis=1))])
     return pd.DataFrame(
-        {"coefficient": found, "standard_error": errors}, index=["(intercept)", *predictors]
-    )
+        table, columns=["coefficient", "standard_error"], index=list(variables)
+    ).assign(quantile=t.ppf((1 + CONFIDENCE) / 2, degrees))
+
+
+def _independent(x: Floats) -> list[int]:
+    """Return the columns that do not depend linearly on those before them."""
+    kept: list[int] = []
+    basis = np.empty((len(x), 0))
+    for at in range(x.shape[1]):
+        rest = x[:, at] - basis @ (basis.T @ x[:, at])
+        rest = rest - basis @ (basis.T @ rest)
+        length, size = float(np.linalg.norm(rest)), float(np.linalg.norm(x[:, at]))
+        if length > np.sqrt(DEPENDENT) * size:
+            kept.append(at)
+            basis = np.column_stack([basis, rest / length])
+    return kept

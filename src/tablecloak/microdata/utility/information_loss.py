@@ -93,7 +93,7 @@ def eigenvalue_loss(
     before, after = (_eigenvalues(frame, names) for frame in (original, released))
     tiny = len(names) * np.finfo(np.float64).eps * before[0]
     change = np.abs(before - after)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.sum(np.where(change <= tiny, 0.0, change / np.maximum(before, 0.0))))
 
 

@@ -44,8 +44,10 @@ class PropensityScore:
         Mean of (p - c)^2 over the records of both files, where p is the fitted probability of
         being a released record and c the share of released records.
     expected : float
-        What this would be if the release were a new sample of the same population:
-        (k - 1) (1 - c)^2 c / N for k parameters and N records in both files [2]_.
+        What this would be if the released records were drawn from the distribution of the
+        original file, as by a right synthesis: (k - 1) (1 - c)^2 c / N for k parameters and N
+        records in both files [2]_. Two independent samples of one population have 1 / (1 - c)
+        times as much, which is twice for files of equal size.
     n_parameters : int
         k, with the constant.
     n_records : int
@@ -59,7 +61,7 @@ class PropensityScore:
 
     @property
     def ratio(self) -> float:
-        """The mean over its expected value: about 1 for a new sample, 0 for an equal file."""
+        """The mean over its expected value: 1 on average for a right synthesis, 0 for a copy."""
         return self.pmse / self.expected if self.expected > 0 else float("nan")
 
     @property
@@ -72,7 +74,7 @@ class PropensityScore:
         """Return the measure in one line."""
         return (
             f"propensity: mean squared deviation {self.pmse:.4g}, {self.ratio:.4g} times what a "
-            f"new sample gives ({self.n_parameters} parameters, {self.n_records} records)"
+            f"right synthesis gives ({self.n_parameters} parameters, {self.n_records} records)"
         )
 
 

@@ -37,5 +37,5 @@ class Propensity(Measure):
             self.name,
             0.0,
             found.ratio,
-            f"The same as a multiple of what a new sample of the population would give{part}.",
+            f"The same as a multiple of what records drawn from the original would give{part}.",
         )

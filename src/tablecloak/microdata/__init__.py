@@ -44,11 +44,16 @@ from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
 from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
 from tablecloak.microdata.order import OrderWarning, in_random_order
 from tablecloak.microdata.risk.diversity import GroupDiversity, group_diversity
+from tablecloak.microdata.risk.gower import MixedLinkage, mixed_linkage
 from tablecloak.microdata.risk.households import HouseholdRisk, household_risk
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.likeness import GroupLikeness, group_likeness
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
 from tablecloak.microdata.risk.population import PopulationRisk, population_risk
+from tablecloak.microdata.risk.probabilistic_linkage import (
+    ProbabilisticLinkage,
+    probabilistic_linkage,
+)
 from tablecloak.microdata.risk.rank_intervals import RankIntervals, rank_intervals
 from tablecloak.microdata.risk.special_uniques import (
     SpecialUniqueRisk,
@@ -98,6 +103,7 @@ __all__ = [
     "Method",
     "Microaggregation",
     "MicroaggregationRelease",
+    "MixedLinkage",
     "MultiplicativeNoise",
     "MultipliedRelease",
     "NeighbourRelease",
@@ -109,6 +115,7 @@ __all__ = [
     "OutlierNoise",
     "PRAMRelease",
     "PopulationRisk",
+    "ProbabilisticLinkage",
     "PropensityScore",
     "RankIntervals",
     "RankSwapRelease",
@@ -143,10 +150,12 @@ __all__ = [
     "interval_disclosure",
     "interval_overlap",
     "key_risk",
+    "mixed_linkage",
     "noisy_table",
     "plot_mean_map",
     "plot_slope_map",
     "population_risk",
+    "probabilistic_linkage",
     "propensity",
     "propensity_score",
     "rank_intervals",

@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.microdata import CovarianceNoise, Microaggregation
+from tablecloak.microdata.methods import leaf_groups as leaf_module
+from tablecloak.microdata.methods import univariate_groups
+from tablecloak.microdata.methods.univariate_groups import optimal_groups
 
 
 def plain_mdav(points: np.ndarray, k: int) -> np.ndarray:
@@ -42,7 +47,8 @@ def test_groups_equal_the_definition_also_where_distances_tie(seed):
     draws = random.integers(0, 4, (n, p)) if seed % 2 else random.normal(size=(n, p))
     values = draws.astype(float)
     names = [f"c{axis}" for axis in range(p)]
-    release = Microaggregation(names, k).protect(pd.DataFrame(values, columns=names))
+    method = Microaggregation(names, k, grouping="mdav")
+    release = method.protect(pd.DataFrame(values, columns=names))
     points = (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
     assert np.array_equal(release.groups, plain_mdav(points, k))
 
@@ -62,7 +68,7 @@ def test_small_floats_stay_small_and_means_of_whole_numbers_are_not_rounded():
     [
         (pd.DataFrame({"a": [1, 2, 3, 4]}), ["b"], "There is no column 'b'"),
         (pd.DataFrame({"a": list("wxyz")}), ["a"], "'a' is not numeric"),
-        (pd.DataFrame({"a": [1, 2, np.nan, 4]}), ["a"], "missing value in row 2"),
+        (pd.DataFrame({"a": [1, 2, np.nan]}), ["a"], "2 records with all values are fewer than"),
         (pd.DataFrame({"a": [1, 2, np.inf, 4]}), ["a"], "infinite value in row 2"),
         (pd.DataFrame({0: [1, 2, 3, 4]}), [0], "Column 0 has a name that is no text"),
         (pd.DataFrame({"a": [1, 2]}), ["a"], "2 records are fewer than k = 3"),
@@ -113,3 +119,87 @@ def test_three_obvious_groups_are_found():
     frame = pd.DataFrame({"x": [1.0, 2, 3, 101, 102, 103, 201, 202, 203]})
     release = Microaggregation(["x"], k=3).protect(frame)
     assert release.frame["x"].tolist() == [2] * 3 + [102] * 3 + [202] * 3
+
+
+def least_loss(values: np.ndarray, k: int) -> float:
+    """Sum of squares of the best groups of sorted numbers, by the recursion over all last ones."""
+    ordered = np.sort(values)
+    best = [0.0] + [np.inf] * len(ordered)
+    for end in range(k, len(ordered) + 1):
+        for size in range(k, min(2 * k - 1, end) + 1):
+            group = ordered[end - size : end]
+            best[end] = min(best[end], best[end - size] + np.sum((group - group.mean()) ** 2))
+    return best[-1]
+
+
+@given(st.lists(st.integers(0, 40), min_size=3, max_size=90), st.integers(2, 9), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_groups_of_one_column_lose_the_least_possible(numbers, k, is_skewed):
+    values = np.exp(np.array(numbers) / 3.0) if is_skewed else np.array(numbers, dtype=float)
+    k = min(k, len(values))
+    groups = optimal_groups(values, k)
+    size = np.bincount(groups)
+    assert k <= size.min() <= size.max() < 2 * k
+    lost = sum(
+        np.sum((values[groups == g] - values[groups == g].mean()) ** 2) for g in range(len(size))
+    )
+    assert lost == pytest.approx(least_loss(values, k), rel=1e-9, abs=1e-9)
+
+
+def test_the_shortest_path_is_the_same_in_one_stretch_and_in_many(monkeypatch):
+    values = np.random.default_rng(1).lognormal(8, 2, 3000)
+    for k in (2, 5):
+        many = optimal_groups(values, k)
+        monkeypatch.setattr(univariate_groups, "LONG", 1)
+        short = optimal_groups(values, k)
+        monkeypatch.setattr(univariate_groups, "LONG", 10**6)
+        one = optimal_groups(values, k)
+        monkeypatch.undo()
+        assert np.array_equal(many, one)
+        assert np.array_equal(short, one)
+
+
+def test_one_column_is_grouped_with_less_loss_than_by_mdav():
+    frame = pd.DataFrame({"x": np.random.default_rng(1).lognormal(8, 2, 2000)})
+    best = Microaggregation(["x"], k=5).protect(frame)
+    plain = Microaggregation(["x"], k=5, grouping="mdav").protect(frame)
+    assert best.grouping == "optimal"
+    assert best.loss < plain.loss
+    assert "the least possible" in best.summary()
+
+
+@pytest.mark.parametrize("k", [3, 10])
+@pytest.mark.parametrize("draw", ["normal", "lognormal"])
+def test_groups_in_leaves_keep_their_size_and_lose_little_more(draw, k, monkeypatch):
+    monkeypatch.setattr(leaf_module, "POOL", 500)
+    frame = pd.DataFrame(
+        getattr(np.random.default_rng(2), draw)(size=(4003, 3)), columns=list("xyz")
+    )
+    plain = Microaggregation(["x", "y", "z"], k, grouping="mdav").protect(frame)
+    leaves = Microaggregation(["x", "y", "z"], k, grouping="leaves").protect(frame)
+    size = np.bincount(leaves.groups)
+    assert k <= size.min() <= size.max() < 2 * k
+    assert leaves.loss < 1.3 * plain.loss
+    monkeypatch.setattr(leaf_module, "POOL", 10**6)
+    pooled = Microaggregation(["x", "y", "z"], k, grouping="leaves").protect(frame)
+    assert pooled.loss <= plain.loss * (1 + 1e-12)
+
+
+def test_records_with_gaps_join_the_nearest_group():
+    frame = pd.DataFrame(
+        {
+            "x": [1.0, 1.1, 1.2, 9.0, 9.1, 9.2, 1.3, np.nan, np.nan],
+            "y": [5.0, 5.1, 5.2, 7.0, 7.1, 7.2, np.nan, 7.3, np.nan],
+        }
+    )
+    release = Microaggregation(["x", "y"]).protect(frame)
+    near, far = release.groups[0], release.groups[3]
+    assert release.groups.tolist() == [near] * 3 + [far] * 3 + [near, far, -1]
+    assert release.frame.isna().equals(frame.isna())
+    assert release.frame["x"].tolist()[6] == pytest.approx(frame["x"].iloc[[0, 1, 2, 6]].mean())
+    assert release.frame["y"].tolist()[3] == pytest.approx(frame["y"].iloc[[3, 4, 5, 7]].mean())
+
+
+def test_optimal_groups_of_several_columns_are_refused():
+    with pytest.raises(tc.InputError, match="for one column only"):
+        Microaggregation(["x", "y"], grouping="optimal")

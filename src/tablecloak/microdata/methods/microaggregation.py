@@ -4,40 +4,36 @@ References
 ----------
 .. [1] Domingo-Ferrer, Mateo-Sanz: Practical data-oriented microaggregation for statistical
    disclosure control, 2002; Domingo-Ferrer, Torra 2005 (MDAV).
+.. [2] Hansen, Mukherjee: A polynomial algorithm for optimal univariate microaggregation, 2003.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
+from scipy.spatial import cKDTree
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, names_of, numbers_of
+from tablecloak.microdata.methods.leaf_groups import leaf_groups
+from tablecloak.microdata.methods.mdav import mdav
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
+from tablecloak.microdata.methods.univariate_groups import optimal_groups
 
-__all__ = ["Microaggregation", "MicroaggregationRelease"]
+__all__ = ["Microaggregation", "MicroaggregationRelease", "standardised"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-FEW = 8
-"""Largest size of a group whose records are found one by one; larger groups by partial sorting.
-
-See docs/decisions.md, "Microaggregation".
-"""
-
-CROWDED = 16
-"""Grouped records are removed from the arrays when they are more than one in this many.
-
-See docs/decisions.md, "Microaggregation".
-"""
+MANY = 50_000
+"""Records above which several columns are grouped in leaves: MDAV of more takes above 5 seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +44,25 @@ class MicroaggregationRelease:
     ----------
     frame : pandas.DataFrame
     groups : numpy.ndarray of int, shape (n_records,)
+        -1 for records without any value.
     loss : float
         SSE / SST: lost share of the variance of the standardised columns.
+    grouping : {"optimal", "mdav", "leaves"}
+        How groups were made.
     """
 
     frame: pd.DataFrame
     groups: Integers
     loss: float
+    grouping: str = "mdav"
 
     def summary(self) -> str:
         """Return number of records and groups, and the lost variance, in one line."""
         n_groups = int(self.groups.max(initial=-1)) + 1
+        proof = ", the least possible" if self.grouping == "optimal" else ""
         return (
             f"microaggregation: {len(self.frame)} records in {n_groups} groups, "
-            f"{100 * self.loss:.4g} % of the variance lost"
+            f"{100 * self.loss:.4g} % of the variance lost{proof}"
         )
 
 
@@ -70,15 +71,29 @@ class MicroaggregationRelease:
 class Microaggregation(Method[MicroaggregationRelease]):
     """Replace numbers by the means of groups of at least k similar records (microaggregation).
 
-    Groups are made by MDAV on standardised columns, in a time that grows with the square of the
-    number of records. Means of whole numbers are floating-point numbers; other columns keep their
-    types.
+    Columns are standardised. Means of whole numbers are floating-point numbers; other columns keep
+    their types.
 
     Parameters
     ----------
     columns : sequence of str
     k : int, default=3
         Smallest size of a group.
+    grouping : {"auto", "optimal", "mdav", "leaves"}, default="auto"
+        "optimal" groups one column with the least possible loss, by a shortest path [2]_. "mdav"
+        groups several, in a time that grows with the square of the number of records [1]_. "leaves"
+        applies MDAV to parts of 256 records, and once more to the 10,000 records of the groups that
+        lose most. "auto" is "optimal" for one column, "mdav" for several up to 50,000 records and
+        "leaves" for more.
+
+    Notes
+    -----
+    A million records take 0.7 s for one column with k = 3 (7 s with k = 100), and 5 s for four
+    columns by leaves. On 50,000 records leaves lose as much as MDAV where values are skewed
+    (lognormal: 1.00 times), and up to 1.18 times as much where they are normal in four columns.
+
+    Missing values stay missing. Groups are made of the records with all values; each of the others
+    joins the group whose means are nearest in the values that it has.
     """
 
     name: ClassVar[str] = "microaggregate"
@@ -88,10 +103,19 @@ class Microaggregation(Method[MicroaggregationRelease]):
 
     columns: Annotated[Sequence[str], option("column", "Numeric column.", min_length=1)]
     k: Annotated[int, Field(ge=2, description="Smallest size of a group.")] = 3
+    grouping: Annotated[
+        Literal["auto", "optimal", "mdav", "leaves"],
+        Field(description="How groups are made: auto decides by columns and records."),
+    ] = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         names_of(self.columns, "columns")
+        if self.grouping == "optimal" and len(self.columns) > 1:
+            raise InputError(
+                "Optimal groups are found for one column only: for several this is a hard problem. "
+                "Take grouping='auto', and `microaggregation_bound` for a small file."
+            )
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the columns."""
@@ -103,144 +127,98 @@ class Microaggregation(Method[MicroaggregationRelease]):
         Raises
         ------
         InputError
-            If a column does not exist, is not numeric, is constant or has missing values, or there
-            are fewer than k records.
+            If a column does not exist, is not numeric, is constant or has infinite values, or fewer
+            than k records have all values.
         """
         del random
-        values = np.column_stack([numbers_of(frame, name) for name in self.columns])
-        if len(values) < self.k:
-            raise InputError(
-                f"{len(values)} records are fewer than k = {self.k}, the smallest size of a group. "
-                "Lower `k`, or give more records."
-            )
-        spread = values.std(axis=0, ddof=1)
-        if np.any(spread == 0):
-            name = list(self.columns)[int(np.flatnonzero(spread == 0)[0])]
-            raise InputError(
-                f"Column {name!r} is constant, so that it cannot be standardised. Leave it out of "
-                "`columns`."
-            )
-        points = (values - values.mean(axis=0)) / spread
-        groups = _mdav(points, self.k)
-        size = np.bincount(groups)
-        released = frame.copy()
-        for at, name in enumerate(self.columns):
-            mean = np.bincount(groups, weights=values[:, at]) / size
-            released[name] = like(frame[name], mean[groups])
-        centres = np.column_stack(
-            [np.bincount(groups, weights=column) / size for column in points.T]
+        values = np.column_stack(
+            [numbers_of(frame, name, refuse_missing=False) for name in self.columns]
         )
-        loss = float(np.sum((points - centres[groups]) ** 2) / np.sum(points**2))
-        return MicroaggregationRelease(released, groups, loss)
+        points = standardised(values, self.columns, self.k)
+        complete = ~np.isnan(points).any(axis=1)
+        grouping = self._grouping(len(points))
+        groups = np.full(len(points), -1, dtype=np.int64)
+        groups[complete] = _GROUPINGS[grouping](points[complete], self.k)
+        if not complete.all():
+            _join(points, groups)
+        released = frame.copy()
+        lost = total = 0.0
+        for at, name in enumerate(self.columns):
+            known = np.flatnonzero(~np.isnan(values[:, at]))
+            own = groups[known]
+            released_values = np.full(len(values), np.nan)
+            released_values[known] = _means(values[known, at], own)
+            released[name] = like(frame[name], released_values)
+            lost += float(np.sum((points[known, at] - _means(points[known, at], own)) ** 2))
+            total += float(np.sum(points[known, at] ** 2))
+        return MicroaggregationRelease(released, groups, lost / total, grouping)
 
-
-class _Left:
-    """Records that are in no group yet, one array for each column.
-
-    Grouped records stay in the arrays, marked, until they are many (`CROWDED`): removing them
-    after each group would cost more than all distances.
-    """
-
-    def __init__(self, points: Floats) -> None:
-        self.columns = np.ascontiguousarray(points.T)
-        self.record: Integers = np.arange(len(points))
-        self.gone: Integers = np.empty(0, dtype=np.int64)
-        self.count = len(points)
-        self.work: Floats = np.empty((2, len(points)))
-        self._pair()
-
-    def _pair(self) -> None:
-        """Store two columns as one of complex numbers for `middle`, grouped records as 0."""
-        rows = np.zeros((len(self.columns) + 1) // 2 * 2 * len(self.record))
-        self.paired = rows.reshape(-1, len(self.record), 2)
-        for number, column in enumerate(self.columns):
-            self.paired[number // 2, :, number % 2] = column
-
-    def middle(self) -> list[float]:
-        """Return the mean of each column.
-
-        Records are added from the first to the last, as in a mean over the rows of a matrix. Equal
-        rounding errors matter because they decide between records at equal distances. Two columns
-        are added at once, as the parts of a complex number.
-        """
+    def _grouping(self, count: int) -> str:
+        if self.grouping != "auto":
+            return self.grouping
         if len(self.columns) == 1:
-            return [float(np.delete(self.columns[0], self.gone).mean())]
-        parts = self.paired.view(np.complex128)[:, :, 0]
-        sums = [complex(np.cumsum(part)[-1]) for part in parts]
-        both = [number for total in sums for number in (total.real, total.imag)]
-        return [total / self.count for total in both[: len(self.columns)]]
-
-    def squares(self, centre: Sequence[float]) -> Floats:
-        """Return the squared distances from a centre, in an array that the next call overwrites."""
-        size = len(self.record)
-        distance: Floats = self.work[0, :size]
-        part: Floats = self.work[1, :size]
-        for axis, (column, value) in enumerate(zip(self.columns, centre, strict=True)):
-            target = part if axis else distance
-            np.subtract(column, value, out=target)
-            np.multiply(target, target, out=target)
-            if axis:
-                np.add(distance, part, out=distance)
-        return distance
-
-    def farthest(self, distance: Floats) -> list[float]:
-        """Return the values of the record with the largest distance, the first of equal ones."""
-        distance[self.gone] = -np.inf
-        place: list[float] = self.columns[:, distance.argmax()].tolist()
-        return place
-
-    def take(self, distance: Floats, k: int) -> Integers:
-        """Remove the k nearest records, the first of equal ones, and return their positions."""
-        distance[self.gone] = np.inf
-        near = _smallest(distance, k)
-        taken: Integers = self.record[near]
-        self.gone = np.concatenate([self.gone, near])
-        self.paired[:, near] = 0.0
-        self.count -= k
-        if len(self.gone) * CROWDED > len(self.record):
-            self._close_up()
-        return taken
-
-    def _close_up(self) -> None:
-        keep = np.ones(len(self.record), dtype=bool)
-        keep[self.gone] = False
-        self.record = self.record[keep]
-        self.columns = np.stack([column[keep] for column in self.columns])
-        self.gone = self.gone[:0]
-        self._pair()
-
-    def rest(self) -> Integers:
-        """Return the positions of all records that are left."""
-        return np.delete(self.record, self.gone)
+            return "optimal"
+        return "leaves" if count > MANY else "mdav"
 
 
-def _smallest(distance: Floats, k: int) -> Integers:
-    """Return the positions of the k smallest distances, the first of equal ones.
+_GROUPINGS: dict[str, Callable[[Floats, int], Integers]] = {
+    "optimal": lambda points, k: optimal_groups(points[:, 0], k),
+    "mdav": mdav,
+    "leaves": leaf_groups,
+}
 
-    The array of distances may be changed.
+
+def standardised(values: Floats, names: Sequence[str], k: int) -> Floats:
+    """Return columns with mean 0 and variance 1, missing values apart.
+
+    Raises
+    ------
+    InputError
+        If a column is constant, or fewer than k records have all values.
     """
-    if k > FEW:
-        limit = np.partition(distance, k - 1)[k - 1]
-        less = np.flatnonzero(distance < limit)
-        return np.concatenate([less, np.flatnonzero(distance == limit)[: k - len(less)]])
-    found = np.empty(k, dtype=np.int64)
-    for rank in range(k):
-        found[rank] = distance.argmin()
-        distance[found[rank]] = np.inf
+    complete = int(np.sum(~np.isnan(values).any(axis=1)))
+    if complete < k:
+        of_all = "" if complete == len(values) else " with all values"
+        raise InputError(
+            f"{complete} records{of_all} are fewer than k = {k}, the smallest size of a group. "
+            "Lower `k`, or give more records."
+        )
+    constant = [
+        name
+        for name, least, most in zip(
+            names, np.nanmin(values, axis=0), np.nanmax(values, axis=0), strict=True
+        )
+        if least == most
+    ]
+    if constant:
+        raise InputError(
+            f"Column {constant[0]!r} is constant, so that it cannot be standardised. Leave it out "
+            "of `columns`."
+        )
+    mean, std = (np.mean, np.std) if complete == len(values) else (np.nanmean, np.nanstd)
+    found: Floats = (values - mean(values, axis=0)) / std(values, axis=0, ddof=1)
     return found
 
 
-def _mdav(points: Floats, k: int) -> Integers:
-    """Return the group of each record, numbered from 0, by MDAV."""
-    groups = np.full(len(points), -1, dtype=np.int64)
-    left, number = _Left(points), 0
-    while left.count >= 2 * k:
-        distance = left.squares(left.farthest(left.squares(left.middle())))
-        opposite = left.farthest(distance) if left.count >= 3 * k else None
-        groups[left.take(distance, k)] = number
-        number += 1
-        if opposite is not None:
-            groups[left.take(left.squares(opposite), k)] = number
-            number += 1
-    groups[left.rest()] = number
-    return groups
+def _join(points: Floats, groups: Integers) -> None:
+    """Add records with some missing values to the groups with the nearest means, in place."""
+    grouped = groups >= 0
+    size = np.bincount(groups[grouped])
+    centres = np.column_stack(
+        [np.bincount(groups[grouped], weights=column) / size for column in points[grouped].T]
+    )
+    known = ~np.isnan(points)
+    kinds, kind_of = np.unique(known, axis=0, return_inverse=True)
+    for number, kind in enumerate(kinds):
+        if kind.any() and not kind.all():
+            members = np.flatnonzero(kind_of.ravel() == number)
+            near = cKDTree(centres[:, kind]).query(points[np.ix_(members, kind)])[1]
+            groups[members] = near
+
+
+def _means(values: Floats, groups: Integers) -> Floats:
+    """Return the mean of the group of each value."""
+    size = np.bincount(groups)
+    total = np.bincount(groups, weights=values)
+    found: Floats = total[groups] / size[groups]
+    return found

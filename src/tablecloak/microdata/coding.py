@@ -20,6 +20,9 @@ MOST_CELLS = 50_000_000
 """Most cells of a cross-classification for which a count of every cell is kept, even of empty
 ones."""
 
+SPARSE = 4
+"""Cells for each record up to which renumbering by a count of every cell is faster than sorting."""
+
 
 @dataclass(frozen=True, eq=False)
 class CodedRecords:
@@ -212,7 +215,7 @@ def _compressed(label: Integers, limit: int) -> tuple[Integers, int]:
 
     Counting is faster than sorting, but needs an array of the size of the limit.
     """
-    if limit > MOST_CELLS:
+    if limit > min(MOST_CELLS, SPARSE * len(label) + 100_000):
         found, inverse = np.unique(label, return_inverse=True)
         return inverse.ravel().astype(np.int64), len(found)
     number = np.cumsum(np.bincount(label, minlength=1) > 0) - 1

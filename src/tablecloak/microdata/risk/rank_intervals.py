@@ -109,10 +109,17 @@ def rank_intervals(
 def _within(x: Floats, y: Floats, width: float) -> Flags:
     if not len(y):
         return np.zeros(0, dtype=bool)
-    ordered = np.sort(y)
-    # A rounding error must not lose a rank: 0.1 * 30 is 3.0000000000000004, 0.29 * 100 below 29.
+    order = np.argsort(y, kind="stable")
+    ordered = y[order]
+    # Where a run of equal values begins and ends, for each place of the order.
+    begins = np.append(True, ordered[1:] != ordered[:-1])
+    first = np.flatnonzero(begins)
+    run = np.cumsum(begins) - 1
+    last = np.append(first[1:], len(y)) - 1
+    # A rounding error must not lose a rank: 0.29 * 100 is below 29.
     reach = int(np.floor(width * len(y) * (1 + 1e-12)))
-    low = ordered[np.maximum(np.searchsorted(ordered, y, side="left") - reach, 0)]
-    high = ordered[np.minimum(np.searchsorted(ordered, y, side="right") - 1 + reach, len(y) - 1)]
-    within: Flags = (low <= x) & (x <= high)
+    low = ordered[np.maximum(first - reach, 0)][run]
+    high = ordered[np.minimum(last + reach, len(y) - 1)][run]
+    within = np.empty(len(y), dtype=bool)
+    within[order] = (low <= x[order]) & (x[order] <= high)
     return within

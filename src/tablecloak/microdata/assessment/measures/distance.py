@@ -11,9 +11,15 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Figure, Measure
 from tablecloak.microdata.columns import numbers_of
+from tablecloak.microdata.risk.gower import mixed_linkage
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.risk.probabilistic_linkage import MANY_COLUMNS, probabilistic_linkage
+from tablecloak.microdata.risk.rank_intervals import rank_intervals
 
-__all__ = ["Intervals", "Linkage", "usable_numbers"]
+__all__ = ["Intervals", "Linkage", "MixedLinkages", "RankedIntervals", "usable_numbers"]
+
+PAIRED = 1500
+"""Records all pairs of which are compared."""
 
 
 def usable_numbers(case: Case) -> list[str]:
@@ -75,4 +81,74 @@ class Intervals(Measure):
             interval_disclosure(case.original, case.released, names),
             "Share of records whose true numbers all lie within a twentieth of a standard "
             "deviation of the released ones.",
+        )
+
+
+@MEASURES.register
+class RankedIntervals(Measure):
+    """Interval disclosure by ranks."""
+
+    name: ClassVar[str] = "numbers within 5 % of ranks"
+    place: ClassVar[int] = 32
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the mean share over the columns, and that of the worst column."""
+        found = rank_intervals(case.original, case.released, usable_numbers(case)).per_column()
+        yield Figure(
+            self.name,
+            1.0,
+            float(found.mean()),
+            "Share of the true numbers between the released numbers that are 5 % of all ranks "
+            "below and above their own.",
+        )
+        yield Figure(
+            "the same for the worst column",
+            1.0,
+            float(found.max()),
+            f"This share for {found.idxmax()}, the column in which it is largest."
+            if found.notna().any()
+            else "This share for the column in which it is largest.",
+        )
+
+
+@MEASURES.register
+class MixedLinkages(Measure):
+    """Linkage by keys and numbers together."""
+
+    name: ClassVar[str] = "linked by keys and numbers"
+    place: ClassVar[int] = 33
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "pairs")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the shares of right links by distance, by assignment and by probabilities."""
+        rows = np.arange(len(case.original))
+        part = ""
+        if len(rows) > PAIRED:
+            rows = np.sort(np.random.default_rng(0).choice(len(rows), PAIRED, replace=False))
+            part = f", among {PAIRED:,} random records, which is easier than among all"
+        names = list(dict.fromkeys([*case.keys, *case.numbers]))
+        # Keys as text, since their numbers are codes.
+        one, other = (
+            frame[names].iloc[rows].astype(dict.fromkeys(case.keys, object)) for frame in case.files
+        )
+        for measure, assign, said in (
+            (self.name, False, "is nearest by keys and numbers"),
+            ("assigned by keys and numbers", True, "fits best where each original is linked once"),
+        ):
+            yield Figure(
+                measure,
+                mixed_linkage(one, one, names, assign=assign).share,
+                mixed_linkage(one, other, names, assign=assign).share,
+                f"Share of released records whose own original {said}{part}.",
+            )
+        known = names[:MANY_COLUMNS]
+        yield Figure(
+            "linked by agreeing columns",
+            probabilistic_linkage(one, one, known).share,
+            probabilistic_linkage(one, other, known).share,
+            "Share of released records whose own original agrees most by the weights of Fellegi "
+            f"and Sunter{part}.",
         )

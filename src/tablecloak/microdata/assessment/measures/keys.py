@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
 from tablecloak.microdata.risk.households import risk_by_household
 from tablecloak.microdata.risk.keys import key_risk
+from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
 
-__all__ = ["Frequencies", "Households", "Reidentifications", "SpecialUniques"]
+__all__ = ["Frequencies", "Households", "Population", "Reidentifications", "SpecialUniques"]
+
+MANY_CELLS = 100_000
+"""Combinations of keys up to which the model of the population has interactions of pairs."""
 
 
 @MEASURES.register
@@ -138,4 +144,36 @@ class SpecialUniques(Measure):
             float(other.disclosure.sum()),
             "Expected number of right matches of unique records, if one in a hundred persons is in "
             "the file.",
+        )
+
+
+@MEASURES.register
+class Population(Measure):
+    """Sample uniques that are unique in the population."""
+
+    name: ClassVar[str] = "population uniques (tau 1)"
+    place: ClassVar[int] = 14
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "weight")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield tau 1 and tau 2 of a log-linear model."""
+        sizes = [np.prod([frame[key].nunique() + 1.0 for key in case.keys]) for frame in case.files]
+        interactions: Literal["all", "none"] = "all" if max(sizes) <= MANY_CELLS else "none"
+        told = "all pairs of keys" if interactions == "all" else "independent keys"
+        one, other = (
+            population_risk(frame, case.keys, weight=case.weight, interactions=interactions)
+            for frame in case.files
+        )
+        yield Figure(
+            self.name,
+            one.tau1,
+            other.tau1,
+            f"Sample uniques that are unique in the population, by a log-linear model of {told}.",
+        )
+        yield Figure(
+            "right matches of uniques (tau 2)",
+            one.tau2,
+            other.tau2,
+            f"Expected number of right matches of sample uniques, by a log-linear model of {told}.",
         )

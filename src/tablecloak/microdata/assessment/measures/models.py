@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+import numpy as np
+
+from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Figure, Measure
+from tablecloak.microdata.assessment.measures.distance import usable_numbers
+from tablecloak.microdata.utility.analyses import regression_compared
 from tablecloak.microdata.utility.propensity import propensity_score
 
-__all__ = ["Propensity"]
+__all__ = ["Propensity", "Regressions"]
+
+MANY_CATEGORIES = 20
+"""Categories up to which an attribute is a predictor."""
 
 
 @MEASURES.register
@@ -38,4 +46,49 @@ class Propensity(Measure):
             0.0,
             found.ratio,
             f"The same as a multiple of what records drawn from the original would give{part}.",
+        )
+
+
+@MEASURES.register
+class Regressions(Measure):
+    """Confidence intervals of regressions."""
+
+    name: ClassVar[str] = "overlap of confidence intervals"
+    place: ClassVar[int] = 51
+    kind: ClassVar[Literal["risk", "utility"]] = "utility"
+    needs: ClassVar[tuple[str, ...]] = ("numbers",)
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the mean overlap over regressions of each number on the other columns."""
+        numbers = usable_numbers(case)
+        categories = [
+            name
+            for name in case.categories
+            if max(frame[name].nunique() for frame in case.files) <= MANY_CATEGORIES
+        ]
+        if len(numbers) + len(categories) < 2:
+            raise InputError("A regression needs two columns, one of them of numbers.")
+        one, other = (
+            frame.iloc[np.sort(np.random.default_rng(0).choice(len(frame), SAMPLE, replace=False))]
+            if len(frame) > SAMPLE
+            else frame
+            for frame in case.files
+        )
+        texts = dict.fromkeys(categories, object)
+        overlaps = []
+        for response in numbers:
+            predictors = [name for name in [*numbers, *categories] if name != response]
+            found = regression_compared(
+                one.astype(texts), other.astype(texts), response, predictors
+            )
+            # A coefficient that the release cannot give is lost.
+            there = found["coefficient_original"].notna()
+            overlaps.append(float(found.loc[there, "overlap"].fillna(0.0).mean()))
+        part = f", in {SAMPLE:,} random records" if len(case.original) > SAMPLE else ""
+        yield Figure(
+            self.name,
+            1.0,
+            float(np.mean(overlaps)),
+            "Mean overlap of the confidence intervals of coefficients, over regressions of each "
+            f"number on the other columns{part}.",
         )

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
 from tablecloak.microdata.risk.diversity import group_diversity, is_ordered
+from tablecloak.microdata.risk.likeness import group_likeness
 
 __all__ = ["Diversity"]
 
@@ -55,4 +56,24 @@ class Diversity(Measure):
                 float(one.most_frequent.mean()),
                 float(other.most_frequent.mean()),
                 f"Share of the records whose {name} is the most frequent value of their group.",
+            )
+            alike, like = (group_likeness(frame, keys, name) for frame in case.files)
+            yield Figure(
+                f"alpha of {name}",
+                alike.alpha,
+                like.alpha,
+                f"Largest share of one value of {name} in a group: 1 if a group tells it.",
+            )
+            yield Figure(
+                f"beta of {name}",
+                alike.beta,
+                like.beta,
+                f"Largest relative growth of the share of a value of {name} from file to group.",
+            )
+            yield Figure(
+                f"delta of {name}",
+                alike.delta,
+                like.delta,
+                f"Largest logarithm of the ratio of the shares of a value of {name} in group and "
+                "file.",
             )

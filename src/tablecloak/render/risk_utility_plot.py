@@ -28,12 +28,16 @@ def plot_risk_utility(shown: RiskUtilityMap, path: str | Path | None = None) -> 
     )
     on = table[table["frontier"]].sort_values("risk")
     axes.plot(on["risk"], on["utility"], color="#d62828", linewidth=1, label="frontier")
+    middle = (table["risk"].min() + table["risk"].max()) / 2
     for name, row in table.iterrows():
+        # Names stand on the side with more room.
+        right = row["risk"] <= middle
         axes.annotate(
             str(name),
             (row["risk"], row["utility"]),
             textcoords="offset points",
-            xytext=(5, 4),
+            xytext=(5 if right else -5, 4),
+            ha="left" if right else "right",
             fontsize=8,
         )
     axes.set_xlabel("risk")

@@ -140,6 +140,7 @@ WRONG = {
     Seedless: "The second release with the same seed differs",
     Global: "Global random numbers were drawn",
     Talkative: "The summary has more than one line",
+    Filler: "Missing values of 'wage' became numbers",
     Numbered: "With other labels the release differs|labels .* are not kept",
     Timid: "It raised ZeroDivisionError",
     Careless: "A frame without a column .* It raised KeyError",

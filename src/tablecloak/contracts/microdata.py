@@ -257,6 +257,7 @@ METHOD: tuple[Callable[[Trial], None], ...] = (
     missing_columns_are_named,
     parameters_make_an_equal_method,
     labels_types_and_categories_stay,
+    missing_values_are_no_obstacle,
     hard_files_are_protected_or_refused_in_words,
     other_libraries_get_back_what_they_gave,
 )

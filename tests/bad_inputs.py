@@ -329,6 +329,7 @@ SHUFFLE = ("shuffle", "people.csv", *OUT, "--column", "wage", "--regressor", "ho
 LOCAL = ("local-suppression", "people.csv", *OUT, "--key", "age", "--key", "sex")
 RECODE = ("recode", "people.csv", *OUT, "--key", "hours", "--key", "sex", "--hierarchy",
           "hours=5/10")  # fmt: skip
+SINGLE = ("local-recode", *RECODE[1:], "--time-limit", "1")
 MULTIPLY = ("multiply", "people.csv", *OUT, "--column", "wage")
 MATRIX = ("pram-by-matrix", "people.csv", *OUT, "--attribute", "sex", "--matrix", "people.csv")
 SUPPRESS = ("suppress", "p.jj", *OUT, "--time-limit", "5")
@@ -374,7 +375,8 @@ ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", 
 
 SOUND = [
     SWAP, HOMES, PRAM, NOISE, ALONE, KEEPING, FAR, ROMM, NEAR, MEANS, TOPCODE, RANKS, SHUFFLE,
-    LOCAL, RECODE, SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
+    LOCAL, RECODE, SINGLE,
+    SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
     ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
@@ -1133,6 +1135,10 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*LOCAL, "--weight", word) for word in ("age", "ag=2", "age=0", "age=nan")]
     more += [(*LOCAL, "--combination", "age,x"), (*LOCAL, "--subsets", "3")]
     more += [(*RECODE, "--k", word) for word in ("1", "x", "100000")]
+    more += [(*SINGLE, "--k", word) for word in ("1", "x", "100000")]
+    more += [(*SINGLE, "--weight", word) for word in ("age=1", "sex=0")]
+    more += [(*LOCAL, "--importance", word) for word in ("age", "ag=2", "age=0", "age=3")]
+    more += [(*LOCAL, "--stratum", word) for word in ("age", "ag")]
     more += [(*RECODE, "--suppression", word) for word in ("0", "-1", "nan", "x")]
     hierarchies = ("age", "x=5", "age=none.hrc", "age=5/7", "age=0", "sex=5")
     more += [(*RECODE, "--hierarchy", word) for word in hierarchies]

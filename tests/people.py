@@ -14,6 +14,7 @@ SOME = {
     "neighbours": {"eps": 0.5, "columns": ["wage", "hours"]},
     "microaggregate": {"columns": ["wage", "hours"]},
     "local-suppression": {"keys": ["state", "job"], "k": 20},
+    "local-recode": {"keys": ["state", "job"], "k": 20},
     "recode": {"keys": ["state", "job"], "k": 30},
     "rank-swap": {"columns": ["wage", "hours"], "window": 0.1},
     "shuffle": {"columns": ["wage"], "regressors": ["hours"]},

@@ -14,6 +14,7 @@ from tablecloak.microdata.assessment.measure import MEASURES
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.independent_noise import IndependentNoise
+from tablecloak.microdata.methods.local_recoding import LocallyRecodedRelease, LocalRecoding
 from tablecloak.microdata.methods.local_suppression import LocalSuppression
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
@@ -96,8 +97,10 @@ __all__ = [
     "IndependentNoise",
     "KeyRisk",
     "LegacySampler",
+    "LocalRecoding",
     "LocalSuppression",
     "LocalSuppressionRelease",
+    "LocallyRecodedRelease",
     "LogLinearModel",
     "MaskedRelease",
     "Method",

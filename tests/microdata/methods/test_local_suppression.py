@@ -402,6 +402,39 @@ def test_a_single_rare_record_recruits_others():
     assert (release.loss, release.bound) == (3, 3)
 
 
+# -- strata and importance ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["own", "category"])
+@pytest.mark.parametrize("seed", range(5))
+def test_in_strata_each_is_protected_by_itself(seed, missing):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 24) for at in range(3)})
+    frame["place"] = np.repeat(["a", "b", None], 8)
+    keys = ["q0", "q1", "q2"]
+    method = LocalSuppression(keys, 2, missing=missing, strata=["place"], time_limit=2)
+    release, alone = method.protect(frame), replace(method, strata=None)
+    parts = [alone.protect(part) for _, part in frame.groupby("place", dropna=False)]
+    assert release.loss == sum(part.loss for part in parts)
+    assert release.verify(frame) == release.bound
+    assert release.frame.place.equals(frame.place)
+    assert replace(method, search="greedy").protect(frame).verify(frame) <= release.loss
+    if missing == "category":
+        size = release.frame.groupby(["place", *keys], dropna=False).size()
+        assert size.min() >= 2
+
+
+def test_an_important_key_is_lost_only_where_all_others_do_not_suffice():
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 4, 80) for at in range(3)})
+    frame.loc[7, "q1"] = 9
+    method = LocalSuppression(["q0", "q1", "q2"], 3, importance={"q1": 1, "q0": 2})
+    assert method.costs == {"q0": 2, "q1": 4, "q2": 1}
+    lost = method.protect(frame).suppressed
+    both = frame.groupby("q1").q0.transform("size")
+    assert (lost[:, 1] == (both < 3).to_numpy()).all() and lost[7, 1]
+
+
 # -- what the check refuses ---------------------------------------------------------------
 
 
@@ -457,6 +490,11 @@ def test_a_bound_above_the_truth_is_found(checked):
         ),
         ({"weights": {"a": 0}}, "The weight of 'a' must be above 0. Got 0"),
         ({"weights": {"a": float("nan")}}, "The weight of 'a' must be above 0"),
+        ({"importance": {"a": 1}, "weights": {"a": 1}}, "`weights` or `importance`, not both"),
+        ({"importance": {"a": 3}}, "The importance of 'a' is a rank from 1 to 2. Got 3"),
+        ({"importance": {"c": 1}}, "`importance` names 'c'"),
+        ({"strata": ["a"]}, "'a' is a key, so that it cannot be in `strata`"),
+        ({"strata": ["s"], "missing": "any"}, "protect each stratum by itself"),
         ({"sensitive": "s"}, "together with `diversity` or `closeness`"),
         ({"closeness": 0.2}, "Give `sensitive`"),
         ({"sensitive": "a", "diversity": 2}, "'a' is also a key"),

@@ -26,7 +26,7 @@ from tablecloak.microdata.anonymity.requirements import (
 from tablecloak.microdata.anonymity.verification import Fails, groups_counted
 from tablecloak.microdata.risk.diversity import is_ordered
 
-__all__ = ["Diverse", "GroupsAsked", "flags_of", "require_key", "with_missing"]
+__all__ = ["Diverse", "GroupsAsked", "flags_of", "require_key", "with_missing", "without"]
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -152,6 +152,8 @@ class GroupsAsked:
     diverse : Diverse
     missing : {"own", "category", "any"}
         Which missing values match every value.
+    strata : tuple of str
+        Attributes within whose combinations groups are formed.
     """
 
     keys: tuple[str, ...]
@@ -161,12 +163,14 @@ class GroupsAsked:
     k: int
     diverse: Diverse
     missing: str
+    strata: tuple[str, ...] = ()
 
     def words(self) -> str:
         """Say what is asked, for summaries."""
         return (
             f"groups of at least {self.k} records{self.diverse.words()} "
             f"{self.combinations_in_words}"
+            + (f" within {', '.join(self.strata)}" if self.strata else "")
         )
 
     def question(self, frame: pd.DataFrame) -> SuppressionQuestion:
@@ -178,7 +182,7 @@ class GroupsAsked:
             If a column does not exist, the sensitive one has missing values, or not even the
             whole file satisfies what is asked.
         """
-        patterns = KeyPatterns.of(frame, self.keys)
+        patterns = KeyPatterns.of(frame, self.keys, self.strata)
         question = SuppressionQuestion(
             patterns=patterns,
             combinations=tuple(patterns.set_of(each) for each in self.combinations),
@@ -186,15 +190,19 @@ class GroupsAsked:
             costs=np.array(list(self.costs.values())),
         )
         if question.unsafe(0) is not None:
+            whole = f"the whole file of {patterns.n_records} records"
+            if self.strata:
+                whole = "each stratum as a whole"
             raise InputError(
-                f"Not even the whole file of {patterns.n_records} records has what is required: "
-                f"{self.words()}. Ask for less, or give more records."
+                f"Not even {whole} has what is required: {self.words()}. Ask for less, or give "
+                "more records."
             )
         return question
 
     def fails(self, frame: pd.DataFrame) -> Fails:
         """Return the function that finds records in groups that fail, counted as in checks."""
-        return groups_counted(frame, self.diverse.holds(frame), self.diverse.sensitive, self.k)
+        holds, sensitive = self.diverse.holds(frame), self.diverse.sensitive
+        return groups_counted(frame, holds, sensitive, self.k, self.strata)
 
     def is_satisfied(self, frame: pd.DataFrame) -> bool:
         """Whether a file satisfies what is asked as it is, counted as in checks."""
@@ -211,11 +219,11 @@ def with_missing(frame: pd.DataFrame, keys: Sequence[str], missing: Flags) -> pd
     """Return a file in which some values of keys are missing, shape (n_records, n_keys)."""
     released = frame.copy()
     for at, name in enumerate(keys):
-        released[name] = _without(frame[name], missing[:, at])
+        released[name] = without(frame[name], missing[:, at])
     return released
 
 
-def _without(column: pd.Series, missing: Flags) -> pd.Series:
+def without(column: pd.Series, missing: Flags) -> pd.Series:
     """Return a column in which some values are missing; whole numbers stay whole."""
     if not missing.any():
         return column.copy()

@@ -1,22 +1,23 @@
 """Pairs of a pattern in need and a class that its records may join, and what prices collect there.
 
-A class is a set of lost keys, with the values of the others: its records are equal in the release.
-A pattern is in need if fewer than k records have it. All other patterns stay as they are, and lend
-records beyond k to classes that lack some: recruits.
+A class is a way to change keys, such as losing some of them, with the values that are then
+released: its records are equal in the release. A pattern is in need if fewer than k records have
+it. All other patterns stay as they are, and lend records beyond k to classes that lack some:
+recruits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
-__all__ = ["ClassPairs", "before", "collected", "sets_to_lose"]
+__all__ = ["MANY_SETS", "ClassPairs", "Way", "before", "collected", "sets_to_lose"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -24,6 +25,26 @@ Flags = npt.NDArray[np.bool_]
 
 MANY_PAIRS = 4_000_000
 """Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A way to change keys.
+
+    Parameters
+    ----------
+    number : int
+        Which way it is; for local suppression the set of lost keys.
+    cost : numpy.ndarray of float, shape (n_patterns,)
+        What it costs a record of each pattern; `inf` for those that it is not open to.
+    groups : callable
+        Returns the group of each pattern by the values that are released, and their number.
+    """
+
+    number: int
+    cost: Floats
+    groups: Callable[[], tuple[Integers, int]]
+
 
 MANY_SETS = 20_000
 """Most sets of keys that are looked at for pairs."""
@@ -42,13 +63,13 @@ class ClassPairs:
     pattern, group : numpy.ndarray of int, shape (n_pairs,)
         Position in `need`, and class.
     cost : numpy.ndarray of float, shape (n_pairs,)
-        Cost of the keys that a record of the pattern loses in the class.
-    lost : numpy.ndarray of int, shape (n_classes,)
-        Set of lost keys of each class.
+        What the class costs a record of the pattern.
+    way : numpy.ndarray of int, shape (n_classes,)
+        Number of the way of each class.
     recruit_cost : numpy.ndarray of float, shape (n_classes,)
         Least cost of a recruit.
     is_open : numpy.ndarray of bool, shape (n_classes,)
-        Classes that k records form that have lost nothing: these values were missing before.
+        Classes that k unchanged records form.
     lender, lender_group : numpy.ndarray of int, shape (n_lenders,)
         Patterns with recruits, and the classes that these may join, sorted by class.
     lender_cost : numpy.ndarray of float, shape (n_lenders,)
@@ -60,7 +81,7 @@ class ClassPairs:
     pattern: Integers
     group: Integers
     cost: Floats
-    lost: Integers
+    way: Integers
     recruit_cost: Floats
     is_open: Flags
     lender: Integers
@@ -70,7 +91,7 @@ class ClassPairs:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return len(self.lost)
+        return len(self.way)
 
     @cached_property
     def begin(self) -> Integers:
@@ -78,44 +99,49 @@ class ClassPairs:
         return np.searchsorted(self.group, np.arange(self.n_classes))
 
     @classmethod
-    def of(cls, question: SuppressionQuestion, k: int, most: Floats) -> ClassPairs:
+    def of(
+        cls, frequency: Integers, k: int, ways: Iterable[Way], home: Integers, most: Floats
+    ) -> ClassPairs:
         """Find the pairs of a file.
 
         Parameters
         ----------
-        question : SuppressionQuestion
+        frequency : numpy.ndarray of int, shape (n_patterns,)
         k : int
+        ways : iterable of Way
+        home : numpy.ndarray of int, shape (n_patterns,)
+            Number of the way that changes nothing, for each pattern.
         most : numpy.ndarray of float, shape (n_patterns,)
             Pairs that cost more are left out.
         """
-        patterns = question.patterns
-        absent, frequency = patterns.missing & question.asked, patterns.frequency
         need = np.flatnonzero(frequency < k)
         often = np.flatnonzero(frequency >= k)
         found: dict[str, list[npt.NDArray[np.generic]]] = {name: [] for name in _COLUMNS}
         n_classes = n_pairs = 0
-        for keys, cost in sets_to_lose(question, most):
-            may = np.flatnonzero((absent[need] & ~keys == 0) & (cost[need] <= most[need]))
+        for way in ways:
+            cost = way.cost
+            may = np.flatnonzero(cost[need] <= most[need])
             if not len(may) or n_pairs > MANY_PAIRS:
                 continue
-            label, n_groups = patterns.groups(question.asked & ~keys)
-            size = np.bincount(label, weights=frequency, minlength=n_groups)
+            label, n_groups = way.groups()
+            there = np.where(np.isfinite(cost), frequency, 0)
+            size = np.bincount(label, weights=there, minlength=n_groups)
             may = may[size[label[need[may]]] >= k]
             present, group = np.unique(label[need[may]], return_inverse=True)
             order = np.argsort(group.ravel(), kind="stable")
             number = np.full(n_groups, -1)
             number[present] = np.arange(len(present))
-            lenders = often[(absent[often] & ~keys == 0) & (number[label[often]] >= 0)]
+            lenders = often[np.isfinite(cost[often]) & (number[label[often]] >= 0)]
             into = number[label[lenders]]
             least = np.full(len(present), np.inf)
             np.minimum.at(least, into, cost[lenders])
             is_open = np.zeros(len(present), dtype=bool)
-            is_open[into[absent[lenders] == keys]] = True
+            is_open[into[home[lenders] == way.number]] = True
             lending = np.flatnonzero(frequency[lenders] > k)
             lending = lending[np.argsort(into[lending], kind="stable")]
             columns = (
                 may[order], n_classes + group.ravel()[order], cost[need[may[order]]],
-                np.full(len(present), keys), least, is_open,
+                np.full(len(present), way.number), least, is_open,
                 lenders[lending], n_classes + into[lending], cost[lenders[lending]],
             )  # fmt: skip
             for name, values in zip(_COLUMNS, columns, strict=True):
@@ -182,55 +208,61 @@ class ClassPairs:
 
 
 _COLUMNS = (
-    "pattern", "group", "cost", "lost", "recruit_cost", "is_open",
+    "pattern", "group", "cost", "way", "recruit_cost", "is_open",
     "lender", "lender_group", "lender_cost",
 )  # fmt: skip
 
 
-def sets_to_lose(question: SuppressionQuestion, most: Floats) -> Iterator[tuple[int, Floats]]:
-    """Return sets of keys that a pattern may lose for less than its most, with costs of patterns.
+def sets_to_lose(
+    question: SuppressionQuestion, most: Floats, many: int | None = None
+) -> Iterator[Way]:
+    """Return sets of keys that some pattern may lose for at most its most, the cheapest first.
 
-    The cheapest sets come first. Keys that a pattern lacks already cost it nothing.
+    Keys that a pattern lacks already cost it nothing, and it cannot keep them.
+
+    Parameters
+    ----------
+    question : SuppressionQuestion
+    most : numpy.ndarray of float, shape (n_patterns,)
+    many : int, optional
+        Largest number of sets; by default all.
     """
-    absent = question.patterns.missing & question.asked
+    patterns = question.patterns
+    absent = patterns.missing & question.asked
     kinds, which = np.unique(absent, return_inverse=True)
     which = which.ravel()
     # No pattern loses a set whose cost, less what is missing already, is above its most.
     given = np.array([question.cost(int(kind)) for kind in kinds])
     highest = float(np.max(most + given[which], initial=0.0))
     for number, (cost, keys) in enumerate(question.sets_by_cost()):
-        if cost > highest or number > MANY_SETS:
+        if cost > highest or number == many:
             return
-        each = np.array([question.cost(keys & ~int(kind)) for kind in kinds])
-        yield keys, each[which]
+        each = np.array(
+            [np.inf if kind & ~keys else question.cost(keys & ~kind) for kind in kinds.tolist()]
+        )
+        yield Way(keys, each[which], partial(patterns.groups, question.asked & ~keys))
 
 
-def collected(
-    question: SuppressionQuestion, k: int, price: Floats, keys: int, cost: Floats
-) -> Floats:
-    """Return what each class without some keys collects at most beyond its cost.
+def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
+    """Return what each class of a way collects at most beyond its cost.
 
     Groups of fewer than k records are no classes, and collect minus infinity.
 
     Parameters
     ----------
-    question : SuppressionQuestion
+    frequency : numpy.ndarray of int, shape (n_patterns,)
     k : int
     price : numpy.ndarray of float, shape (n_patterns,)
-    keys : int
-        Set of lost keys.
-    cost : numpy.ndarray of float, shape (n_patterns,)
-        Cost of a record of each pattern.
+    way : Way
     """
-    patterns = question.patterns
-    label, n_groups = patterns.groups(question.asked & ~keys)
-    may = (patterns.missing & question.asked & ~keys) == 0
-    frequency = np.where(may, patterns.frequency, 0)
-    size = np.bincount(label, weights=frequency, minlength=n_groups)
-    order = np.lexsort((cost - price, label))
-    group, count = label[order], frequency[order]
+    label, n_groups = way.groups()
+    may = np.isfinite(way.cost)
+    there = np.where(may, frequency, 0)
+    size = np.bincount(label, weights=there, minlength=n_groups)
+    over = np.where(may, price - np.where(may, way.cost, 0.0), 0.0)
+    order = np.lexsort((-over, label))
+    group, count, over = label[order], there[order], over[order]
     forced = np.clip(k - before(group, count), 0, count)
-    over = (price - cost)[order]
     paid = forced * over + (count - forced) * np.maximum(over, 0.0)
     found = np.bincount(group, weights=paid, minlength=n_groups)
     return np.asarray(np.where(size >= k, found, -np.inf), dtype=np.float64)

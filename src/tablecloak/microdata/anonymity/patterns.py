@@ -42,6 +42,8 @@ class KeyPatterns:
         Pattern of each record.
     missing : numpy.ndarray of int, shape (n_patterns,)
         Set of keys whose values are missing.
+    stratum : numpy.ndarray of int, shape (n_patterns,)
+        Number of the stratum; groups are within one.
     """
 
     names: tuple[str, ...]
@@ -50,9 +52,12 @@ class KeyPatterns:
     frequency: Integers
     of_record: Integers
     missing: Integers
+    stratum: Integers
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, keys: Sequence[str]) -> KeyPatterns:
+    def of(
+        cls, frame: pd.DataFrame, keys: Sequence[str], strata: Sequence[str] = ()
+    ) -> KeyPatterns:
         """Find the patterns of a file.
 
         Raises
@@ -66,7 +71,9 @@ class KeyPatterns:
                 "an intruder is most likely to know."
             )
         records = CodedRecords.of(frame, keys)
-        of_record = records.combined(records.names)
+        everything = CodedRecords.of(frame, [*keys, *strata]) if strata else records
+        of_record = everything.combined(everything.names)
+        within = everything.combined(strata) if strata else np.zeros(len(frame), dtype=np.int64)
         # Of equal patterns the last record is kept; all have the same codes.
         some = np.zeros(int(of_record.max()) + 1, dtype=np.int64)
         some[of_record] = np.arange(len(of_record))
@@ -81,6 +88,7 @@ class KeyPatterns:
             frequency=np.bincount(of_record).astype(np.int64),
             of_record=of_record,
             missing=missing,
+            stratum=within[some],
         )
 
     @property
@@ -109,10 +117,10 @@ class KeyPatterns:
         Parameters
         ----------
         kept : int
-            Set of keys; patterns that agree in all of them are in one group.
+            Set of keys; patterns of a stratum that agree in all of them are in one group.
         """
-        label = np.zeros(self.n_patterns, dtype=np.int64)
-        used = 1
+        label = self.stratum
+        used = int(label.max(initial=0)) + 1
         for key in bits_of(kept):
             if used * self.sizes[key] > MOST_CELLS:
                 label, used = _renumbered(label)

@@ -2,9 +2,9 @@
 
 A price is what a record must pay at least. For any prices, every release costs at least their sum,
 less what classes collect beyond their cost: each record pays its price in its class, and no class
-(a set of lost keys and the values of the others) collects more than the best choice of k or more
-of its records. This is the Lagrangian relaxation of the rule that each record is in one class [1]_;
-its largest value is that of the linear relaxation of the program in
+(a set of lost keys and the values of the others, or recoded values) collects more than the best
+choice of k or more of its records. This is the Lagrangian relaxation of the rule that each record
+is in one class [1]_; its largest value is that of the linear relaxation of the program in
 `tablecloak.microdata.anonymity.classes`.
 
 References
@@ -15,19 +15,19 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.class_pairs import ClassPairs, collected, sets_to_lose
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.class_pairs import ClassPairs, Way, collected
 
 __all__ = ["Schedule", "price_bound", "raised_prices"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,11 @@ class Schedule:
 
 
 def raised_prices(
-    pairs: ClassPairs, start: Floats, loss: float, budget: Budget, schedule: Schedule | None = None
+    pairs: ClassPairs,
+    start: Floats,
+    loss: float,
+    budget: Budget,
+    schedule: Schedule | None = None,
 ) -> Iterator[tuple[Floats, float]]:
     """Raise prices step by step; return those that prove most, whenever they are better.
 
@@ -96,25 +100,29 @@ def raised_prices(
         length = float(np.sum(direction**2 / frequency))
         if length < 1e-9 or value >= loss:
             return
-        price = np.maximum(price + share * (loss - value) / length * direction / frequency, 0.0)
+        step = share * (loss - value) / length * direction / frequency
+        price = np.maximum(price + step, 0.0)
 
 
-def price_bound(question: SuppressionQuestion, k: int, price: Floats, budget: Budget) -> float:
+def price_bound(
+    frequency: Integers, k: int, price: Floats, ways: Iterable[Way], budget: Budget
+) -> float:
     """Return what prices prove, all classes considered; 0 if the time does not suffice.
 
     Parameters
     ----------
-    question : SuppressionQuestion
+    frequency : numpy.ndarray of int, shape (n_patterns,)
     k : int
     price : numpy.ndarray of float, shape (n_patterns,)
         0 for patterns that k records have.
+    ways : iterable of Way
+        All that cost some record less than its price.
     budget : Budget
     """
-    bound = float(price @ question.patterns.frequency)
-    for keys, cost in sets_to_lose(question, price):
-        if np.any(price > cost):
-            gain = collected(question, k, price, keys, cost)
-            bound -= float(np.sum(np.maximum(gain, 0.0)))
+    bound = float(price @ frequency)
+    for way in ways:
+        if np.any(price > way.cost):
+            bound -= float(np.sum(np.maximum(collected(frequency, k, price, way), 0.0)))
         if budget.is_over:
             return 0.0
-    return bound
+    return max(bound, 0.0)

@@ -150,7 +150,7 @@ class _Regions:
             pattern=np.searchsorted(number, pairs.pattern[at]),
             group=group.ravel(),
             cost=pairs.cost[at],
-            lost=pairs.lost[classes],
+            way=pairs.way[classes],
             recruit_cost=pairs.recruit_cost[classes],
             is_open=is_open,
             lender=lender.ravel(),

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.class_pairs import ClassPairs
+from tablecloak.microdata.anonymity.class_pairs import MANY_SETS, ClassPairs, sets_to_lose
 from tablecloak.microdata.anonymity.classes import ClassProgram
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
@@ -152,7 +152,7 @@ def greedy_classes(question: SuppressionQuestion, k: int, budget: Budget) -> Cla
     _finish(placed, budget)
     floor = cheapest_choice(question, budget).floor
     price = np.where(question.patterns.frequency < k, floor, 0.0)
-    return Classes(placed.per_record(), price, price_bound(question, k, price, budget))
+    return Classes(placed.per_record(), price, float(price @ question.patterns.frequency))
 
 
 def cheapest_classes(
@@ -172,14 +172,26 @@ def cheapest_classes(
     price = np.where(question.patterns.frequency < k, floor, 0.0)
     # Sets of one key more than the floor suffice within 0.2 % (docs/decisions.md).
     reach = float(np.mean([question.costs[key] for key in bits_of(question.asked)]))
-    pairs = ClassPairs.of(question, k, floor + reach)
+    most = floor + reach
+    pairs = ClassPairs.of(
+        question.patterns.frequency, k, sets_to_lose(question, most, MANY_SETS), placed.absent, most
+    )
     for raised, _ in raised_prices(pairs, price[pairs.need], placed.cost(), budget.share(0.5)):
         price[pairs.need] = raised
-    bound = price_bound(question, k, price, budget)
+    bound = _bound(question, k, price, budget)
+    alone = np.where(question.patterns.frequency < k, floor, 0.0)
+    if bound <= float(alone @ question.patterns.frequency):
+        # What each record must lose by itself needs no proof over classes.
+        price, bound = alone, float(alone @ question.patterns.frequency)
     found = [placed, _by_prices(question, pairs, price, bound, random, budget)]
     exact = _by_program(question, k, budget)
     found += [] if exact is None else [exact]
     return Classes(min(found, key=_Placed.cost).per_record(), price, bound)
+
+
+def _bound(question: SuppressionQuestion, k: int, price: Floats, budget: Budget) -> float:
+    ways = sets_to_lose(question, price)
+    return price_bound(question.patterns.frequency, k, price, ways, budget)
 
 
 def _by_prices(
@@ -193,11 +205,11 @@ def _by_prices(
         target = rounded_up(bound, question.costs.tolist())
         refill(state, price[pairs.need], target, random, budget.share(0.9))
     placed = _Placed.begun(question, pairs.k)
-    for lost in np.unique(pairs.lost).tolist():
+    for lost in np.unique(pairs.way).tolist():
         count = placed.of(lost)
-        here = np.flatnonzero((state.taken > 0) & (pairs.lost[pairs.group] == lost))
+        here = np.flatnonzero((state.taken > 0) & (pairs.way[pairs.group] == lost))
         np.add.at(count, pairs.need[pairs.pattern[here]], state.taken[here])
-        here = np.flatnonzero((state.lent > 0) & (pairs.lost[pairs.lender_group] == lost))
+        here = np.flatnonzero((state.lent > 0) & (pairs.way[pairs.lender_group] == lost))
         np.add.at(count, pairs.lender[here], state.lent[here])
         np.subtract.at(placed.home, pairs.lender[here], state.lent[here])
     placed.need[:] = 0
@@ -223,8 +235,10 @@ def _finish(placed: _Placed, budget: Budget) -> None:
 def _by_program(question: SuppressionQuestion, k: int, budget: Budget) -> _Placed | None:
     """Return the classes of the exact program; None for files that are too large."""
     patterns = question.patterns
-    program = None if budget.is_over else ClassProgram.of(question, k)
-    if program is None:
+    n_ways = 1 << question.asked.bit_count()
+    ways = sets_to_lose(question, np.full(patterns.n_patterns, np.inf))
+    program = ClassProgram.of(patterns.frequency, k, ways, n_ways)
+    if program is None or budget.is_over:
         return None
     counts = program.chosen(patterns.n_patterns, budget)
     nobody = np.zeros_like(patterns.frequency)
@@ -288,31 +302,42 @@ def _first(label: Integers, available: Integers, wanted: Integers) -> Integers:
 
 
 def _dissolve(placed: _Placed) -> None:
-    """Let the last records in need lose all keys, together with the cheapest other class."""
-    everything = placed.question.asked
-    rest = placed.need.copy()
-    placed.of(everything)[:] += rest
+    """Let the last records in need lose all keys, together with the cheapest other classes."""
+    everything, patterns = placed.question.asked, placed.patterns
+    placed.of(everything)[:] += placed.need
     placed.need[:] = 0
-    while 0 < int(placed.there(everything).sum()) < placed.k:
-        best: tuple[float, int, Integers] | None = None
-        for lost in {*placed.counts, *np.unique(placed.absent).tolist()} - {everything}:
-            count = placed.there(lost)
-            label, n_groups = placed.patterns.groups(everything & ~lost)
-            members = _per_group(label, count, n_groups)
-            price = placed.price(everything) - np.where(count > 0, placed.price(lost), 0.0)
-            dearer = np.bincount(label, weights=price * count, minlength=n_groups)
-            dearer[members == 0] = np.inf
-            chosen = int(np.argmin(dearer))
-            if np.isfinite(dearer[chosen]) and (best is None or dearer[chosen] < best[0]):
-                best = (float(dearer[chosen]), lost, label == chosen)
-        if best is None:
-            return
-        _, lost, inside = best
-        at_home = inside & (placed.absent == lost)
-        placed.of(everything)[:] += np.where(inside, placed.of(lost), 0)
-        placed.of(everything)[:] += np.where(at_home, placed.home, 0)
-        placed.of(lost)[inside] = 0
-        placed.home[at_home] = 0
+    # Without strata there is one group of records that lose everything.
+    stratum, n_strata = patterns.groups(0)
+    for number in range(n_strata):
+        within = stratum == number
+        while 0 < int(placed.there(everything)[within].sum()) < placed.k:
+            if not _join_everything(placed, within):
+                break
+
+
+def _join_everything(placed: _Placed, within: npt.NDArray[np.bool_]) -> bool:
+    """Let the class of a stratum for which that is cheapest lose all keys; False without one."""
+    everything = placed.question.asked
+    best: tuple[float, int, npt.NDArray[np.bool_]] | None = None
+    for lost in {*placed.counts, *np.unique(placed.absent).tolist()} - {everything}:
+        count = np.where(within, placed.there(lost), 0)
+        label, n_groups = placed.patterns.groups(everything & ~lost)
+        members = _per_group(label, count, n_groups)
+        price = placed.price(everything) - np.where(count > 0, placed.price(lost), 0.0)
+        dearer = np.bincount(label, weights=price * count, minlength=n_groups)
+        dearer = np.where(members == 0, np.inf, dearer)
+        chosen = int(np.argmin(dearer))
+        if np.isfinite(dearer[chosen]) and (best is None or dearer[chosen] < best[0]):
+            best = (float(dearer[chosen]), lost, within & (label == chosen))
+    if best is None:
+        return False
+    _, lost, inside = best
+    at_home = inside & (placed.absent == lost)
+    placed.of(everything)[:] += np.where(inside, placed.of(lost), 0)
+    placed.of(everything)[:] += np.where(at_home, placed.home, 0)
+    placed.of(lost)[inside] = 0
+    placed.home[at_home] = 0
+    return True
 
 
 def _move(placed: _Placed, budget: Budget) -> bool:

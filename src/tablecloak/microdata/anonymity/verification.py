@@ -70,7 +70,11 @@ def check_left_alone(original: pd.DataFrame, released: pd.DataFrame, keys: Seque
 
 
 def groups_counted(
-    original: pd.DataFrame, holds: Callable[[Floats], bool], sensitive: str | None, k: int
+    original: pd.DataFrame,
+    holds: Callable[[Floats], bool],
+    sensitive: str | None,
+    k: int,
+    strata: Sequence[str] = (),
 ) -> Fails:
     """Return the function that finds records in groups that fail, counted by pandas.
 
@@ -83,6 +87,8 @@ def groups_counted(
     sensitive : str, optional
         Without it, only records are counted.
     k : int
+    strata : sequence of str
+        Records of one group agree in these as well.
     """
     known: dict[tuple[str, ...], Flags] = {}
     n = len(original)
@@ -95,8 +101,8 @@ def groups_counted(
 
     def found(names: Sequence[str]) -> Flags:
         label = np.zeros(n, dtype=np.int64)
-        if names:
-            by = [original[name].to_numpy() for name in names]
+        if names or strata:
+            by = [original[name].to_numpy() for name in (*strata, *names)]
             grouped = pd.Series(0, index=range(n)).groupby(by, sort=False, dropna=False)
             label[:] = grouped.ngroup().to_numpy()
         bad: Flags = np.asarray(np.bincount(label) < k, dtype=bool)
@@ -243,6 +249,7 @@ def proved_by_prices(
     keys: Sequence[str],
     costs: Mapping[str, float],
     k: int,
+    strata: Sequence[str] = (),
 ) -> float:
     """Return the bound of prices: see `tablecloak.microdata.anonymity.prices`.
 
@@ -264,9 +271,10 @@ def proved_by_prices(
                 continue
             here = np.flatnonzero(may)
             rows = pd.DataFrame({"group": np.zeros(len(here), dtype=np.int64), "over": over[here]})
-            kept = [name for at, name in enumerate(keys) if not chosen[at]]
+            kept = [*strata, *(name for at, name in enumerate(keys) if not chosen[at])]
             if kept:
-                by = original[kept].iloc[here].groupby(kept, observed=True, sort=False)
+                part = original[kept].iloc[here]
+                by = part.groupby(kept, observed=True, sort=False, dropna=False)
                 rows["group"] = by.ngroup().to_numpy()
             rows = rows.sort_values("over", ascending=False, kind="stable")
             rank = rows.groupby("group").cumcount()

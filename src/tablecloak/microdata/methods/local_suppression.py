@@ -90,6 +90,13 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         Combinations to ask for, instead of `subsets`.
     weights : mapping of str to float, optional
         Cost of a missing value of a key; 1 by default.
+    importance : mapping of str to int, optional
+        Rank of a key instead of its weight, 1 for the most important, as in sdcMicro; the rank of
+        others is the number of keys. A key costs more than all of higher rank together: 2 to the
+        power of the number of keys less its rank.
+    strata : sequence of str, optional
+        Attributes that never change: k records are counted within each combination of their values,
+        as where `kAnon` of sdcMicro is applied to each stratum by itself.
     sensitive : str, optional
         Attribute whose values must differ within each group.
     diversity : float, optional
@@ -128,6 +135,14 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
     weights: Annotated[
         Mapping[str, float] | None,
         option("weight", "Cost of a missing value of a key, as in sex=5; 1 by default."),
+    ] = None
+    importance: Annotated[
+        Mapping[str, int] | None,
+        option("importance", "Rank of a key, as in sex=1 for the most important one."),
+    ] = None
+    strata: Annotated[
+        Sequence[str] | None,
+        option("stratum", "Attribute within whose values records are counted."),
     ] = None
     sensitive: SensitiveAttribute = None
     diversity: DifferentValues = None
@@ -168,6 +183,15 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             require_key(name, keys, "weights")
             if not (weight > 0 and np.isfinite(weight)):
                 raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
+        if self.weights and self.importance:
+            raise InputError("Give `weights` or `importance`, not both.")
+        for name, rank in (self.importance or {}).items():
+            require_key(name, keys, "importance")
+            if not 1 <= rank <= len(keys):
+                raise InputError(
+                    f"The importance of {name!r} is a rank from 1 to {len(keys)}. Got {rank!r}."
+                )
+        self._check_strata(keys)
         if self.sensitive is not None and self.missing != "own":
             raise InputError(
                 "`diversity` and `closeness` are searched for with missing='own' only. Leave out "
@@ -181,14 +205,28 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             )
         self.diverse.check(keys)
 
+    def _check_strata(self, keys: Sequence[str]) -> None:
+        for name in names_of(self.strata, "strata") if self.strata else ():
+            if name in keys:
+                raise InputError(f"{name!r} is a key, so that it cannot be in `strata`.")
+        if self.strata and self.missing == "any":
+            raise InputError(
+                "Strata are for missing='own' and missing='category'. With missing='any', protect "
+                "each stratum by itself."
+            )
+
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the keys, which change, and the sensitive attribute."""
         numbers = [] if self.sensitive is None else [self.sensitive]
-        return Columns(changed=self.keys, categories=self.keys, numbers=numbers, keys=self.keys)
+        read = [*self.keys, *(self.strata or ())]
+        return Columns(changed=self.keys, categories=read, numbers=numbers, keys=self.keys)
 
     @property
     def costs(self) -> dict[str, float]:
         """Cost of a missing value of each key."""
+        if self.importance:
+            last = len(self.keys)
+            return {name: 2.0 ** (last - self.importance.get(name, last)) for name in self.keys}
         given = self.weights or {}
         return {name: float(given.get(name, 1.0)) for name in self.keys}
 
@@ -222,7 +260,10 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             words = f"by {len(keys)} keys"
             if self.subsets is not None:
                 words = f"in all combinations of {size} of {len(keys)} keys"
-        return GroupsAsked(keys, asked, words, self.costs, self.k, self.diverse, self.missing)
+        return GroupsAsked(
+            keys, asked, words, self.costs, self.k, self.diverse, self.missing,
+            tuple(self.strata or ()),
+        )  # fmt: skip
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> LocalSuppressionRelease:
         """Suppress values.

@@ -102,7 +102,9 @@ class LocalSuppressionRelease(Result):
             proved = rounded_up(proved, list(asked.costs.values()))
         elif asked.missing == "category":
             keys = asked.combinations[0]
-            proved = proved_by_prices(original, self.floor, keys, asked.costs, asked.k)
+            proved = proved_by_prices(
+                original, self.floor, keys, asked.costs, asked.k, asked.strata
+            )
             proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
         else:
             fails = asked.fails(original)
@@ -126,7 +128,7 @@ class LocalSuppressionRelease(Result):
         if asked.missing == "any":
             check_matching(original, missing, asked.keys, asked.combinations, asked.k)
         elif asked.missing == "category":
-            check_classes(self.frame, asked.combinations[0], asked.k)
+            check_classes(self.frame, [*asked.strata, *asked.combinations[0]], asked.k)
         else:
             check_own(asked.fails(original), missing, asked.keys, asked.combinations)
 

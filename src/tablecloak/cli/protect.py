@@ -54,7 +54,7 @@ def protect(
     Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
 
     A job file with [[steps]] protects the records themselves, by methods such as swap or
-    local-suppression, one after the other.
+    local-suppression, one after the other; `tablecloak example people` writes one.
 
     A job file with a section [publication] is planned first; each cluster of tables is protected as
     one problem, with a folder OUT/CLUSTER of its own. See docs/publication.md.

@@ -63,7 +63,7 @@ def write(name: str, folder: str | Path = ".") -> list[Path]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in write("people", folder)]
-    ['people.csv']
+    ['people.csv', 'people.toml']
     """
     example = EXAMPLES[name]()
     with tempfile.TemporaryDirectory() as made:
@@ -112,13 +112,14 @@ class Cells(Example):
 
 @EXAMPLES.register
 class People(Example):
-    """Records of 2,000 people for the methods that protect microdata: people.csv."""
+    """Records of 2,000 people for methods for records, and a job: people.csv, people.toml."""
 
     name = "people"
 
     def write(self, folder: Path) -> None:
-        """Write the records."""
+        """Write the records and the job."""
         people().to_csv(folder / "people.csv", index=False, lineterminator="\n")
+        _write_text(folder / "people.toml", _PEOPLE)
 
 
 @EXAMPLES.register
@@ -188,6 +189,34 @@ class Batch(Example):
         _write_text(folder / "firms.rda", _RDA)
         _write_text(folder / "job.arb", _BATCH)
 
+
+_PEOPLE = """\
+# A job for records, see docs/job-file.md. Run it: tablecloak protect people.toml --out results
+title = "People"
+
+[data]
+file = "people.csv"
+
+[[steps]]                       # one after the other; `tablecloak topcode --help` explains the keys
+method = "topcode"
+column = "wage"
+quantile = 0.99
+
+[[steps]]                       # numbers move to records of near rank
+method = "rank-swap"
+columns = ["wage"]
+window = 0.02
+
+[[steps]]                       # last what promises something of keys
+method = "local-suppression"
+keys = ["region", "age", "sex", "edu"]
+k = 3
+
+[report]                        # what an intruder may know, for the internal report
+keys = ["region", "age", "sex", "edu"]
+numbers = ["wage"]
+sensitive = ["job"]
+"""
 
 _JOB = """\
 # Turnover of invented firms by region and industry, protected both ways.

@@ -122,6 +122,30 @@ def test_fits_are_those_of_a_poisson_regression(weighting):
     assert found.expected == pytest.approx(((1 - share) * mean)[rows], rel=1e-4)
 
 
+# Made with glm of R 4.2 on the full key table, and the formulas of tau 1 and tau 2.
+SURVEY = [
+    ("fraction", "none", 0.02089799431, 0.76558323489),
+    ("pseudo", "none", 0.0208979943, 0.7655832212),
+    ("offset", [("roof", "walls")], 0.004853089241, 0.650213961079),
+]
+
+
+@pytest.mark.parametrize(("weighting", "model", "tau1", "tau2"), SURVEY)
+def test_risk_of_the_household_survey_is_that_by_models_of_r(
+    instances, weighting, model, tau1, tau2
+):
+    frame = pd.read_csv(instances / "microdata/testdata.csv.gz")
+    keys = ["urbrur", "roof", "walls", "relat", "sex"]
+    found = population_risk(
+        frame, keys, weight="sampling_weight", interactions=model, weighting=weighting
+    )
+    assert len(found.unique) == 26
+    assert (found.tau1, found.tau2) == (
+        pytest.approx(tau1, rel=1e-6),
+        pytest.approx(tau2, rel=1e-6),
+    )
+
+
 def test_missing_keys_are_a_category():
     frame = pd.DataFrame({"a": ["x", None, "y", "y"], "b": ["u", "u", None, "v"]})
     found = population_risk(frame, ["a", "b"], fraction=0.5)

@@ -50,6 +50,8 @@ def test_the_expected_value_by_hand():
     found = propensity_score(survey(0, 300), survey(1, 100), ["wage"])
     assert (found.n_parameters, found.n_records) == (3, 400)
     assert found.expected == pytest.approx(2 * (3 / 4) ** 2 * (1 / 4) / 400)
+    # The deviation is sqrt(2 (k - 1)) (1 - c)^2 c / N, for k = 3 the expected value itself.
+    assert found.standardised == pytest.approx(found.ratio - 1)
 
 
 def test_files_that_differ_in_a_category_are_told():

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 import tablecloak as tc
-from tablecloak.microdata import group_diversity
+from tablecloak.microdata import group_diversity, group_likeness
 from tablecloak.microdata.risk.diversity import Histograms
 
 # Li, Li and Venkatasubramanian 2007, table 3 and section 4.3: salaries in thousands.
@@ -68,6 +68,27 @@ def test_text_has_no_order_and_one_value_has_no_distance():
     assert group_diversity(frame, ["key"], "illness").t == pytest.approx(0.25)
     assert group_diversity(frame, ["key"], "same").t == 0
     assert "1 records" not in group_diversity(frame, ["key"], "illness").summary()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_open_key_puts_a_record_with_all_that_have_its_other_keys(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(random.integers(0, 3, (50, 3)).astype(float), columns=list("abc"))
+    frame = frame.mask(random.random(frame.shape) < 0.25).assign(value=random.integers(0, 4, 50))
+    found = group_diversity(frame, list("abc"), "value", ordered=False, missing="open")
+    like = group_likeness(frame, list("abc"), "value", missing="open")
+    keys, gains = frame[list("abc")].to_numpy(), []
+    whole = frame["value"].value_counts(normalize=True)
+    for at, row in enumerate(keys):
+        part = frame["value"][np.all((keys == row) | np.isnan(row), axis=1)]
+        share = part.value_counts(normalize=True)
+        assert (found.size[at], found.distinct[at]) == (len(part), part.nunique())
+        assert found.most_frequent[at] == pytest.approx(share.max())
+        gap = share.reindex(whole.index, fill_value=0) - whole
+        assert found.closeness[at] == pytest.approx(gap.abs().sum() / 2)
+        gains.append((share / whole[share.index] - 1).max())
+    assert like.beta == pytest.approx(max(gains))
+    assert like.k == found.k
 
 
 def test_a_sensitive_key_is_refused():

@@ -152,6 +152,35 @@ def test_missing_keys_are_a_category():
     assert found.unique.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("model", ["none", "all"])
+@pytest.mark.parametrize("weighting", ["fraction", "offset", "pseudo"])
+def test_a_suppressed_key_does_not_raise_the_risk(model, weighting):
+    """A record that lacks a key may be any person who has its other keys."""
+    random = np.random.default_rng(4)
+    whole = pd.DataFrame(random.integers(0, 5, (150, 3)), columns=KEYS).astype(float)
+    options = {"weight": "w", "interactions": model, "weighting": weighting}
+    whole = whole.assign(w=random.uniform(5, 20, 150))
+    before = population_risk(whole, KEYS, **options, missing="open")
+    assert before.tau1 == pytest.approx(population_risk(whole, KEYS, **options).tau1)
+    released = whole.copy()
+    released.loc[before.unique[:8], "b"] = np.nan
+    after = population_risk(released, KEYS, **options, missing="open")
+    assert len(after.unique) < len(before.unique)
+    assert after.tau2 < before.tau2
+
+
+def test_an_open_key_counts_the_persons_with_the_other_keys():
+    frame = pd.DataFrame({"a": ["x", "x", "y", "y", "z"], "b": ["u", "v", "u", "v", None]})
+    found = population_risk(frame, ["a", "b"], fraction=0.5, interactions="none", missing="open")
+    # Ten persons: two in five have x or y, one in five z, and half of those known u.
+    assert found.unique.tolist() == [0, 1, 2, 3, 4]
+    assert found.expected.tolist() == pytest.approx([1.0] * 4 + [1.0])
+    pairs = population_risk(frame, ["a", "b"], fraction=0.5, missing="open")
+    assert pairs.expected.tolist() == pytest.approx([1.0] * 5)
+    with pytest.raises(tc.InputError, match="A key is missing in all records"):
+        population_risk(frame.tail(1), ["a", "b"], fraction=0.5, missing="open")
+
+
 def test_populations_of_unknown_size_and_tables_too_large_are_refused():
     frame = pd.DataFrame({"a": range(2000), "b": range(2000), "w": 2.0})
     with pytest.raises(tc.InputError, match="size of the population must be known"):

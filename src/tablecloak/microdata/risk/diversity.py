@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,9 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.risk.keys import KeyCells
 
-__all__ = ["GroupDiversity", "Histograms", "group_diversity", "is_ordered"]
+__all__ = ["GroupDiversity", "Histograms", "group_diversity", "grouped_values", "is_ordered"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -38,6 +40,9 @@ class Histograms:
         All > 0.
     n_groups, n_values : int
         Every group has an entry.
+    whole : numpy.ndarray of float, shape (n_values,), optional
+        How often each value occurs in the file, where groups share records; by default the sum
+        over the groups.
     """
 
     group: Integers
@@ -45,16 +50,65 @@ class Histograms:
     count: Floats
     n_groups: int
     n_values: int
+    whole: Floats | None = None
 
     @classmethod
     def of(
-        cls, group: Integers, value: Integers, count: Floats, n_groups: int, n_values: int
+        cls,
+        group: Integers,
+        value: Integers,
+        count: Floats,
+        n_groups: int,
+        n_values: int,
+        whole: Floats | None = None,
     ) -> Histograms:
         """Add up entries of the same group and value."""
         pair = group * n_values + value
         found, inverse = np.unique(pair, return_inverse=True)
         total = np.asarray(np.bincount(inverse.ravel(), weights=count), dtype=np.float64)
-        return cls(found // n_values, found % n_values, total, n_groups, n_values)
+        return cls(found // n_values, found % n_values, total, n_groups, n_values, whole)
+
+    @classmethod
+    def by_known_keys(
+        cls, cells: KeyCells, value: Integers, n_values: int
+    ) -> tuple[Histograms, Integers]:
+        """Count the values of the records that agree with each record in the keys that it has.
+
+        Parameters
+        ----------
+        cells : KeyCells
+        value : numpy.ndarray of int, shape (n_records,)
+        n_values : int
+
+        Returns
+        -------
+        histograms : Histograms
+            Groups share records if keys are missing.
+        group : numpy.ndarray of int, shape (n_records,)
+        """
+        ones = np.ones(len(value))
+        base = cls.of(cells.of_record, value, ones, len(cells.count), n_values)
+        group_of, n_groups = np.zeros(len(cells.count), dtype=np.int64), 0
+        parts = []
+        for mine, label, has_them in cells.patterns():
+            wanted, number = np.unique(label[mine], return_inverse=True)
+            group_of[mine] = n_groups + number.ravel()
+            place = np.full(int(label.max()) + 1, -1, dtype=np.int64)
+            place[wanted] = n_groups + np.arange(len(wanted))
+            to = np.where(has_them, place[label], -1)[base.group]
+            entries = np.flatnonzero(to >= 0)
+            parts.append((to[entries], base.value[entries], base.count[entries]))
+            n_groups += len(wanted)
+        group, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        found = cls.of(group, values, counts, n_groups, n_values, base.in_file() * len(value))
+        return found, group_of[cells.of_record]
+
+    def in_file(self) -> Floats:
+        """Return the share of each value in the file, shape (n_values,)."""
+        counts = np.bincount(self.value, weights=self.count, minlength=self.n_values)
+        whole = np.asarray(counts if self.whole is None else self.whole, dtype=np.float64)
+        share: Floats = whole / whole.sum()
+        return share
 
     @property
     def size(self) -> Floats:
@@ -102,8 +156,7 @@ class Histograms:
             Whether values lie on a line at equal distances, the ends at a distance of 1. If not,
             all values have a distance of 1, and this is the total variation.
         """
-        whole = np.bincount(self.value, weights=self.count, minlength=self.n_values)
-        whole = whole / whole.sum()
+        whole = self.in_file()
         share = self.count / self.size[self.group]
         if not ordered:
             seen = whole[self.value]
@@ -191,7 +244,12 @@ def is_ordered(column: pd.Series) -> bool:
 
 
 def group_diversity(
-    frame: pd.DataFrame, keys: Sequence[str], sensitive: str, *, ordered: bool | None = None
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    sensitive: str,
+    *,
+    ordered: bool | None = None,
+    missing: Literal["category", "open"] = "category",
 ) -> GroupDiversity:
     """Measure how different the sensitive values of records with the same keys are.
 
@@ -204,6 +262,9 @@ def group_diversity(
         Attribute that must not be inferred.
     ordered : bool, optional
         Whether its values lie on a line, for `closeness`; by default if they are numbers.
+    missing : {"category", "open"}, default="category"
+        Whether a missing key is a category, or is not known, so that a record is in one group with
+        all that have the keys that it has, as for `key_risk`.
 
     Raises
     ------
@@ -220,13 +281,9 @@ def group_diversity(
     if sensitive in keys:
         raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
     records = CodedRecords.of(frame, [*keys, sensitive])
-    group = records.combined(list(keys))
-    value = records.codes[-1].astype(np.int64)
-    ones = np.ones(len(group))
-    n_groups = int(group.max()) + 1
-    found = Histograms.of(group, value, ones, n_groups, records.sizes[-1])
+    found, group = grouped_values(records, list(keys), missing)
     along = is_ordered(frame[sensitive]) if ordered is None else ordered
-    largest = np.zeros(n_groups)
+    largest = np.zeros(found.n_groups)
     np.maximum.at(largest, found.group, found.count)
     return GroupDiversity(
         size=found.size[group].astype(np.int64),
@@ -235,3 +292,16 @@ def group_diversity(
         closeness=found.distance(ordered=along)[group],
         most_frequent=(largest / found.size)[group],
     )
+
+
+def grouped_values(
+    records: CodedRecords, keys: Sequence[str], missing: Literal["category", "open"]
+) -> tuple[Histograms, Integers]:
+    """Count the values of the last attribute in each group, and return the group of each record."""
+    value = records.codes[-1].astype(np.int64)
+    if missing == "open":
+        return Histograms.by_known_keys(KeyCells.of(records.only(keys)), value, records.sizes[-1])
+    group = records.combined(keys)
+    n_groups = int(group.max()) + 1
+    ones = np.ones(len(group))
+    return Histograms.of(group, value, ones, n_groups, records.sizes[-1]), group

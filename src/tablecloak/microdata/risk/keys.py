@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,7 @@ from tablecloak.microdata.columns import names_of, numbers_of, row_label
 
 __all__ = ["KeyCells", "KeyRisk", "individual_risk", "key_risk", "weights_of"]
 
+Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -81,6 +82,31 @@ class KeyCells:
             label = pd.factorize(label)[0]
         return label
 
+    def patterns(self) -> Iterator[tuple[Integers, Integers, Flags]]:
+        """Go through the sets of keys that some cells have, and no others.
+
+        Yields
+        ------
+        mine : numpy.ndarray of int
+            The cells that have exactly these keys.
+        label : numpy.ndarray of int, shape (n_cells,)
+            Combination of these keys in each cell, numbered from 0.
+        has_them : numpy.ndarray of bool, shape (n_cells,)
+            Whether each cell has at least these keys.
+        """
+        pattern = np.zeros(len(self.count), dtype=np.int64)
+        for column in self.missing.T:
+            # Renumbered at each key, since the patterns of many keys exceed any whole number.
+            pattern = pd.factorize(2 * pattern + column)[0]
+        first = np.unique(pattern, return_index=True)[1]
+        for at in first.tolist():
+            known = np.flatnonzero(~self.missing[at])
+            mine = np.flatnonzero(pattern == pattern[at]).astype(np.int64)
+            has_them: Flags = np.all(~self.missing[:, known], axis=1)
+            is_full = len(known) == self.missing.shape[1]
+            label = np.arange(len(self.count)) if is_full else self.combined(known.tolist())
+            yield mine, label.astype(np.int64), has_them
+
     def agreeing(self, amount: Floats) -> Floats:
         """Add up an amount over the cells that agree with each cell in the keys that it has.
 
@@ -93,21 +119,8 @@ class KeyCells:
         total = np.array(amount, dtype=np.float64)
         if not self.missing.any():
             return total
-        pattern, number = self.missing[:, 0].astype(np.int64), 2
-        for column in self.missing.T[1:]:
-            # Renumbered at each key, since the patterns of many keys exceed any whole number.
-            pattern, found = pd.factorize(2 * pattern + column)
-            number = len(found)
-        first = np.empty(number, dtype=np.int64)
-        first[pattern] = np.arange(len(pattern))
-        for at in first[np.unique(pattern)].tolist():
-            absent = self.missing[at]
-            if not absent.any():
-                continue
-            label = self.combined(np.flatnonzero(~absent).tolist())
-            is_known = ~self.missing[:, ~absent].any(axis=1)
-            sums = np.bincount(label[is_known], amount[is_known], minlength=int(label.max()) + 1)
-            mine = pattern == pattern[at]
+        for mine, label, has_them in self.patterns():
+            sums = np.bincount(label[has_them], amount[has_them], minlength=int(label.max()) + 1)
             total[mine] = sums[label[mine]]
         return total
 

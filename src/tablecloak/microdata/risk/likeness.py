@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.risk.diversity import Histograms
+from tablecloak.microdata.risk.diversity import Histograms, grouped_values
 
 __all__ = ["GroupLikeness", "group_likeness"]
 
@@ -122,9 +123,7 @@ class GroupLikeness:
 
     @property
     def _in_file(self) -> Floats:
-        found = self.histograms
-        whole = np.bincount(found.value, weights=found.count, minlength=found.n_values)
-        return np.asarray(whole / whole.sum(), dtype=np.float64)
+        return self.histograms.in_file()
 
     @property
     def _relative(self) -> Floats:
@@ -132,17 +131,25 @@ class GroupLikeness:
         return self._shares / self._in_file[self.histograms.value] - 1
 
 
-def group_likeness(frame: pd.DataFrame, keys: Sequence[str], sensitive: str) -> GroupLikeness:
+def group_likeness(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    sensitive: str,
+    *,
+    missing: Literal["category", "open"] = "category",
+) -> GroupLikeness:
     """Measure what the groups of records with the same keys add to what the whole file tells.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Missing keys and missing sensitive values are categories of their own.
+        Missing sensitive values are a category of their own.
     keys : sequence of str
         Attributes that an intruder knows.
     sensitive : str
         Attribute that must not be inferred.
+    missing : {"category", "open"}, default="category"
+        Whether a missing key is a category, or not known, as for `group_diversity`.
 
     Raises
     ------
@@ -159,8 +166,5 @@ def group_likeness(frame: pd.DataFrame, keys: Sequence[str], sensitive: str) -> 
     if sensitive in keys:
         raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
     records = CodedRecords.of(frame, [*keys, sensitive])
-    group = records.combined(list(keys))
-    value = records.codes[-1].astype(np.int64)
-    n_groups = int(group.max()) + 1
-    found = Histograms.of(group, value, np.ones(len(group)), n_groups, records.sizes[-1])
+    found, group = grouped_values(records, list(keys), missing)
     return GroupLikeness(group, found)

@@ -39,6 +39,9 @@ MANY_CELLS = 2_000_000
 TOLERANCE = 1e-7
 """Margins are fitted to within this share of the number of records."""
 
+ROUNDS = 10
+"""Rounds of the EM algorithm where keys are missing: each spreads such records by the last fit."""
+
 
 @dataclass(frozen=True, eq=False)
 class PopulationRisk:
@@ -93,13 +96,13 @@ def population_risk(
     fraction: float | None = None,
     interactions: Literal["all", "none"] | Sequence[Sequence[str]] = "all",
     weighting: Literal["fraction", "offset", "pseudo"] = "fraction",
+    missing: Literal["category", "open"] = "category",
 ) -> PopulationRisk:
     """Estimate how many sample uniques are unique in the population, and how many matches right.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Missing keys are a category of their own.
     keys : sequence of str
         Attributes that an intruder knows.
     weight : str, optional
@@ -118,6 +121,10 @@ def population_risk(
           an offset of the model [3]_ ("CE" in sdcMicro). Empty cells have the overall one.
         - ``pseudo``: the model is fitted to F, the weighted counts, by pseudo maximum
           likelihood [2]_ ("PML" in sdcMicro); fractions as for ``offset``.
+    missing : {"category", "open"}, default="category"
+        Whether a missing key is a category, or is not known, as for `key_risk`. In that case a
+        record counts in the model by the keys that it has (10 rounds of EM), is unique if no
+        other has these keys, and its number of persons is the sum over the keys that it lacks.
 
     Returns
     -------
@@ -156,17 +163,21 @@ def population_risk(
     overall = _overall(fraction, n, weighted.sum() if weight is not None else None)
     if weight is None and weighting != "fraction":
         raise InputError(f"`weighting` {weighting!r} needs a column of weights. Name `weight`.")
+    is_open = missing == "open"
+    number = cells.agreeing(cells.count.astype(np.float64)) if is_open else 1.0 * cells.count
     pi = np.full(len(cells.count), overall)
     if weighting != "fraction":
-        pi = cells.count / weighted
+        pi = number / (cells.agreeing(weighted) if is_open else weighted)
     model = _model(records, interactions)
-    if weighting == "pseudo":
-        expected = _fitted(model, records, cells, weighted)
-    elif weighting == "offset":
-        expected = _fitted(model, records, cells, cells.count, pi, overall) / pi
+    given = weighted if weighting == "pseudo" else cells.count.astype(np.float64)
+    if weighting == "offset":
+        start = np.full(records.sizes, overall) if _is_small(records) else None
+        expected = _fitted(model, records, cells, given, is_open, pi, start)
     else:
-        expected = _fitted(model, records, cells, cells.count) / pi
-    unique = np.flatnonzero(cells.count[cells.of_record] == 1)
+        expected = _fitted(model, records, cells, given, is_open)
+    if weighting == "fraction":
+        expected = expected / pi
+    unique = np.flatnonzero(number[cells.of_record] == 1)
     at = cells.of_record[unique]
     return PopulationRisk(unique, ((1 - pi) * expected)[at])
 
@@ -200,32 +211,96 @@ def _model(
     return LogLinearModel.of(records.names, pairs)
 
 
-def _fitted(
-    model: LogLinearModel,
-    records: CodedRecords,
-    cells: KeyCells,
-    counts: npt.ArrayLike,
-    offset: Floats | None = None,
-    elsewhere: float = 1.0,
-) -> Floats:
-    """Return the mean of each cell that has records, fitted to its counts."""
-    given = np.asarray(counts, dtype=np.float64)
-    if offset is None and all(len(generator) == 1 for generator in model.generators):
-        total = given.sum()
-        mean = np.full(len(given), total)
-        for codes in cells.codes:
-            mean *= np.bincount(codes, weights=given)[codes] / total
-        return mean
+def _is_small(records: CodedRecords) -> bool:
+    """Whether a model with interactions can be fitted.
+
+    Raises
+    ------
+    InputError
+        If not.
+    """
     if records.n_cells > MANY_CELLS:
         raise InputError(
             f"The keys have {records.n_cells:,} combinations; a model with interactions is fitted "
             f"to at most {MANY_CELLS:,}. Name fewer keys, group their values, or take "
             'interactions="none".'
         )
-    table, start = np.zeros(records.sizes), np.full(records.sizes, elsewhere)
-    table[cells.codes] = given
-    if offset is not None:
-        start[cells.codes] = offset
-    fitted = model.fit(table, start=start, tolerance=TOLERANCE)
-    at_records: Floats = fitted[cells.codes] * given.sum()
-    return at_records
+    return True
+
+
+def _fitted(
+    model: LogLinearModel,
+    records: CodedRecords,
+    cells: KeyCells,
+    given: Floats,
+    is_open: bool,
+    offset: Floats | None = None,
+    start: Floats | None = None,
+) -> Floats:
+    """Return the mean of each cell that has records, fitted to the counts that are given.
+
+    With an offset the mean is divided by it, and `start` is the offset of empty cells.
+    """
+    absent = cells.missing if is_open else np.zeros_like(cells.missing)
+    if absent.all(axis=0).any():
+        raise InputError("A key is missing in all records, so that no model can be fitted.")
+    total = given.sum()
+    shares = [
+        np.bincount(codes[~lacks], weights=given[~lacks], minlength=size) / given[~lacks].sum()
+        for codes, lacks, size in zip(cells.codes, absent.T, records.sizes, strict=True)
+    ]
+    if start is None and all(len(generator) == 1 for generator in model.generators):
+        # Records that lack a key say nothing about it, and as much as others about the rest.
+        mean = np.full(len(given), total)
+        for share, codes, lacks in zip(shares, cells.codes, absent.T, strict=True):
+            mean *= np.where(lacks, 1.0, share[codes])
+        return mean
+    _is_small(records)
+    if start is not None and offset is not None:
+        full = ~absent.any(axis=1)
+        start[tuple(codes[full] for codes in cells.codes)] = offset[full]
+    parts = [
+        _Part(mine, tuple(np.flatnonzero(absent[mine[0]]).tolist()))
+        for mine in ([m for m, _, _ in cells.patterns()] if is_open else [np.arange(len(given))])
+    ]
+    probability = shares[0]
+    for share in shares[1:]:
+        probability = probability[..., None] * share
+    for _ in range(ROUNDS if absent.any() else 1):
+        table = np.zeros(records.sizes)
+        for part in parts:
+            part.spread(table, probability, cells, given)
+        probability = model.fit(table, start=start, tolerance=TOLERANCE)
+    if start is not None:
+        probability = probability / start
+    mean = np.zeros(len(given))
+    for part in parts:
+        margin = probability.sum(axis=part.lacking) if part.lacking else probability
+        mean[part.cells] = margin[part.places(cells)] * total
+    return mean
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Cells that lack the same keys."""
+
+    cells: Integers
+    lacking: tuple[int, ...]
+
+    def places(self, cells: KeyCells) -> tuple[Integers, ...]:
+        """Return the codes of the keys that they have."""
+        return tuple(
+            codes[self.cells] for key, codes in enumerate(cells.codes) if key not in self.lacking
+        )
+
+    def spread(self, table: Floats, probability: Floats, cells: KeyCells, given: Floats) -> None:
+        """Add their counts to the table, by the probabilities of what they lack (EM)."""
+        places = self.places(cells)
+        if not self.lacking:
+            table[places] += given[self.cells]
+            return
+        margin = probability.sum(axis=self.lacking, keepdims=True)
+        count = np.zeros(margin.shape).squeeze(axis=self.lacking)
+        count[places] = given[self.cells] if places else given[self.cells].sum()
+        count = np.expand_dims(count, self.lacking)
+        table += probability * np.divide(count, margin, out=np.zeros_like(margin), where=margin > 0)

@@ -162,7 +162,9 @@ class Population(Measure):
         interactions: Literal["all", "none"] = "all" if max(sizes) <= MANY_CELLS else "none"
         told = "all pairs of keys" if interactions == "all" else "independent keys"
         one, other = (
-            population_risk(frame, case.keys, weight=case.weight, interactions=interactions)
+            population_risk(
+                frame, case.keys, weight=case.weight, interactions=interactions, missing="open"
+            )
             for frame in case.files
         )
         yield Figure(

@@ -30,7 +30,8 @@ class Diversity(Measure):
                 continue
             ordered = is_ordered(case.original[name]) and is_ordered(case.released[name])
             one, other = (
-                group_diversity(frame, keys, name, ordered=ordered) for frame in case.files
+                group_diversity(frame, keys, name, ordered=ordered, missing="open")
+                for frame in case.files
             )
             yield Figure(
                 f"distinct l of {name}",
@@ -57,7 +58,9 @@ class Diversity(Measure):
                 float(other.most_frequent.mean()),
                 f"Share of the records whose {name} is the most frequent value of their group.",
             )
-            alike, like = (group_likeness(frame, keys, name) for frame in case.files)
+            alike, like = (
+                group_likeness(frame, keys, name, missing="open") for frame in case.files
+            )
             yield Figure(
                 f"alpha of {name}",
                 alike.alpha,

@@ -9,7 +9,15 @@ import pytest
 
 import tablecloak as tc
 from people import SOME, people
-from tablecloak.microdata import METHODS, OrderWarning, assess, key_risk, record_linkage
+from tablecloak.microdata import (
+    METHODS,
+    OrderWarning,
+    assess,
+    group_diversity,
+    group_likeness,
+    key_risk,
+    record_linkage,
+)
 
 
 def survey(n: int = 300, seed: int = 3) -> pd.DataFrame:
@@ -95,6 +103,23 @@ def test_measures_that_make_no_sense_say_why():
     found = assess(low, low, **ROLES).table.set_index("measure")
     assert "weight in row 0" in found.loc["expected re-identifications", "meaning"]
     assert found.loc["sample uniques", "after"] > 0
+
+
+def test_an_attribute_that_is_the_only_key_tells_why_it_is_left_out():
+    found = assess(survey(), survey(), keys=["age"], sensitive="age").table.set_index("measure")
+    assert "only key is the sensitive attribute 'age'" in found.loc["diversity", "meaning"]
+
+
+def test_groups_are_those_of_the_measures_of_groups():
+    original, released = survey(), survey().assign(region="a")
+    found = assess(original, released, **ROLES)
+    one, other = (
+        group_diversity(frame, ["region", "age"], "illness") for frame in (original, released)
+    )
+    assert found.value("distinct l of illness") == (one.distinct_l, other.distinct_l)
+    assert found.value("t of illness") == pytest.approx((one.t, other.t))
+    like = group_likeness(released, ["region", "age"], "illness")
+    assert found.value("beta of illness")[1] == pytest.approx(like.beta)
 
 
 def test_missing_values_anywhere_do_no_harm():

@@ -22,7 +22,14 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.keys import KeyCells
 
-__all__ = ["GroupDiversity", "Histograms", "group_diversity", "grouped_values", "is_ordered"]
+__all__ = [
+    "GroupDiversity",
+    "Histograms",
+    "diversity_of",
+    "group_diversity",
+    "grouped_values",
+    "is_ordered",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -283,13 +290,18 @@ def group_diversity(
     records = CodedRecords.of(frame, [*keys, sensitive])
     found, group = grouped_values(records, list(keys), missing)
     along = is_ordered(frame[sensitive]) if ordered is None else ordered
+    return diversity_of(found, group, ordered=along)
+
+
+def diversity_of(found: Histograms, group: Integers, *, ordered: bool) -> GroupDiversity:
+    """Return the diversity of the group of each record."""
     largest = np.zeros(found.n_groups)
     np.maximum.at(largest, found.group, found.count)
     return GroupDiversity(
         size=found.size[group].astype(np.int64),
         distinct=found.distinct()[group],
         entropy=np.exp(found.entropy())[group],
-        closeness=found.distance(ordered=along)[group],
+        closeness=found.distance(ordered=ordered)[group],
         most_frequent=(largest / found.size)[group],
     )
 

@@ -18,7 +18,7 @@ from tablecloak.microdata.risk.rank_intervals import rank_intervals
 
 __all__ = ["Intervals", "Linkage", "MixedLinkages", "RankedIntervals", "usable_numbers"]
 
-PAIRED = 1500
+PAIRED = 1000
 """Records all pairs of which are compared."""
 
 

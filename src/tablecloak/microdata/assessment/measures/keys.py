@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
 from tablecloak.microdata.risk.households import risk_by_household
@@ -31,12 +32,10 @@ class Frequencies(Measure):
 
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield uniques, and the records that violate 3- and 5-anonymity."""
-        # Counts need no weights, which may be wrong.
-        one, other = (
-            case.risks
-            if case.weight is None
-            else (key_risk(frame, case.keys, missing="open") for frame in case.files)
-        )
+        try:
+            one, other = case.risks
+        except InputError:  # Counts need no weights, which may be wrong.
+            one, other = (key_risk(frame, case.keys, missing="open") for frame in case.files)
         meanings = {
             2: ("sample uniques", "Records whose keys no other record has."),
             3: ("records below k = 3", "Records whose keys fewer than three records have."),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
-from tablecloak.microdata.risk.diversity import group_diversity, is_ordered
-from tablecloak.microdata.risk.likeness import group_likeness
+from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.risk.diversity import diversity_of, grouped_values, is_ordered
+from tablecloak.microdata.risk.likeness import GroupLikeness
 
 __all__ = ["Diversity"]
 
@@ -27,12 +29,13 @@ class Diversity(Measure):
         for name in case.sensitive:
             keys = [key for key in case.keys if key != name]
             if not keys:
-                continue
+                raise InputError(f"The only key is the sensitive attribute {name!r} itself.")
             ordered = is_ordered(case.original[name]) and is_ordered(case.released[name])
-            one, other = (
-                group_diversity(frame, keys, name, ordered=ordered, missing="open")
+            groups = [
+                grouped_values(CodedRecords.of(frame, [*keys, name]), keys, "open")
                 for frame in case.files
-            )
+            ]
+            one, other = (diversity_of(*found, ordered=ordered) for found in groups)
             yield Figure(
                 f"distinct l of {name}",
                 one.distinct_l,
@@ -58,9 +61,7 @@ class Diversity(Measure):
                 float(other.most_frequent.mean()),
                 f"Share of the records whose {name} is the most frequent value of their group.",
             )
-            alike, like = (
-                group_likeness(frame, keys, name, missing="open") for frame in case.files
-            )
+            alike, like = (GroupLikeness(group, found) for found, group in groups)
             yield Figure(
                 f"alpha of {name}",
                 alike.alpha,

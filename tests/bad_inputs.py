@@ -1119,6 +1119,7 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*MEANS, "--k", word) for word in ("1", "0", "-1", "x", "1000")]
     more += [(*MEANS, "--column", word) for word in ("none", "sex", "")]
     more += [(*MEANS, "--grouping", word) for word in ("optimal", "best")]
+    more += [(*MEANS, "--grouping", "search", "--time-limit", word) for word in ("-1", "nan", "x")]
     more += [(*TOPCODE, "--quantile", word) for word in ("-1", "2", "nan", "x")]
     more += [(*TOPCODE, "--threshold", word) for word in ("nan", "inf", "x")]
     more += [(*TOPCODE, "--threshold-of", word) for word in ("x", "wage=x", "age=3", "wage=nan")]

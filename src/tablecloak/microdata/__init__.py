@@ -30,6 +30,7 @@ from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
 from tablecloak.microdata.methods.noise_method import MaskedRelease
 from tablecloak.microdata.methods.orthogonal_masking import OrthogonalMasking
 from tablecloak.microdata.methods.outlier_noise import OutlierNoise
+from tablecloak.microdata.methods.partition_bound import PartitionBound, microaggregation_bound
 from tablecloak.microdata.methods.pram import GuaranteedPRAM
 from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
 from tablecloak.microdata.methods.pram_release import PRAMRelease
@@ -117,6 +118,7 @@ __all__ = [
     "OrthogonalMasking",
     "OutlierNoise",
     "PRAMRelease",
+    "PartitionBound",
     "PopulationRisk",
     "ProbabilisticLinkage",
     "PropensityScore",
@@ -153,6 +155,7 @@ __all__ = [
     "interval_disclosure",
     "interval_overlap",
     "key_risk",
+    "microaggregation_bound",
     "mixed_linkage",
     "noisy_table",
     "plot_mean_map",

@@ -133,9 +133,9 @@ def microaggregation_bound(points: Any, k: int = 3, *, time_limit: float = 60.0)
     and the best partition of them is the best of all.
 
     Normal points in three or four columns, on one core: with k = 3, 200 points are proved to have
-    the best partition in 5 s; 500 end with a gap of 1.2 % in 5 s, and 1,000 with 2.0 % in 14 s. With
-    k = 5, 100 points are proved in 7 s, and 200 end with 1.0 % in 26 s. With k = 10 groups are too
-    many: 300 points keep a gap of 39 %.
+    the best partition in 5 s; 500 end with a gap of 1.2 % in 5 s, and 1,000 with 2.0 % in 14 s.
+    With k = 5, 100 points are proved in 7 s, and 200 end with 1.0 % in 26 s. With k = 10 groups are
+    too many: 300 points keep a gap of 39 %.
     """
     chosen = _as_points(points)
     if not isinstance(k, int) or k < 2 or len(chosen) < k:

@@ -69,6 +69,7 @@ from tablecloak.microdata.utility.analyses import (
     interval_overlap,
     regression_compared,
 )
+from tablecloak.microdata.utility.columns_compared import categories_compared, numbers_compared
 from tablecloak.microdata.utility.frontier import best_below, frontier
 from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
 from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_map
@@ -143,6 +144,7 @@ __all__ = [
     "Topcoding",
     "assess",
     "best_below",
+    "categories_compared",
     "choose_model",
     "correlations_compared",
     "eigenvalue_loss",
@@ -158,6 +160,7 @@ __all__ = [
     "microaggregation_bound",
     "mixed_linkage",
     "noisy_table",
+    "numbers_compared",
     "plot_mean_map",
     "plot_slope_map",
     "population_risk",

@@ -48,3 +48,13 @@ def test_columns_of_many_values_are_no_categories_and_missing_columns_are_left_o
     original = pd.DataFrame({"id": range(200), "t": ["a"] * 200, "gone": 1})
     found = categories_compared(original, original[["id", "t"]])
     assert found.index.tolist() == ["t"]
+
+
+def test_missing_values_are_one_category_in_every_type():
+    original = pd.DataFrame({"t": ["a", None, "b", "a"]})
+    released = pd.DataFrame({"t": pd.Categorical(["a", np.nan, "b", np.nan])})
+    row = categories_compared(original, released).loc["t"]
+    assert (row["categories"], row["changed"], row["total_variation"]) == (3, 0.25, 0.25)
+    whole = pd.DataFrame({"n": pd.array([1, None, 3, 4], dtype="Int64")})
+    row = numbers_compared(whole, whole.assign(n=whole["n"] + 1)).loc["n"]
+    assert (row["missing"], row["changed"]) == (0.25, 1)

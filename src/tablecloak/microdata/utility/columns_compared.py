@@ -38,14 +38,19 @@ def categories_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.Da
     Returns
     -------
     pandas.DataFrame
-        One row for each column with at most 100 values: total variation 1/2 sum |p - q|,
-        Hellinger distance sqrt(1/2 sum (sqrt p - sqrt q)^2), share of records changed.
+        One row for each column with at most 100 values, of which missing is one: total variation
+        1/2 sum |p - q|, Hellinger distance sqrt(1/2 sum (sqrt p - sqrt q)^2), share of records
+        changed.
     """
     rows = {}
     for name in original.columns:
         if name not in released.columns or original[name].nunique() > MOST_CATEGORIES:
             continue
-        one, other = original[name].astype(str), released[name].astype(str)
+        # A missing value is one category, whatever it is called in each file.
+        one, other = (
+            frame[name].astype(object).where(frame[name].notna(), None).map(str)
+            for frame in (original, released)
+        )
         p, q = one.value_counts(normalize=True), other.value_counts(normalize=True)
         p, q = p.align(q, fill_value=0.0)
         rows[str(name)] = (
@@ -71,4 +76,7 @@ def _numeric(original: pd.DataFrame, released: pd.DataFrame) -> list[str]:
 def _pair(
     original: pd.DataFrame, released: pd.DataFrame, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    return original[name].to_numpy(dtype=np.float64), released[name].to_numpy(dtype=np.float64)
+    one, other = (
+        frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for frame in (original, released)
+    )
+    return one, other

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
 __all__ = ["MANY_SETS", "ClassPairs", "Way", "before", "collected", "sets_to_lose"]
@@ -100,7 +101,13 @@ class ClassPairs:
 
     @classmethod
     def of(
-        cls, frequency: Integers, k: int, ways: Iterable[Way], home: Integers, most: Floats
+        cls,
+        frequency: Integers,
+        k: int,
+        ways: Iterable[Way],
+        home: Integers,
+        most: Floats,
+        budget: Budget,
     ) -> ClassPairs:
         """Find the pairs of a file.
 
@@ -113,6 +120,8 @@ class ClassPairs:
             Number of the way that changes nothing, for each pattern.
         most : numpy.ndarray of float, shape (n_patterns,)
             Pairs that cost more are left out.
+        budget : Budget
+            When it is over, further ways are left out.
         """
         need = np.flatnonzero(frequency < k)
         often = np.flatnonzero(frequency >= k)
@@ -121,7 +130,9 @@ class ClassPairs:
         for way in ways:
             cost = way.cost
             may = np.flatnonzero(cost[need] <= most[need])
-            if not len(may) or n_pairs > MANY_PAIRS:
+            if budget.is_over or n_pairs > MANY_PAIRS:
+                break
+            if not len(may):
                 continue
             label, n_groups = way.groups()
             there = np.where(np.isfinite(cost), frequency, 0)

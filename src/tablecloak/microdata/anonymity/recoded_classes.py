@@ -104,7 +104,7 @@ def _by_prices(
     """Return classes that are formed by prices, the prices and their bound."""
     frequency = levels.patterns.frequency
     most = floor + REACH * levels.mean_weight
-    pairs = ClassPairs.of(frequency, k, levels.ways(), levels.home, most)
+    pairs = ClassPairs.of(frequency, k, levels.ways(), levels.home, most, budget)
     price = floor.copy()
     for raised, _ in raised_prices(pairs, price[pairs.need], loss, budget.share(0.4)):
         price[pairs.need] = raised

@@ -170,19 +170,22 @@ def cheapest_classes(
             break
     floor = cheapest_choice(question, budget.share(0.3)).floor
     price = np.where(question.patterns.frequency < k, floor, 0.0)
+    alone = float(price @ question.patterns.frequency)
+    if budget.is_over:
+        return Classes(placed.per_record(), price, alone)
     # Sets of one key more than the floor suffice within 0.2 % (docs/decisions.md).
     reach = float(np.mean([question.costs[key] for key in bits_of(question.asked)]))
     most = floor + reach
+    ways = sets_to_lose(question, most, MANY_SETS)
     pairs = ClassPairs.of(
-        question.patterns.frequency, k, sets_to_lose(question, most, MANY_SETS), placed.absent, most
+        question.patterns.frequency, k, ways, placed.absent, most, budget.share(0.5)
     )
     for raised, _ in raised_prices(pairs, price[pairs.need], placed.cost(), budget.share(0.5)):
         price[pairs.need] = raised
     bound = _bound(question, k, price, budget)
-    alone = np.where(question.patterns.frequency < k, floor, 0.0)
-    if bound <= float(alone @ question.patterns.frequency):
+    if bound <= alone:
         # What each record must lose by itself needs no proof over classes.
-        price, bound = alone, float(alone @ question.patterns.frequency)
+        price, bound = np.where(question.patterns.frequency < k, floor, 0.0), alone
     found = [placed, _by_prices(question, pairs, price, bound, random, budget)]
     exact = _by_program(question, k, budget)
     found += [] if exact is None else [exact]

@@ -389,6 +389,41 @@ def test_classes_of_larger_files_are_proved_within_a_tenth(seed):
         replace(release, floor=release.floor * 1.5).verify(frame)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_records_in_several_combinations_each_satisfy_k_and_the_bound_holds(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 5) for at in range(3)})
+    keys = list(frame)
+    if seed % 2:
+        frame.loc[1, "q1"] = None
+    asked = {"subsets": 2} if seed % 4 < 2 else {"combinations": [["q0", "q1"], ["q2"]]}
+    method = LocalSuppression(keys, 2, missing="category", time_limit=2, **asked)
+    release = method.protect(frame)
+    values = frame.to_numpy(dtype=float)
+    lost = (np.arange(2**15)[:, None] >> np.arange(15) & 1).astype(bool).reshape(-1, 5, 3)
+    gone = np.where(lost | np.isnan(values), -1, np.nan_to_num(values))
+    good = np.ones(len(gone), dtype=bool)
+    for combination in method.asked().combinations:
+        assert release.frame.groupby(list(combination), dropna=False).size().min() >= 2
+        part = gone[:, :, [keys.index(name) for name in combination]]
+        same = (part[:, :, None, :] == part[:, None, :, :]).all(axis=3).sum(axis=2)
+        good &= (same >= 2).all(axis=1)
+    fewest = (lost & ~np.isnan(values)).sum(axis=(1, 2))[good].min()
+    assert release.bound <= fewest <= release.loss <= fewest + 2
+    assert release.verify(frame) >= release.bound
+    assert replace(method, search="greedy").protect(frame).loss >= fewest
+
+
+def test_with_many_keys_the_nearest_records_prove_a_bound_and_not_all_is_lost():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 200) for at in range(20)})
+    release = LocalSuppression(list(frame), 3, missing="category", time_limit=0.5).protect(frame)
+    codes = frame.to_numpy()
+    differ = (codes[:, None] != codes[None]).sum(axis=2)
+    assert release.bound >= np.sort(differ, axis=1)[:, 2].sum()
+    assert release.bound <= release.loss < 0.95 * frame.size
+
+
 def test_a_file_of_uniques_loses_everything_if_missing_values_are_a_category():
     frame = pd.DataFrame({"a": range(60), "b": range(60)})
     release = LocalSuppression(["a", "b"], 3, missing="category").protect(frame)
@@ -503,7 +538,6 @@ def test_a_bound_above_the_truth_is_found(checked):
             {"sensitive": "s", "diversity": 2.5, "diversity_kind": "recursive"},
             "l of recursive diversity must be whole. Got 2.5",
         ),
-        ({"missing": "category", "subsets": 1}, "one combination of keys is searched for"),
         ({"sensitive": "s", "closeness": 2}, "`closeness` is a share between 0 and 1"),
         ({"search": "best"}, "must be 'optimal' or 'greedy'"),
         ({"time_limit": 0}, "`time_limit` must be a finite number > 0"),

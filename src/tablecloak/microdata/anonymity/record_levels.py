@@ -18,7 +18,8 @@ import numpy.typing as npt
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import Way
 from tablecloak.microdata.anonymity.generalisation import TOTAL, KeyLevels
-from tablecloak.microdata.anonymity.patterns import KeyPatterns
+from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
+from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
 __all__ = ["RecordLevels"]
 
@@ -65,6 +66,17 @@ class RecordLevels:
             losses_here.append(np.where(is_missing, 0.0, weight))
             codes.append(tuple(codes_here))
             losses.append(tuple(losses_here))
+        return cls(patterns, tuple(codes), tuple(losses))
+
+    @classmethod
+    def of_keys(cls, question: SuppressionQuestion) -> RecordLevels:
+        """Return the two levels of each key that is asked for: as it is, and missing."""
+        patterns, codes, losses = question.patterns, [], []
+        for key in bits_of(question.asked):
+            is_missing = (patterns.missing >> key) & 1 == 1
+            code, cost = patterns.codes[key], question.costs[key]
+            codes.append((code, np.zeros(len(code), dtype=np.int64)))
+            losses.append((np.where(is_missing, np.inf, 0.0), np.where(is_missing, 0.0, cost)))
         return cls(patterns, tuple(codes), tuple(losses))
 
     @property

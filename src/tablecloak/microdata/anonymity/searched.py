@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.asked import GroupsAsked
+from tablecloak.microdata.anonymity.combined_classes import classes_in_combinations
 from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
 from tablecloak.microdata.anonymity.matching import Needs, cheapest_matching, greedy_matching
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 from tablecloak.microdata.anonymity.strict import cheapest_classes, greedy_classes
-from tablecloak.microdata.anonymity.verification import rounded_up
+from tablecloak.microdata.anonymity.verification import packed, rounded_up
 
 __all__ = ["Found", "search_for"]
 
@@ -64,6 +65,8 @@ def _classes(
 ) -> Found:
     # The seed is fixed: chance only breaks ties, and what is released does not depend on it.
     random = np.random.default_rng(0)
+    if len(question.combinations) > 1:
+        return _combined(question, asked, random, budget, is_greedy)
     if is_greedy:
         found = greedy_classes(question, asked.k, budget)
     else:
@@ -71,6 +74,25 @@ def _classes(
     # A little less than what is proved, since the check adds in another order.
     bound = rounded_up(max((1 - 1e-7) * found.bound, 0.0), list(asked.costs.values()))
     return Found(found.lost, bound, found.price[question.patterns.of_record])
+
+
+def _combined(
+    question: SuppressionQuestion,
+    asked: GroupsAsked,
+    random: np.random.Generator,
+    budget: Budget,
+    is_greedy: bool,
+) -> Found:
+    found = classes_in_combinations(question, asked.k, random, budget, is_greedy=is_greedy)
+    names = question.patterns.names_of
+    bounds = {tuple(names(each)): bound for each, bound in found.bounds.items()}
+    bound = rounded_up((1 - 1e-7) * packed(bounds), list(asked.costs.values()))
+    # A record of equal ones is also safe by itself, in all combinations at once.
+    floor = cheapest_choice(question, budget.share(0.5)).floor[question.patterns.of_record]
+    if float(floor.sum()) > bound:
+        return Found(found.lost, float(floor.sum()), floor)
+    prices = {tuple(names(each)): price for each, price in found.prices.items()}
+    return Found(found.lost, bound, multipliers=prices)
 
 
 def _matching(

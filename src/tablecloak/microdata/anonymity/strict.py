@@ -25,13 +25,18 @@ from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.placing import Placing
 from tablecloak.microdata.anonymity.prices import price_bound, raised_prices
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.record_levels import RecordLevels
 from tablecloak.microdata.anonymity.refilling import refill
+from tablecloak.microdata.anonymity.top_down import split_from_the_top
 from tablecloak.microdata.anonymity.verification import rounded_up
 
 __all__ = ["Classes", "cheapest_classes", "greedy_classes"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+FEW_PATTERNS = 5_000
+"""Most patterns whose distances are worked out, 2 s."""
 
 MOVES = 3
 """Rounds in which records move to cheaper classes."""
@@ -169,7 +174,11 @@ def cheapest_classes(
         if budget.is_over or not _move(placed, budget):
             break
     floor = cheapest_choice(question, budget.share(0.3)).floor
+    floor = np.maximum(floor, _to_neighbours(placed))
     price = np.where(question.patterns.frequency < k, floor, 0.0)
+    split = _from_the_top(question, k, budget.share(0.3))
+    if split.cost() < placed.cost():
+        placed = split
     alone = float(price @ question.patterns.frequency)
     if budget.is_over:
         return Classes(placed.per_record(), price, alone)
@@ -187,9 +196,48 @@ def cheapest_classes(
         # What each record must lose by itself needs no proof over classes.
         price, bound = np.where(question.patterns.frequency < k, floor, 0.0), alone
     found = [placed, _by_prices(question, pairs, price, bound, random, budget)]
+    found.append(_from_the_top(question, k, budget))
     exact = _by_program(question, k, budget)
     found += [] if exact is None else [exact]
     return Classes(min(found, key=_Placed.cost).per_record(), price, bound)
+
+
+def _from_the_top(question: SuppressionQuestion, k: int, budget: Budget) -> _Placed:
+    """Split all records key by key, which takes no list of sets of keys."""
+    levels = RecordLevels.of_keys(question)
+    level = split_from_the_top(levels, k, budget)
+    placed = _Placed.begun(question, k)
+    lost = level[:, : len(levels.n_levels)] @ (1 << np.array(list(bits_of(question.asked))))
+    placed.home = np.where(lost == placed.absent, question.patterns.frequency, 0)
+    placed.need[:] = 0
+    for each in np.unique(lost).tolist():
+        away = (lost == each) & (lost != placed.absent)
+        placed.of(each)[:] = np.where(away, question.patterns.frequency, 0)
+    return placed
+
+
+def _to_neighbours(placed: _Placed) -> Floats:
+    """Return the cost of the keys in which patterns differ from their k-th nearest record.
+
+    A class holds k records, so that each loses at least these. With many keys this is more than
+    what sets of keys prove in the time; files with many patterns get zeros.
+    """
+    patterns, question = placed.patterns, placed.question
+    floor = np.zeros(patterns.n_patterns)
+    if patterns.n_patterns > FEW_PATTERNS:
+        return floor
+    for begin in range(0, len(floor), 500):
+        part = slice(begin, begin + 500)
+        distance = np.where(patterns.stratum[part, None] == patterns.stratum[None, :], 0.0, np.inf)
+        for key in bits_of(question.asked):
+            code, lacks = patterns.codes[key], (patterns.missing >> key) & 1 == 1
+            differs = (code[part, None] != code[None, :]) & ~lacks[part, None]
+            distance += np.where(differs, question.costs[key], 0.0)
+        order = np.argsort(distance, axis=1)
+        near = np.argmax(np.cumsum(patterns.frequency[order], axis=1) >= placed.k, axis=1)
+        rows = np.arange(len(order))
+        floor[part] = distance[rows, order[rows, near]]
+    return floor
 
 
 def _bound(question: SuppressionQuestion, k: int, price: Floats, budget: Budget) -> float:
@@ -257,9 +305,11 @@ def _steps(placed: _Placed, budget: Budget) -> list[tuple[int, int]]:
     made ones.
     """
     question, k, need = placed.question, placed.k, placed.need
-    steps = []
+    steps = [(question.cost(question.asked), -k, 0, question.asked)]
     for cost, keys in question.sets_by_cost():
-        if keys and (not budget.is_over or keys == question.asked):
+        if budget.is_over:
+            break
+        if keys:
             label, n_groups = question.patterns.groups(question.asked & ~keys)
             found = _per_group(label, need, n_groups) >= k
             helped = int(np.sum(need[found[label]]))

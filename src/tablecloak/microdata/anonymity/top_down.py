@@ -37,8 +37,8 @@ def split_from_the_top(levels: RecordLevels, k: int, budget: Budget) -> Integers
     n_keys = len(levels.n_levels)
     top = np.array(levels.n_levels) - 1
     level = np.tile(top, (levels.patterns.n_patterns, 1))
-    label = np.zeros(len(level), dtype=np.int64)
-    open_ = np.ones(1, dtype=bool)
+    label, n_strata = levels.patterns.groups(0)
+    open_ = np.ones(n_strata, dtype=bool)
     while open_.any() and not budget.is_over:
         rows = np.flatnonzero(open_[label])
         saved, down = _best(levels, k, level, label, rows, len(open_))

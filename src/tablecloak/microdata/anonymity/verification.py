@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.optimize import linprog
 
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.columns import row_label
@@ -21,6 +22,7 @@ __all__ = [
     "check_matching",
     "check_own",
     "groups_counted",
+    "packed",
     "proved_by_multipliers",
     "proved_by_prices",
     "proved_floor",
@@ -343,6 +345,27 @@ def proved_by_multipliers(
                 share = cost / most
     # Sums of floating-point numbers lose some of their last digits.
     return value * share * (1 - 1e-9)
+
+
+def packed(bounds: Mapping[tuple[str, ...], float]) -> float:
+    """Return the largest sum of shares of bounds in which no key is counted more than once.
+
+    A release costs each key once. Shares of combinations that add up to at most 1 for each key are
+    therefore a bound; the best ones are found by a linear program, and made feasible.
+    """
+    if not bounds:
+        return 0.0
+    asked = sorted({name for combination in bounds for name in combination})
+    inside = np.array([[name in combination for combination in bounds] for name in asked], float)
+    worth = np.array(list(bounds.values()))
+    found = linprog(-worth, A_ub=inside, b_ub=np.ones(len(asked)), bounds=(0, 1), method="highs")
+    shares = np.zeros(len(worth))
+    shares[int(np.argmax(worth))] = 1.0
+    if found.x is not None:
+        other = np.maximum(found.x, 0.0)
+        other /= max(float((inside @ other).max()), 1.0)
+        shares = max((shares, other), key=lambda each: float(worth @ each))
+    return float(worth @ shares)
 
 
 def rounded_up(bound: float, costs: Sequence[float]) -> float:

@@ -197,12 +197,6 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
                 "`diversity` and `closeness` are searched for with missing='own' only. Leave out "
                 f"missing={self.missing!r}, or `sensitive`."
             )
-        is_one = len(self.combinations or [keys]) == 1 and self.subsets in (None, len(keys))
-        if self.missing == "category" and not is_one:
-            raise InputError(
-                "With missing='category' one combination of keys is searched for. Leave out "
-                "`subsets`, and give one combination at most."
-            )
         self.diverse.check(keys)
 
     def _check_strata(self, keys: Sequence[str]) -> None:

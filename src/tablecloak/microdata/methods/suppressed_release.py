@@ -16,6 +16,7 @@ from tablecloak.microdata.anonymity.verification import (
     check_left_alone,
     check_matching,
     check_own,
+    packed,
     proved_by_multipliers,
     proved_by_prices,
     proved_floor,
@@ -47,8 +48,8 @@ class LocalSuppressionRelease(Result):
         Proved lower bound on the cost of each record, or its price if missing values are a
         category, whose sum is the bound; empty if missing values of others match.
     multipliers : mapping of tuple of str to numpy.ndarray of float
-        What proves the bound if missing values of others count: for each combination, a number for
-        each record.
+        What proves the bound if missing values of others count, or are a category in several
+        combinations: for each combination, a number for each record.
     seconds : float
     notes : tuple of str
     """
@@ -100,10 +101,17 @@ class LocalSuppressionRelease(Result):
         if asked.missing == "any":
             proved = proved_by_multipliers(original, self.multipliers, asked.costs, asked.k)
             proved = rounded_up(proved, list(asked.costs.values()))
-        elif asked.missing == "category":
-            keys = asked.combinations[0]
-            proved = proved_by_prices(
-                original, self.floor, keys, asked.costs, asked.k, asked.strata
+        elif asked.missing == "category" and (self.multipliers or len(asked.combinations) == 1):
+            prices = self.multipliers
+            if len(asked.combinations) == 1:
+                prices = {asked.combinations[0]: self.floor}
+            proved = packed(
+                {
+                    keys: proved_by_prices(
+                        original, price, keys, asked.costs, asked.k, asked.strata
+                    )
+                    for keys, price in prices.items()
+                }
             )
             proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
         else:
@@ -128,7 +136,8 @@ class LocalSuppressionRelease(Result):
         if asked.missing == "any":
             check_matching(original, missing, asked.keys, asked.combinations, asked.k)
         elif asked.missing == "category":
-            check_classes(self.frame, [*asked.strata, *asked.combinations[0]], asked.k)
+            for combination in asked.combinations:
+                check_classes(self.frame, [*asked.strata, *combination], asked.k)
         else:
             check_own(asked.fails(original), missing, asked.keys, asked.combinations)
 

@@ -61,9 +61,9 @@ def stacked(n, outputs, variable):
 
 def small_sets(n, matrix, earlier, contributor):
     """Every minimal group of too few contributors that follows now and did not before."""
-    groups = np.array([[number >> k & 1 for k in range(n)] for number in range(1, 2**n)])
-    few = [len(set(contributor[group > 0])) < THRESHOLD for group in groups]
-    groups = groups[np.array(few)]
+    groups = np.arange(1, 2**n)[:, None] >> np.arange(n) & 1
+    stands_behind = contributor[:, None] == np.unique(contributor)
+    groups = groups[(groups @ stands_behind > 0).sum(axis=1) < THRESHOLD]
     groups = groups[follow(matrix, groups) & ~follow(earlier, groups)]
     found = []
     for group in groups[np.argsort(groups.sum(axis=1), kind="stable")]:

@@ -218,7 +218,7 @@ def test_a_kill_at_any_moment_leaves_the_old_results_or_the_new_ones(jobs, tmp_p
     tc.run_job(job, tmp_path / "old")
     more = 'p = 10\n[[rules]]\nrule = "minimum-frequency"\nminimum = 5'
     job.write_text(job.read_text().replace("p = 10", more))
-    subprocess.run([sys.executable, "-c", RUN, str(job), str(tmp_path / "new")], check=True)
+    tc.run_job(job, tmp_path / "new")
     old, new = releases(tmp_path / "old"), releases(tmp_path / "new")
     assert old != new
     seen = set()

@@ -11,7 +11,14 @@ import pyarrow as pa
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata import CovarianceNoise, DataSwapping, LocalSuppression, Topcoding
+from tablecloak.microdata import (
+    CovarianceNoise,
+    DataSwapping,
+    LocalRecoding,
+    LocalSuppression,
+    Recoding,
+    Topcoding,
+)
 from tablecloak.microdata.library_frames import LibraryFrame
 
 TABLE = pa.table(
@@ -59,6 +66,33 @@ def test_suppressed_whole_numbers_stay_whole_beside_missing_ones():
     released = LocalSuppression(["age"], k=3).protect(whole).frame
     assert released["age"].to_pylist() == [30, 30, None, 30]
     assert released["age"].type == pa.int8()
+
+
+def written(frame: pd.DataFrame) -> list[list[str]]:
+    return [
+        ["missing" if pd.isna(value) else str(value) for value in frame[name].tolist()]
+        for name in frame
+    ]
+
+
+@pytest.mark.parametrize("kind", [pa.Table.from_pandas, pl.from_pandas], ids=["arrow", "polars"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        LocalSuppression(["age", "sex"], k=3),
+        Recoding(["age", "sex"], {"age": [2, 4]}, k=3, suppression=0.5),
+        LocalRecoding(["age", "sex"], {"age": [2, 4]}, k=3, time_limit=1),
+    ],
+    ids=lambda method: method.name,
+)
+def test_what_was_promised_is_verified_in_the_library_of_the_caller(kind, method):
+    random = np.random.default_rng(2)
+    people = pd.DataFrame({"age": random.integers(0, 9, 40), "sex": random.choice(["f", "m"], 40)})
+    given = kind(people)
+    release = method.protect(given)
+    assert type(release.frame) is type(given)
+    assert written(LibraryFrame(release.frame).pandas) == written(method.protect(people).frame)
+    assert 0 < release.verify(given) <= release.loss
 
 
 def test_labels_that_occur_twice_come_back():

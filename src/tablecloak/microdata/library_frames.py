@@ -84,12 +84,13 @@ class LibraryFrame:
             return table
         import polars as pl
 
+        arrow = self._given.to_arrow()
         columns = []
         for name, column in new.items():
-            kind = self._given.schema[name]
+            at = arrow.schema.get_field_index(name)
+            kept = _kept_type(arrow.schema.field(at).type, column.type)
             found = pl.Series(name, column)
-            is_kept = not (kind.is_integer() and found.dtype.is_float())
-            columns.append(found.cast(kind) if is_kept else found)
+            columns.append(found if kept is column.type else found.cast(self._given.schema[name]))
         return self._given.with_columns(columns)
 
 
@@ -114,7 +115,20 @@ def _for_pandas(column: pa.ChunkedArray) -> pd.Series:
 
 
 def _kept_type(given: pa.DataType, found: pa.DataType) -> pa.DataType:
-    """Return the given type, or the new one where whole numbers have become fractions."""
+    """Return the given type, or the new one where values have become others.
+
+    Whole numbers may have become fractions, and numbers groups with names.
+    """
     import pyarrow.types as kinds
 
-    return found if kinds.is_integer(given) and kinds.is_floating(found) else given
+    fractions = kinds.is_integer(given) and kinds.is_floating(found)
+    return found if fractions or _is_text(given) != _is_text(found) else given
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow.types as kinds
+
+    inner = kind.value_type if kinds.is_dictionary(kind) else kind
+    # Older versions of Arrow do not know the last one.
+    names = ("is_string", "is_large_string", "is_string_view")
+    return any(getattr(kinds, name)(inner) for name in names if hasattr(kinds, name))

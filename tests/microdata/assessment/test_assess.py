@@ -11,7 +11,9 @@ import tablecloak as tc
 from people import SOME, people
 from tablecloak.microdata import (
     METHODS,
+    LocalSuppression,
     OrderWarning,
+    Recoding,
     assess,
     group_diversity,
     group_likeness,
@@ -159,3 +161,31 @@ def test_wrong_names_are_refused():
         assess(survey(), survey().head(0))
     with pytest.raises(tc.InputError, match="no measure 'risk'"):
         assess(survey(), survey()).value("risk")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        LocalSuppression(["state", "job", "band"], k=5),
+        Recoding(["state", "band"], {"band": [4]}, k=9, suppression=0.1),
+    ],
+)
+def test_who_is_in_a_group_of_k_true_records_after_suppression_is_counted_so(method):
+    given = people().assign(band=lambda frame: frame["home"] % 7)
+    released = method.protect(given).frame
+    assert released[list(method.keys)].isna().any(axis=None)
+    found = assess(given, released, keys=method.keys)
+    assert found.value("records below k = 5")[1] == 0
+    assert found.value("expected re-identifications")[1] <= len(given) / 5
+    # By hand: the records whose true keys agree with what is left of each.
+    shown = given.assign(band=given["band"].astype(object))
+    if isinstance(method, LocalSuppression):
+        agree = [
+            sum(
+                all(pd.isna(left[key]) or left[key] == true[key] for key in method.keys)
+                for true in shown.to_dict("records")
+            )
+            for left in released.to_dict("records")
+        ]
+        assert min(agree) >= 5
+        assert found.value("records below k = 5")[1] == sum(count < 5 for count in agree)

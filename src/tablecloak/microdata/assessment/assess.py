@@ -123,9 +123,9 @@ def assess(
     Returns
     -------
     Assessment
-        Missing values: a missing key is not known, so that a record agrees with all records that
-        have its other keys; measures of numbers leave out missing values; models take them as a
-        category.
+        Missing values: a record with missing keys is counted among all records whose true keys
+        agree with those that it has, so that k of them are found after a local suppression for k;
+        measures of numbers leave out missing values; models take them as a category.
 
     Raises
     ------

@@ -61,10 +61,43 @@ class Case:
     @cached_property
     def risks(self) -> tuple[KeyRisk, KeyRisk]:
         """Risk by keys of both files, with the weights."""
-        one, other = (
-            key_risk(frame, self.keys, weight=self.weight, missing="open") for frame in self.files
+        return self.risks_by(self.weight)
+
+    def risks_by(self, weight: str | None) -> tuple[KeyRisk, KeyRisk]:
+        """Return the risk by keys of both files, with some weights or none.
+
+        A record of the release is one of those whose true keys agree with what is left of it, also
+        where theirs are missing in the release: whoever knows these persons counts them.
+        """
+        one, other = self.files
+        before = key_risk(one, self.keys, weight=weight, missing="open")
+        after = key_risk(
+            other, self.keys, weight=weight, missing="open", among=self._with_true_keys()
         )
-        return one, other
+        return before, after
+
+    def _with_true_keys(self) -> pd.DataFrame | None:
+        """Return the release with its missing keys put back; None if it lacks none.
+
+        A true value is put back as the release shows it: as the value that most records with it
+        have there, such as its band.
+        """
+        one, other = self.files
+        lost = {
+            key: other[key].isna().to_numpy() & one[key].notna().to_numpy()
+            for key in self.keys
+            if self.is_paired
+        }
+        if not any(flags.any() for flags in lost.values()):
+            return None
+        known = {}
+        for key, flags in lost.items():
+            before, after = one[key].to_numpy(), other[key].to_numpy()
+            pairs = pd.DataFrame({"before": before, "after": after}).value_counts()
+            shown = pairs.reset_index().drop_duplicates("before").set_index("before")["after"]
+            true = pd.Series(before)
+            known[key] = np.where(flags, true.map(shown).fillna(true), after)
+        return other.assign(**known)
 
     @property
     def categories(self) -> list[str]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from tablecloak.microdata.anonymity.recoded_classes import cheapest_nodes
 from tablecloak.microdata.anonymity.record_levels import RecordLevels, n_kept
 from tablecloak.microdata.anonymity.verification import check_classes
 from tablecloak.microdata.columns import row_label
+from tablecloak.microdata.library_frames import LibraryFrame
 from tablecloak.microdata.methods.group_parameters import GroupKeys, GroupSize, SearchSeconds
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
@@ -65,7 +66,7 @@ class LocallyRecodedRelease(Result):
     notes : tuple of str
     """
 
-    frame: pd.DataFrame
+    frame: Any
     level: Integers
     method: LocalRecoding
     lost: float
@@ -85,7 +86,7 @@ class LocallyRecodedRelease(Result):
         """Number of values that were there and are missing."""
         return int((self.level == self.kept_levels).sum())
 
-    def verify(self, original: pd.DataFrame) -> float:
+    def verify(self, original: Any) -> float:
         """Check release and bound from the two files alone, and return the bound that is proved.
 
         Values must be those of the original, groups of their hierarchy, or missing; k records must
@@ -97,6 +98,9 @@ class LocallyRecodedRelease(Result):
         VerificationError
             Names column and row, and what is not so.
         """
+        if not isinstance(self.frame, pd.DataFrame):
+            release = replace(self, frame=LibraryFrame(self.frame).pandas)
+            return release.verify(LibraryFrame(original).pandas)
         method = self.method
         released = self.frame[list(method.keys)]
         total = 0.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from tablecloak.microdata.anonymity.generalisation import (
     read_hierarchy,
 )
 from tablecloak.microdata.anonymity.lattice import RecodingQuestion, best_levels
+from tablecloak.microdata.library_frames import LibraryFrame
 from tablecloak.microdata.methods.group_parameters import (
     Closeness,
     DifferentValues,
@@ -75,7 +76,7 @@ class RecodedRelease(Result):
     notes : tuple of str
     """
 
-    frame: pd.DataFrame
+    frame: Any
     levels: Mapping[str, int]
     suppressed: Flags
     recoding_loss: float
@@ -91,7 +92,7 @@ class RecodedRelease(Result):
         costs = np.array(list(self.method.missing_costs.values()))
         return self.recoding_loss + float(self.suppressed.sum(axis=0) @ costs)
 
-    def verify(self, original: pd.DataFrame) -> float:
+    def verify(self, original: Any) -> float:
         """Check release and bound from the two files alone, and return the bound that is proved.
 
         The recoded file is made anew; missing values are checked as in local suppression. For the
@@ -103,6 +104,9 @@ class RecodedRelease(Result):
         VerificationError
             Names the levels, or the record, and what is not so.
         """
+        if not isinstance(self.frame, pd.DataFrame):
+            release = replace(self, frame=LibraryFrame(self.frame).pandas)
+            return release.verify(LibraryFrame(original).pandas)
         method, local = self.method, self.method.local()
         asked = local.asked()
         steps = method.key_levels(original)

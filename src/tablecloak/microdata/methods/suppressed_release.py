@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from tablecloak.microdata.anonymity.verification import (
     proved_floor,
     rounded_up,
 )
+from tablecloak.microdata.library_frames import LibraryFrame
 from tablecloak.results import Result
 
 __all__ = ["LocalSuppressionRelease"]
@@ -54,7 +56,7 @@ class LocalSuppressionRelease(Result):
     notes : tuple of str
     """
 
-    frame: pd.DataFrame
+    frame: Any
     suppressed: Flags
     asked: GroupsAsked
     bound: float
@@ -78,7 +80,7 @@ class LocalSuppressionRelease(Result):
         """Return the number of suppressed values of each key."""
         return pd.Series(self.suppressed.sum(axis=0), index=list(self.asked.keys))
 
-    def verify(self, original: pd.DataFrame) -> float:
+    def verify(self, original: Any) -> float:
         """Check release and bound from the two files alone, and return the bound that is proved.
 
         Groups are counted anew, by other code than that of the search: that each value is missing
@@ -88,14 +90,17 @@ class LocalSuppressionRelease(Result):
 
         Parameters
         ----------
-        original : pandas.DataFrame
-            The records as they were.
+        original : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The records as they were, of the same kind as the release.
 
         Raises
         ------
         VerificationError
             Names the record, and what is not so.
         """
+        if not isinstance(self.frame, pd.DataFrame):
+            release = replace(self, frame=LibraryFrame(self.frame).pandas)
+            return release.verify(LibraryFrame(original).pandas)
         asked = self.asked
         self.check_safe(original)
         if asked.missing == "any":

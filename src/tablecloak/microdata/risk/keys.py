@@ -173,6 +173,7 @@ def key_risk(
     weight: str | None = None,
     missing: Literal["category", "open"] = "category",
     exact: bool = False,
+    among: pd.DataFrame | None = None,
 ) -> KeyRisk:
     """Count the records with the same keys, and estimate their risk.
 
@@ -193,26 +194,37 @@ def key_risk(
     exact : bool, default=False
         Whether the risk of records that three or more have is the exact mean of 1 / F, as [1]_
         gives it, or the approximation of sdcMicro, which is at most 5 % larger.
+    among : pandas.DataFrame, optional
+        Records that are counted, with keys and weight, such as the true ones of a release in which
+        keys are missing; by default those of `frame` itself.
 
     Returns
     -------
     KeyRisk
-        With p = f / F, the risk is p/(1-p) ln(1/p) for f = 1, p/(1-p) - (p/(1-p))^2 ln(1/p) for
-        f = 2, and p / (f - (1 - p)) beyond; if exact, p/f 2F1(1, 1; f + 1; 1 - p) for all f.
+        Of the records of `frame`. With p = f / F, the risk is p/(1-p) ln(1/p) for f = 1,
+        p/(1-p) - (p/(1-p))^2 ln(1/p) for f = 2, and p / (f - (1 - p)) beyond; if exact,
+        p/f 2F1(1, 1; f + 1; 1 - p) for all f.
 
     Raises
     ------
     InputError
         If a column does not exist, or a weight is below 1 or missing.
     """
-    cells = KeyCells.of(CodedRecords.of(frame, names_of(keys, "keys")))
-    weights = np.ones(len(frame)) if weight is None else weights_of(frame, weight)
-    f = cells.count.astype(np.float64)
-    big = np.asarray(np.bincount(cells.of_record, weights=weights), dtype=np.float64)
+    names = names_of(keys, "keys")
+    counted = frame if among is None else among
+    weights = np.ones(len(counted)) if weight is None else weights_of(counted, weight)
+    both = frame if among is None else pd.concat([frame[names], among[names]], ignore_index=True)
+    cells = KeyCells.of(CodedRecords.of(both, names))
+    where, size = cells.of_record[-len(counted) :], len(cells.count)
+    f = np.bincount(where, minlength=size).astype(np.float64)
+    big = np.asarray(np.bincount(where, weights=weights, minlength=size), dtype=np.float64)
     if missing == "open":
         f, big = cells.agreeing(f), cells.agreeing(big)
+    at = cells.of_record[: len(frame)]
+    used = np.zeros(size, dtype=bool)
+    used[at] = True
+    f, big = np.where(used, f, 1.0), np.where(used, big, 1.0)
     risk = individual_risk(f, big, exact=exact)
-    at = cells.of_record
     return KeyRisk(f[at].astype(np.int64), big[at], risk[at])
 
 

@@ -11,7 +11,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
 from tablecloak.microdata.risk.households import risk_by_household
-from tablecloak.microdata.risk.keys import key_risk
 from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
 
@@ -35,7 +34,7 @@ class Frequencies(Measure):
         try:
             one, other = case.risks
         except InputError:  # Counts need no weights, which may be wrong.
-            one, other = (key_risk(frame, case.keys, missing="open") for frame in case.files)
+            one, other = case.risks_by(None)
         meanings = {
             2: ("sample uniques", "Records whose keys no other record has."),
             3: ("records below k = 3", "Records whose keys fewer than three records have."),

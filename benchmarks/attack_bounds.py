@@ -97,7 +97,7 @@ KINDS: dict[str, Callable[[Random], Any]] = {
 def altered(arrays: Arrays, random: Random) -> Arrays:
     """Return the arrays with something else in the proof."""
     parts = ("proof_d", "proof_r", "proof_c", "node_", "cut_", "up_d", "up_r", "down_d", "sum_",
-             "turned_")  # fmt: skip
+             "turned_", "combined_")  # fmt: skip
     names = [name for name in arrays if name.startswith(parts) and len(arrays[name])]
     changed = dict(arrays)
     for name in random.choice(names, random.integers(1, 3)).tolist():
@@ -123,6 +123,11 @@ def added(arrays: Arrays, random: Random) -> Arrays:
     rows = len(arrays.get("cut_kind", arrays["right_hand_side"]))
     row = -1 if kind == 4 else int(random.integers(max(rows, 1)))
     cell = int(random.integers(len(arrays["values"]))) if kind > 2 else -1
+    if "combined_starts" in arrays and random.random() < 0.7:
+        kind, place = 3, int(random.integers(len(arrays["combined_starts"]) - 1))
+        relation = arrays["combined_relations"][arrays["combined_starts"][place]]
+        own = slice(*arrays["relation_starts"][relation : relation + 2])
+        row, cell = rows + place, int(random.choice(arrays["relation_cells"][own]))
     number = float(abs(random.normal()) if kind > 1 else random.normal())
     names = ("proof_kind", "proof_row", "proof_cell", "proof_data")
     own = slice(starts[leaf], starts[leaf + 1])
@@ -137,12 +142,27 @@ def added(arrays: Arrays, random: Random) -> Arrays:
     return changed
 
 
+def with_sums(arrays: Arrays, random: Random) -> Arrays:
+    """Return the arrays with some sums of relations, of which the proof does not make use yet."""
+    count, m = int(random.integers(1, 6)), len(arrays["right_hand_side"])
+    lists = [np.sort(random.choice(m, random.integers(2, 5), replace=False)) for _ in range(count)]
+    starts = np.cumsum([0, *map(len, lists)])
+    return {
+        **arrays,
+        "combined_starts": starts,
+        "combined_relations": np.concatenate(lists),
+        "combined_data": random.choice([1.0, -1.0], starts[-1]),
+    }
+
+
 def attack(kind: str, random: Random, steps: int) -> tuple[int, str]:
     """Climb from one true proof; return how often the bound rose, and what is wrong."""
     result = KINDS[kind](random)
     arrays = arrays_of(result.certificates, result.problem)
     if "bound" not in arrays:
         return 0, ""
+    if kind in ("L1", "Linf") and random.random() < 0.7:
+        arrays = with_sums(arrays, random)
     true = float(arrays["loss"])
     if kind == "intervals":  # what is rounded outwards loses more than what was searched
         true = min(true, result.narrowest * (1 + 1e-6))

@@ -7,6 +7,8 @@ import pytest
 
 import random_tables
 import tablecloak as tc
+from hand_tables import problem_of
+from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.certificates.verifier import RefusedError, proved, verify
 
@@ -91,3 +93,80 @@ def test_half_of_a_tree_proves_nothing_about_the_other_half():
         both[name][children] = both[name][kept]
     with pytest.raises(RefusedError, match="a split without two sides"):
         proved({**arrays, **both})
+
+
+# -- sums of relations ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def summed():
+    """S = U + V = W, so that W, which costs 10, moves as far as S, by 5: at least 5 + 50 in all."""
+    problem = problem_of("SUVW", [90, 40, 50, 90], [[1, -1, -1, 0], [0, -1, -1, 1]], {"S": (5, 5)})
+    found = tc.adjust(problem, weights=[1.0, 1.0, 1.0, 10.0], integer=False)
+    assert found.loss == pytest.approx(60)
+    proof = {"kind": [3], "row": [2], "cell": [0], "data": [10.0], "starts": [0, 1]}
+    return {
+        **arrays_of(found.certificates, problem),
+        **{f"proof_{name}": np.array(values) for name, values in proof.items()},
+        "tree_starts": np.array([0, 1]),
+        "node_parent": np.array([-1]),
+        "node_cell": np.array([-1]),
+        "node_is_lower": np.array([False]),
+        "node_limit": np.array([0]),
+        "node_proof": np.array([0]),
+        "combined_starts": np.array([0, 2]),
+        "combined_relations": np.array([0, 1]),
+        "combined_data": np.array([1.0, -1.0]),
+        "bound": np.array(55.0),
+    }
+
+
+def test_a_balance_row_of_a_sum_of_relations_proves_what_no_relation_does(summed):
+    assert any("no such release loses less than 55" in line for line in verify(summed))
+    assert proved(summed) == pytest.approx(55)
+    alone = {name: array for name, array in summed.items() if not name.startswith("combined")}
+    with pytest.raises(RefusedError, match="a multiplier of no row"):
+        verify(alone)
+    for row in (0, 1):
+        with pytest.raises(RefusedError, match="only .* is proved|another relation"):
+            verify({**alone, "proof_row": np.array([row])})
+
+
+@pytest.mark.parametrize(
+    ("forged", "reason"),
+    [
+        ({"bound": 55.1}, "only 55 is proved"),
+        ({"combined_data": [1.0, 1.0]}, "is proved"),
+        ({"combined_data": [1.0, -0.5]}, "not whole numbers"),
+        ({"combined_data": [2.0**39, -(2.0**39)]}, "too large"),
+        ({"combined_data": [1e308, -1e308]}, "too large"),
+        ({"combined_data": [1.0, 0.0]}, "a multiplier of 0"),
+        ({"combined_relations": [0, 0]}, "twice or out of order"),
+        ({"combined_relations": [0, 2]}, "out of range"),
+        ({"combined_starts": [0, 1]}, "leave something out"),
+        ({"proof_row": [3]}, "a multiplier of no row"),
+        ({"proof_cell": [1]}, "a balance row of another relation"),
+        ({"proof_kind": [2], "proof_cell": [-1]}, "a multiplier of no row"),
+        ({"proof_kind": [0], "proof_cell": [-1]}, "a multiplier of no row"),
+    ],
+    ids=str,
+)
+def test_forged_sums_of_relations_are_refused(summed, forged, reason):
+    changed = {name: np.array(value, summed[name].dtype) for name, value in forged.items()}
+    with pytest.raises(RefusedError, match=reason):
+        verify({**summed, **changed})
+
+
+def test_sums_of_relations_with_fractions_or_of_many_terms_are_refused(summed, monkeypatch):
+    with pytest.raises(RefusedError, match="not whole numbers"):
+        verify({**summed, "relation_data": 0.5 * summed["relation_data"]})
+    monkeypatch.setattr(verifier, "MOST_TERMS", 5)
+    with pytest.raises(RefusedError, match="too long to check"):
+        verify(summed)
+
+
+def test_only_bounds_of_adjustments_have_sums_of_relations(summed):
+    without = {name: array for name, array in summed.items() if name not in ("bound",)}
+    claims = np.array([claim for claim in summed["claims"] if claim != "bound"])
+    with pytest.raises(RefusedError, match="combined relations of no bound"):
+        verify({**without, "claims": claims})

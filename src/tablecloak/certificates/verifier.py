@@ -40,6 +40,8 @@ MOST_LETTERS = 200  # longest name of an insider
 MOST_DIGITS, MOST_BYTES_EACH = 400, 1000  # problem file: longest number; bytes per cell or term
 MOST_STEPS, STEPS_EACH = 2**34, 10**4  # most steps, some minutes; least per witness or insider
 MOST_LONG = 2**21  # most products whose sums are not exact in floats
+MOST_TERMS = 2**24  # most terms of all combined relations
+MOST_WHOLE = 2.0**40  # largest sum of terms of a combined relation: all such sums are exact
 MOST_DECIMALS = 12  # most decimals of a coefficient or value that is read as a decimal number
 REAL_SHARE = 1e-9  # accepted error of other coefficients, as a share of each; and of a level
 NEED_SHARE = 1 - 1e-9  # share of a level that must be reached: figures are binary fractions
@@ -132,9 +134,13 @@ SUMS = arrays("""
     sum_starts:i8:cuts+1:starts-summands sum_cuts:i8:summands:list-cuts sum_data:f8:summands:!=0
     turned_starts:i8:cuts+1:starts-turns turned_cells:i8:turns:list-cells""")
 PARTS = arrays("part:i8:cells:-1..trees direction:i8:cells:-1..2")
+COMBINED = arrays("""
+    combined_starts:i8:combinations+1:starts-members combined_relations:i8:members:list-relations
+    combined_data:f8:members:!=0""")
+OPTIONAL = ("sum_starts", "open_starts", "combined_starts")
 ZERO = {"relation_data": "a relation holds a coefficient of 0", "proof_data": "a multiplier of 0",
         "witness_data": "a witness lists a cell that it does not move",
-        "sum_data": "a multiplier of 0"}  # fmt: skip
+        "sum_data": "a multiplier of 0", "combined_data": "a multiplier of 0"}  # fmt: skip
 CLAIMS = ("protection", "additivity", "statistics", "association", "loss", "bound")
 MEASURES = {"suppression": ("weights",), "intervals": ("widths",), "rounding": ("L1",),
             "adjustment": ("L1", "L2", "Linf"), "small counts": ("L1",)}  # fmt: skip
@@ -145,7 +151,7 @@ REQUIREMENTS = {
 }
 
 
-def schema_of(release, claims, has_sums=False, has_open=False):
+def schema_of(release, claims, has_sums=False, has_open=False, has_combined=False):
     """Return the schema of a certificate with these claims."""
     require(release in RELEASES, "unknown kind of release")
     known = [claim for claim in CLAIMS if claim in claims]
@@ -158,9 +164,12 @@ def schema_of(release, claims, has_sums=False, has_open=False):
     require("bound" not in claims or "loss" in claims, "a bound on a loss that is not claimed")
     require(not has_open or (hidden and "protection" in claims), "pairs of no insiders")
     require(not has_sums or (release == "suppression" and "bound" in claims), "sums of no cuts")
+    fits = release == "adjustment" and "bound" in claims
+    require(not has_combined or fits, "combined relations of no bound")
     tree = (
         TREE
         | (SUMS if has_sums else {})
+        | (COMBINED if has_combined else {})
         | (CUTS if hidden else {} if release == "rounding" else PARTS)
     )
     witnesses = WITNESSES | (LEFT_OUT if has_open else {})
@@ -189,7 +198,7 @@ def read(path):
         if {"release.npy", "claims.npy"} <= set(names):
             release, claims = (read_array(archive, archive.getinfo(f"{name}.npy"), HEADER)
                                for name in ("release", "claims"))  # fmt: skip
-            optional = (f"{name}.npy" in names for name in ("sum_starts", "open_starts"))
+            optional = (f"{name}.npy" in names for name in OPTIONAL)
             schema = schema_of(str(release), claims.tolist(), *optional)
         exactly = set(names) == {f"{name}.npy" for name in schema}
         require(exactly, "an array is missing, unknown or stored twice")
@@ -226,7 +235,7 @@ def check_form(data):
     word, version, schema = "tablecloak suppression certificate", OLD_VERSION, OLD_SCHEMA
     if "release" in data:
         word, version = "tablecloak certificate, secret", VERSION
-        optional = (name in data for name in ("sum_starts", "open_starts"))
+        optional = (name in data for name in OPTIONAL)
         schema = schema_of(str(data["release"]), data["claims"].tolist(), *optional)
     require(data["format"] == word, "not a certificate")
     require(data["version"] == version, "unknown version")
@@ -1496,8 +1505,8 @@ class AdjustmentPrices(Prices):
     plus constants. Cells that relations force to move together are one group g. Discrepancy rows:
     in any directions, levels of the sensitive cells of a relation leave an imbalance of at least
     delta, which other changes must make up for. Balance rows: |c_j z_j| <= sum of |c_i z_i| over
-    the other cells of a relation. For the measure Linf the weights are w times shares that add up
-    to at most 1; for L2 the terms are w z^2.
+    the other cells of a relation, or of a sum of relations with whole multipliers. For the measure
+    Linf the weights are w times shares that add up to at most 1; for L2 the terms are w z^2.
     """
 
     def __init__(self, data, relations):
@@ -1544,7 +1553,7 @@ class AdjustmentPrices(Prices):
         sides[1 if is_up == (self.sign[cell] > 0) else 0][self.root[cell]] = False
 
     def lay_rows(self, relations):
-        """Store relations between groups, then statistics, by row and by group."""
+        """Store relations between groups, then statistics and combined relations, by row."""
         data, starts = self.data, relations.starts
         cells, terms, statistics = relations.cells, relations.given, 0
         if "statistic_data" in data:
@@ -1552,11 +1561,35 @@ class AdjustmentPrices(Prices):
             cells = np.concatenate([cells, data["statistic_cells"]])
             terms = np.concatenate([terms, data["statistic_data"]])
             statistics = len(data["statistic_kind"])
-        self.counts = np.array([self.m, statistics, self.m, self.m, 0])
+        combined = 0
+        if "combined_data" in data:
+            own, further, more = self.combined(relations)
+            combined, starts = len(own) - 1, np.concatenate([starts, starts[-1] + own[1:]])
+            cells, terms = np.concatenate([cells, further]), np.concatenate([terms, more])
+        self.counts = np.array([self.m, statistics, self.m, self.m + combined, 0])
         self.row, self.member, term = merged(starts, cells, terms, self.root, self.sign)
         self.term, self.size = term.astype(LONG), np.abs(term).astype(LONG)
         self.order = np.argsort(self.member, kind="stable")
         self.columns = starts_of(self.member, self.n)
+
+    def combined(self, relations):
+        """Return sums of relations: starts, cells and terms; those of one cell are not yet added.
+
+        All terms are whole numbers with small sums, so that nothing is rounded.
+        """
+        numbers, multiplier = self.data["combined_relations"], self.data["combined_data"]
+        whole = relations.is_whole and np.all(multiplier == np.rint(multiplier))
+        require(whole, "a sum of relations with terms that are not whole numbers")
+        length = np.diff(relations.starts)[numbers]
+        work = 10.0 * np.sum(length) * len(self.data["node_parent"])
+        short = np.sum(length) <= MOST_TERMS and work <= MOST_STEPS
+        require(short, "sums of relations too long to check")
+        at = positions(relations.starts, numbers)
+        terms = relations.given[at] * np.repeat(multiplier, length)
+        starts = np.concatenate([[0], np.cumsum(length)])[self.data["combined_starts"]]
+        small = np.all(row_sums(starts, np.abs(terms)) < MOST_WHOLE)
+        require(small, "a sum of relations with terms that are too large")
+        return starts, relations.cells[at], terms
 
     def notes(self):
         """Return notes on conditions of the bound."""
@@ -1609,6 +1642,8 @@ class AdjustmentPrices(Prices):
         require(np.all(fits), "a multiplier of no row")
         simple = self.measure != "L2" or not np.any(kind >= 2)
         require(simple, "sums of squares have multipliers of relations and statistics only")
+        # Statistics lie between relations and combined relations.
+        row = np.where((kind == 3) & (row >= self.m), row + self.counts[1], row)
         return [
             (row[kind == k], cell[kind == k], numbers[kind == k].astype(LONG)) for k in range(5)
         ]
@@ -1622,7 +1657,7 @@ class AdjustmentPrices(Prices):
             if low == 1 or high == 0:
                 self.close(cell, low == 1, sides)
         relation, statistic, discrepancy, balance, share = self.by_kind(entries)
-        signed, lacking, moved = np.zeros((3, self.m + self.counts[1]), dtype=LONG)
+        signed, lacking, moved = np.zeros((3, sum(self.counts[[1, 3]])), dtype=LONG)
         signed[relation[0]], signed[self.m + statistic[0]] = relation[2], statistic[2]
         lacking[discrepancy[0]] = discrepancy[2]
         np.add.at(moved, balance[0], balance[2])

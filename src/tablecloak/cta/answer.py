@@ -8,7 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
+from tablecloak.certificates.claim import rows_of
 from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Tree
 from tablecloak.cta.question import Question
 
@@ -35,21 +37,31 @@ class Collected:
         Number of the tree that counts the cost of a cell, or -1.
     direction : numpy.ndarray of int, shape (n_cells,)
         1 or -1 where a direction was given, to which the bound refers.
+    combined : scipy.sparse.csr_array, shape (n_combined, n_relations), optional
+        Sums of relations whose balance rows have multipliers, numbered after all relations.
     """
 
     trees: tuple[Tree, ...]
     part: Integers
     direction: Integers
+    combined: csr_array | None = None
 
     @classmethod
-    def of_root(cls, multipliers: Multipliers, direction: Integers) -> Collected:
+    def of_root(
+        cls, multipliers: Multipliers, direction: Integers, combined: csr_array | None = None
+    ) -> Collected:
         """Return a proof by one set of multipliers for the whole table."""
-        return cls((([ROOT], {0: multipliers}),), np.zeros_like(direction), direction)
+        return cls((([ROOT], {0: multipliers}),), np.zeros_like(direction), direction, combined)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a certificate."""
         forest = Forest(self.trees).arrays()
-        return {**forest, "part": self.part, "direction": self.direction}
+        arrays = {**forest, "part": self.part, "direction": self.direction}
+        if self.combined is None:
+            return arrays
+        rows = rows_of("combined", self.combined)
+        rows["combined_relations"] = rows.pop("combined_cells")
+        return arrays | rows
 
 
 class LossBound(Protocol):

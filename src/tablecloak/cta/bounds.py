@@ -8,12 +8,13 @@ here: the bound that multipliers prove is computed by their claim.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from tablecloak.certificates.tree import Multipliers, Tree, tree_of
 from tablecloak.cta.answer import Collected, LossBound
@@ -156,6 +157,7 @@ class PartsBound:
                 f"The parts of the table are not those that were proved. {CHANGED}"
             )
         trees: list[Tree] = []
+        combined: list[csr_array] = []
         part, direction = np.full_like(own, -1), np.zeros_like(own)
         for number, certificate in zip(self.numbers, self.certificates, strict=True):
             inside = own == number
@@ -163,8 +165,23 @@ class PartsBound:
             proof = certificate.collected(question.part(inside), alone)
             part[inside] = len(trees)
             direction[inside] = proof.direction[inside]
-            trees += proof.trees
-        return Collected(tuple(trees), part, direction)
+            trees += proof.trees if proof.combined is None else _further(proof.trees, combined)
+            combined += [] if proof.combined is None else [proof.combined]
+        rows = csr_array(vstack(combined)) if combined else None
+        return Collected(tuple(trees), part, direction, rows)
+
+
+def _further(trees: Sequence[Tree], known: Sequence[csr_array]) -> list[Tree]:
+    """Return trees whose combined relations are numbered after those that are known."""
+    more = sum(each.shape[0] for each in known)
+
+    def moved(one: Multipliers) -> Multipliers:
+        is_combined = (one.kind == BALANCE) & (one.row >= known[0].shape[1])
+        return replace(one, row=one.row + np.where(is_combined, more, 0))
+
+    if not more:
+        return list(trees)
+    return [(nodes, {at: moved(one) for at, one in leaves.items()}) for nodes, leaves in trees]
 
 
 def _fixed(model: AdjustmentModel, directions: Floats | None) -> Integers:

@@ -12,7 +12,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.asked import Asked
 from tablecloak.cta.first_order.layout import Layout
-from tablecloak.cta.first_order.packing import Charges, packed
+from tablecloak.cta.first_order.packing import Charges, Packing, packed
 
 
 def layout_of(problem: tc.ProtectionProblem) -> Layout:
@@ -32,7 +32,7 @@ def is_affordable(charges: Charges) -> bool:
 def test_charges_prove_more_than_the_levels_alone_and_less_than_the_optimum(seed):
     problem = random_problem(seed, (3, 4), 3)
     layout = layout_of(problem)
-    charges = packed(layout, Budget.of())
+    charges = packed(Packing(layout), Budget.of())
     optimum = tc.adjust(problem, integer=False, time_limit=1000)
     assert optimum.is_optimal and is_affordable(charges)
     alone = float(np.dot(layout.model.cost, layout.level))
@@ -41,7 +41,7 @@ def test_charges_prove_more_than_the_levels_alone_and_less_than_the_optimum(seed
 
 def test_charges_far_too_high_become_affordable():
     layout, random = layout_of(random_problem(3, (4, 5), 4)), np.random.default_rng(0)
-    found = packed(layout, Budget.of())
+    found = packed(Packing(layout), Budget.of())
     wild = replace(
         found,
         balance=random.random(len(found.balance)),
@@ -53,6 +53,6 @@ def test_charges_far_too_high_become_affordable():
 
 def test_a_sensitive_cell_alone_in_its_relation_is_charged_to_the_cheapest_other():
     problem = random_problem(0, (2,), 1)
-    charges = packed(layout_of(problem), Budget.of())
+    charges = packed(Packing(layout_of(problem)), Budget.of())
     exact = tc.adjust(problem, integer=False, time_limit=1000).loss
     assert charges.bound() == pytest.approx(exact, rel=1e-3)

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from hand_tables import problem_of
 from random_tables import random_problem
 from tablecloak.budget import Budget
+from tablecloak.cta.bounds import PartsBound
 from tablecloak.cta.first_order.proof import FirstOrderBound
 from tablecloak.cta.search import schedule
-from tablecloak.cta.search.charging import charge
+from tablecloak.cta.search.charging import charge, combine
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.proof import search_bound
 from tablecloak.cta.search.schedule import Phase, Size
@@ -56,3 +58,57 @@ def test_nothing_is_charged_when_time_is_over():
     state = state_of(random_problem(1))
     state.total = Budget.of(0.0)
     assert charge(state, 1.0).charged is None
+
+
+# -- sums of relations ----------------------------------------------------------------------
+
+
+def two_totals(parts: int = 1) -> tc.ProtectionProblem:
+    """Some tables with two totals S and W of the same two cells, so that W moves as S does."""
+    one = np.array([[1.0, -1, -1, 0], [0, -1, -1, 1]])
+    codes = [f"{code}{part}" for part in range(parts) for code in "SUVW"]
+    levels = {f"S{part}": (5.0 + part, 5.0 + part) for part in range(parts)}
+    relations = np.kron(np.eye(parts), one).tolist()
+    return problem_of(codes, [90, 40, 50, 90] * parts, relations, levels)
+
+
+COSTS = [1.0, 1.0, 1.0, 10.0]
+
+
+def test_a_second_total_that_costs_much_is_charged_through_a_sum_of_relations():
+    state = charge(start(state_of(two_totals(), weights=COSTS)), 1.0)
+    assert state.form.loss(state.bound) == pytest.approx(5 + 5, rel=1e-3)
+    combine(state, 1.0)
+    assert state.form.loss(state.bound) == pytest.approx(5 + 5 + 50, rel=1e-3)
+    assert state.charged.combined.shape == (1, 2)
+    assert state.notes[-1] == "1 sums of relations"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_prove_no_more_than_the_best_directions_lose(seed):
+    problem = random_problem(seed, (3, 3, 3), 4)
+    cost = np.random.default_rng(seed).lognormal(0, 2, problem.table.n_cells)
+    state = charge(start(state_of(problem, weights=cost)), 1.0)
+    before = state.bound
+    combine(state, 1.0)
+    best = min(values_of_directions(state.form).values())
+    assert before <= state.bound <= best + 1e-9
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_certificates_with_sums_of_relations_prove_their_bound(parts, monkeypatch):
+    phases = (Phase("charge", 1.0, 0.0), Phase("combine", 1.0, 0.0))
+    monkeypatch.setitem(schedule.SCHEDULES, Size.of(1, 1, 1), phases)
+    found = tc.adjust(two_totals(parts), weights=COSTS * parts, integer=False)
+    assert isinstance(found.bound_certificate, PartsBound if parts > 1 else FirstOrderBound)
+    found.verify()
+    assert found.bound == pytest.approx(sum(12 * (5 + part) for part in range(parts)), rel=1e-3)
+    assert found.loss == pytest.approx(found.bound, rel=1e-3)
+
+
+def test_relations_with_fractions_are_not_added_up():
+    problem = two_totals()
+    table = problem.table
+    thirds = tc.Table(table.keys, table.values, table.relations * 0.3, table.right_hand_side)
+    state = charge(start(state_of(problem.with_changes(table=thirds), weights=COSTS)), 1.0)
+    assert combine(state, 1.0).charged.combined is None

@@ -13,7 +13,7 @@ from tablecloak.cta.answer import INTERRUPTED, LATE, Answer
 from tablecloak.cta.asked import Asked
 from tablecloak.cta.distances.l1 import L1
 from tablecloak.cta.first_order.layout import Layout
-from tablecloak.cta.first_order.packing import Charges, packed
+from tablecloak.cta.first_order.packing import Charges, Packing, packed
 from tablecloak.cta.first_order.prices import price_multipliers
 from tablecloak.cta.first_order.primal_dual import PrimalDual
 from tablecloak.cta.first_order.proof import FirstOrderBound
@@ -99,7 +99,7 @@ def _answer_free(rounding: Rounding, budget: Budget) -> Answer | None:
 
     def run(task: int) -> Found | Charges | None:
         if task:
-            return context.copy().run(packed, layout, own)
+            return context.copy().run(packed, Packing(layout), own)
         return context.copy().run(searched, rounding, budget if is_together else own)
 
     executor: Executor = ThreadExecutor(2) if is_together else SerialExecutor()

@@ -8,11 +8,11 @@ made in that cell. See docs/decisions.md, "First-order methods".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from tablecloak.cta.model import AdjustmentModel
 
@@ -48,6 +48,8 @@ class Layout:
         Typical absolute change, > 0.
     price : numpy.ndarray of float, shape (n_rows,)
         Typical multiplier, > 0.
+    combined : scipy.sparse.csr_array, shape (n_combined, n_relations)
+        Whole multipliers of relations whose sums are the last rows, numbered after all relations.
     """
 
     model: AdjustmentModel
@@ -58,6 +60,7 @@ class Layout:
     size_transposed: csr_array
     change: Floats
     price: Floats
+    combined: csr_array
 
     @classmethod
     def of(cls, model: AdjustmentModel) -> Layout:
@@ -68,7 +71,34 @@ class Layout:
         size_transposed = csr_array(abs(transposed))
         change = _typical_changes(model, size, size_transposed)
         price = _typical_prices(model.cost, size)
-        return cls(model, rows, matrix, transposed, size, size_transposed, change, price)
+        none = csr_array((0, model.relations.shape[0]))
+        return cls(model, rows, matrix, transposed, size, size_transposed, change, price, none)
+
+    def combining(self, multipliers: csr_array) -> Layout:
+        """Return a layout with further sums of relations as its last rows.
+
+        Parameters
+        ----------
+        multipliers : scipy.sparse.csr_array, shape (n_sums, n_relations)
+            Whole numbers.
+        """
+        further = csr_array(multipliers @ self.model.relations)
+        further.eliminate_zeros()
+        kept = np.diff(further.indptr) > 1
+        further, multipliers = csr_array(further[kept]), csr_array(multipliers[kept])
+        first = self.model.relations.shape[0] + self.combined.shape[0]
+        matrix = csr_array(vstack([self.matrix, further]))
+        transposed, size = csr_array(matrix.T), csr_array(abs(matrix))
+        return replace(
+            self,
+            rows=np.concatenate([self.rows, first + np.arange(further.shape[0])]),
+            matrix=matrix,
+            transposed=transposed,
+            size=size,
+            size_transposed=csr_array(abs(transposed)),
+            price=np.concatenate([self.price, _typical_prices(self.model.cost, abs(further))]),
+            combined=csr_array(vstack([self.combined, multipliers])),
+        )
 
     @property
     def level(self) -> Floats:

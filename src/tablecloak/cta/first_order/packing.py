@@ -9,6 +9,7 @@ cannot cancel leave an imbalance); see `search.balance` and `tight`. All of them
                        sum over r |c_i| (t_i - level_i) >= delta_r,   t >= level
 
 with half the sum of each relation as a column m_r of its own, so that each row has few entries.
+A relation may be a sum of others: see `combining`.
 Multipliers of all rows are a point of its dual, a packing program: W bounds what the relations of a
 cell may charge it together. Found approximately, they charge some cells a little too much; these
 relations then charge less, until no cell is charged more than it costs.
@@ -20,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.certificates.tree import Multipliers
@@ -35,7 +37,7 @@ from tablecloak.cta.first_order.schedule import (
 )
 from tablecloak.cta.tight_rows import discrepancies_of
 
-__all__ = ["Charges", "packed"]
+__all__ = ["Charges", "Packing", "packed"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -115,8 +117,18 @@ class Charges:
         )
 
 
-class _Packing:
-    """Absolute changes and multipliers of the packing program, improved step by step."""
+class Packing:
+    """Absolute changes and multipliers of the packing program, improved step by step.
+
+    Parameters
+    ----------
+    layout : Layout
+
+    Attributes
+    ----------
+    moved : numpy.ndarray of float, shape (n_groups,)
+        Absolute changes.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self.layout, size = layout, layout.size
@@ -132,6 +144,22 @@ class _Packing:
         self.balance, self.sums = np.zeros(size.nnz), np.zeros(len(layout.rows))
         self.lacking = np.zeros(len(layout.rows))
         self._set_steps()
+
+    def combining(self, multipliers: csr_array) -> Packing:
+        """Return the program with further sums of relations, from the present point.
+
+        Parameters
+        ----------
+        multipliers : scipy.sparse.csr_array, shape (n_sums, n_relations)
+            Whole numbers.
+        """
+        new = Packing(self.layout.combining(multipliers))
+        new.moved = self.moved.copy()
+        new.half = 0.5 * (new.layout.size @ new.moved)
+        for name in ("half", "balance", "sums", "lacking"):
+            known = getattr(self, name)
+            getattr(new, name)[: len(known)] = known
+        return new
 
     def _set_steps(self) -> None:
         layout, size = self.layout, self.layout.size
@@ -170,18 +198,19 @@ class _Packing:
 
 
 def packed(
-    layout: Layout,
+    packing: Packing,
     budget: Budget,
     *,
     gain: float = BOUND_GAIN,
     most: int = MOST_BOUND_STEPS,
     in_vain: int = 1,
 ) -> Charges:
-    """Return charges that prove a high bound for free directions.
+    """Improve a packing program, and return the best charges that prove a bound on the way.
 
     Parameters
     ----------
-    layout : Layout
+    packing : Packing
+        Left where the steps end.
     budget : Budget
         A first proof is found in any case.
     gain : float, default=1e-4
@@ -191,8 +220,8 @@ def packed(
     in_vain : int, default=1
         Proofs in a row that must gain less until it counts as found.
     """
-    packing = _Packing(layout)
-    best = Charges(layout, 0 * packing.balance, 0 * packing.lacking, packing.delta)
+    none = 0 * packing.balance, 0 * packing.lacking
+    best = Charges(packing.layout, *none, packing.delta)
     value, steps, small = best.bound(), 0, 0
     while steps < most:
         for _ in range(BOUND_STEPS):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from tablecloak.certificates.tree import Multipliers
 from tablecloak.cta.answer import Collected
@@ -26,12 +27,15 @@ class FirstOrderBound:
     multipliers : Multipliers
     direction : numpy.ndarray of int, shape (n_cells,)
         1 or -1 for one cell of each group whose direction was given, to which the bound refers.
+    combined : scipy.sparse.csr_array, shape (n_combined, n_relations), optional
+        Sums of relations whose balance rows have multipliers, numbered after all relations.
     """
 
     multipliers: Multipliers
     direction: Integers
+    combined: csr_array | None = None
 
     def collected(self, question: Question, changes: Floats) -> Collected:
         """Return a tree of its root alone; see `LossBound.collected`."""
         del question, changes
-        return Collected.of_root(self.multipliers, self.direction)
+        return Collected.of_root(self.multipliers, self.direction, self.combined)

@@ -72,3 +72,15 @@ FINE = 2.0**-20
 
 VERIFICATION = 3.0
 """Time kept back for the proof and the check of the table, as a multiple of laying it out."""
+
+# -- sums of relations ------------------------------------------------------------------------
+
+SHORT_BY = 1e-4
+"""Share of its change by which a cell must fall short."""
+
+DENOMINATORS = (1, 2, 3, 4, 6, 12, 1000)
+"""Multipliers are shares of the largest one, with the first of these denominators that fits; most
+are 1 or -1. The last one is taken in any case."""
+
+WHOLE = 1e-6
+"""Largest distance of a multiplier from the whole number that it is taken for."""

@@ -2,35 +2,85 @@
 
 With free directions the relaxation says hardly more than the balance and discrepancy rows of all
 relations over absolute changes do. The packing program of these rows takes seconds where the
-relaxation with balance rows takes minutes: see `first_order.packing`.
+relaxation with balance rows takes minutes: see `first_order.packing`. Sums of relations add rows
+of their own: see `first_order.combining`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tablecloak.budget import Budget
+from tablecloak.cta.first_order.combining import Combining
 from tablecloak.cta.first_order.layout import Layout
-from tablecloak.cta.first_order.packing import packed
+from tablecloak.cta.first_order.packing import Packing, packed
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.search.schedule import CHARGED_GAIN, CHARGED_IN_VAIN, MOST_CHARGED_STEPS
+from tablecloak.cta.search.schedule import (
+    CHARGED_GAIN,
+    CHARGED_IN_VAIN,
+    CLOSED_BY_ROUND,
+    MOST_CHARGED_STEPS,
+    NEAREST,
+    TOWARDS_KNOWN,
+)
 from tablecloak.cta.search.state import SearchState
 
-__all__ = ["charge"]
+__all__ = ["charge", "combine"]
 
 
 def charge(state: SearchState, share: float) -> SearchState:
     """Prove a bound by charges of relations, and keep it if it is the best so far."""
-    form, budget = state.form, state.budget.share(share)
-    if form.is_maximum or budget.is_over:
+    budget = state.budget.share(share)
+    if not state.form.is_maximum and not budget.is_over:
+        state.packing = Packing(Layout.of(state.form.model))
+        _improve(state, state.packing, budget)
+    return state
+
+
+def combine(state: SearchState, share: float) -> SearchState:
+    """Add sums of relations that the charges so far violate, round by round.
+
+    Rows are looked for between the packing program's point and the best table known: those that
+    cut off the point alone are many and weak. Sums of few relations are found sooner, so that sums
+    of more are looked for only where those have closed some of the gap.
+    """
+    table, budget = state.form.model.problem.table, state.budget.share(share)
+    # The verifier adds up relations with whole coefficients only.
+    is_whole = bool(np.all(table.relations.data == np.rint(table.relations.data)))
+    if state.packing is None or state.best is None or not is_whole:
         return state
-    layout = Layout.of(form.model)
+    model, packing = state.form.model, state.packing
+    known = np.abs(model.groups(state.form.changes(state.best.x)))
+    for nearest in NEAREST:
+        combining, rounds, is_worth_more = Combining(model.relations, nearest), 0, True
+        while is_worth_more and not budget.is_over:
+            between = TOWARDS_KNOWN * known + (1 - TOWARDS_KNOWN) * packing.moved
+            found = combining.violated(between, model.sensitive, budget.share(0.5))
+            if not found.shape[0]:
+                break
+            packing, before = packing.combining(found), state.bound
+            _improve(state, packing, budget)
+            gap = state.best.value - before
+            is_worth_more = state.bound - before >= CLOSED_BY_ROUND * gap
+            rounds += is_worth_more
+        if not rounds:
+            break
+    state.notes.append(f"{packing.layout.combined.shape[0]} sums of relations")
+    state.packing = packing
+    return state
+
+
+def _improve(state: SearchState, packing: Packing, budget: Budget) -> None:
+    """Improve charges, and keep their bound if it is the best so far."""
+    form = state.form
     charges = packed(
-        layout, budget, gain=CHARGED_GAIN, most=MOST_CHARGED_STEPS, in_vain=CHARGED_IN_VAIN
+        packing, budget, gain=CHARGED_GAIN, most=MOST_CHARGED_STEPS, in_vain=CHARGED_IN_VAIN
     )
     bound = (charges.bound() - form.offset) / form.scaling.objective
     if bound > state.bound:
         none = np.zeros(form.model.problem.table.n_cells, dtype=np.int64)
-        state.bound, state.charged = bound, FirstOrderBound(charges.multipliers(), none)
+        combined = packing.layout.combined if packing.layout.combined.shape[0] else None
+        state.bound = bound
+        state.charged = FirstOrderBound(charges.multipliers(), none, combined)
         state.tree = None
         state.report("charges of relations")
-    return state

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import LATE
-from tablecloak.cta.search.charging import charge
+from tablecloak.cta.search.charging import charge, combine
 from tablecloak.cta.search.cooling import cool
 from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
 from tablecloak.cta.search.relaxing import relax
@@ -43,6 +43,7 @@ PHASES: Mapping[str, PhaseFunction] = {
     "tighten": tighten,
     "charge": charge,
     "cool": cool,
+    "combine": combine,
     "turn": turn,
     "ask": ask,
     "relax": relax,

@@ -103,6 +103,7 @@ SCHEDULES: dict[Size, tuple[Phase, ...]] = {
         Phase("tighten", 0.15, 0.05, is_always=True),
         Phase("charge", 0.1, 0.0),
         Phase("cool", 0.35, 0.35),
+        Phase("combine", 0.15, 0.0),
         Phase("turn", 0.5, 0.5),
         Phase("relax", 0.7, 1.0),
         Phase("prove", 0.8, 0.0),
@@ -110,6 +111,7 @@ SCHEDULES: dict[Size, tuple[Phase, ...]] = {
     Size.LARGE: (
         Phase("charge", 0.1, 0.0),
         Phase("cool", 0.25, 0.25),
+        Phase("combine", 0.1, 0.0),
         Phase("turn", 0.95, 0.95),
         Phase("prove", 0.8, 0.0),
     ),
@@ -194,6 +196,17 @@ CHARGED_IN_VAIN = 10
 
 MOST_CHARGED_STEPS = 20_000
 """Most steps of the packing program of charges."""
+
+NEAREST = (300, 1000)
+"""Relations around a cell among which a sum is looked for. See docs/decisions.md, "Balance rows of
+sums of relations"."""
+
+CLOSED_BY_ROUND = 0.02
+"""Share of the gap that a round of such sums must close for another one to follow."""
+
+TOWARDS_KNOWN = 0.4
+"""Share of a known table in the point whose violated rows are looked for. See docs/decisions.md,
+"Balance rows of sums of relations"."""
 
 # -- local search -------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ from tablecloak.solve.branch import BranchSearch, BranchTree
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
+
+if TYPE_CHECKING:
+    from tablecloak.cta.first_order.packing import Packing
 
 __all__ = ["Point", "SearchState", "given", "priced", "solved_relaxation", "with_directions"]
 
@@ -91,6 +95,8 @@ class SearchState:
         Balance rows that branch and bound has added.
     charged : FirstOrderBound or None
         Proof of the best bound by charges of relations, if it is better than that of `root`.
+    packing : Packing or None
+        The program of these charges, for a later phase to continue.
     is_cooled : bool
         Whether directions have cooled down, so that regions of them may cool again.
     notes : list of str
@@ -110,6 +116,7 @@ class SearchState:
     branching: BranchSearch | None = None
     added: list[Integers] = field(default_factory=list)
     charged: FirstOrderBound | None = None
+    packing: Packing | None = None
     is_cooled: bool = False
     notes: list[str] = field(default_factory=list)
 

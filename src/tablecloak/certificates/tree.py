@@ -27,6 +27,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
+RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
+"""Kinds of multipliers of adjustments, as the verifier numbers them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A node of a search tree: those releases of its parent that keep one more limit.

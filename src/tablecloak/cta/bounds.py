@@ -16,7 +16,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.certificates.tree import Multipliers, Tree, tree_of
+from tablecloak.certificates.tree import (
+    BALANCE,
+    DISCREPANCY,
+    RELATION,
+    SHARE,
+    STATISTIC,
+    Multipliers,
+    Tree,
+    tree_of,
+)
 from tablecloak.cta.answer import Collected, LossBound
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.model import AdjustmentModel
@@ -31,9 +40,6 @@ __all__ = ["DistanceBound", "PartsBound", "SquaresBound"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
-"""Kinds of multipliers, as the verifier numbers them."""
 
 
 @dataclass(frozen=True, eq=False)

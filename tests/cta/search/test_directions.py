@@ -82,5 +82,6 @@ def test_a_closed_search_runs_only_the_phases_that_make_proofs():
 
 def test_the_names_of_phases_are_those_of_their_functions():
     assert {name: phase.__name__ for name, phase in PHASES.items()} == {
-        name: name for name in ("tighten", "charge", "cool", "turn", "ask", "relax", "prove")
+        name: name
+        for name in ("tighten", "charge", "cool", "combine", "turn", "ask", "relax", "prove")
     }

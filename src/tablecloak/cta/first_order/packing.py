@@ -24,8 +24,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
-from tablecloak.certificates.tree import Multipliers
-from tablecloak.cta.bounds import BALANCE, DISCREPANCY
+from tablecloak.certificates.tree import BALANCE, DISCREPANCY, Multipliers
 from tablecloak.cta.first_order.layout import Layout, column_sums, row_least, row_sums
 from tablecloak.cta.first_order.schedule import (
     BOUND_GAIN,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.certificates.tree import Multipliers
-from tablecloak.cta.bounds import RELATION
+from tablecloak.certificates.tree import RELATION, Multipliers
 from tablecloak.cta.first_order.layout import Layout, row_least
 from tablecloak.cta.first_order.schedule import CHARGED_ROUNDS, NEARLY
 

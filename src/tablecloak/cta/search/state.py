@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
+from tablecloak.cta.first_order.packing import Packing
 from tablecloak.cta.first_order.proof import FirstOrderBound
 from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.schedule import (
@@ -34,9 +34,6 @@ from tablecloak.solve.branch import BranchSearch, BranchTree
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
-
-if TYPE_CHECKING:
-    from tablecloak.cta.first_order.packing import Packing
 
 __all__ = ["Point", "SearchState", "given", "priced", "solved_relaxation", "with_directions"]
 

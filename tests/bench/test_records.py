@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -46,8 +47,10 @@ def test_a_line_that_is_no_record_is_named(tmp_path):
 
 
 def test_a_source_names_machine_versions_commit_command_and_day():
-    source = source_here("tablecloak bench toy")
+    folder = Path("private/castro").absolute()
+    source = source_here(f"tablecloak bench toy --instances {folder} --limit 3")
+    assert source.command == "tablecloak bench toy --instances castro --limit 3"
     assert "cores" in source.machine and "Python" in source.versions
-    assert "highspy" in source.versions and source.command == "tablecloak bench toy"
+    assert "highspy" in source.versions
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", source.date)
     assert re.fullmatch(r"[0-9a-f]{7,}\+?|not recorded\+?", source.commit)

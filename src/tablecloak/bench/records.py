@@ -126,11 +126,15 @@ def latest(records: Sequence[Record]) -> dict[tuple[Any, ...], list[Record]]:
 
 
 def source_here(command: str) -> Source:
-    """Return what is known of this machine, this installation and this commit."""
+    """Return what is known of this machine, this installation and this commit.
+
+    Of absolute paths in the command only the last name is kept: it says nothing of the machine.
+    """
     commit = _git("rev-parse", "--short=7", "HEAD") or NOT_RECORDED
     changed = "+" if _git("status", "--porcelain", "--untracked-files=no", "--", "src") else ""
+    words = [Path(word).name if Path(word).is_absolute() else word for word in command.split(" ")]
     return Source(
-        _machine(), _versions(), commit + changed, command, f"{datetime.now(UTC):%Y-%m-%d}"
+        _machine(), _versions(), commit + changed, " ".join(words), f"{datetime.now(UTC):%Y-%m-%d}"
     )
 
 

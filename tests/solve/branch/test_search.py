@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,25 @@ def test_a_stopped_budget_ends_the_search_with_what_is_proved():
     assert not result.is_complete
     assert result.tree.verify(result.program) >= result.bound - 1e-9
     assert result.bound <= solve(program).value
+
+
+@pytest.mark.parametrize("late", [2, 5, 9])
+def test_a_program_cut_short_takes_nothing_from_what_its_parent_has_proved(late, monkeypatch):
+    """A solver that runs out of time may return a point whose multipliers prove nothing."""
+    search = BranchSearch(knapsack(1))
+    solve_whole, runs = search.solver.solve, itertools.count(1)
+
+    def solve_late(seconds):
+        solution = solve_whole(seconds)
+        if next(runs) < late:
+            return solution
+        return replace(solution, duals=np.zeros_like(solution.duals), bound=-np.inf)
+
+    monkeypatch.setattr(search.solver, "solve", solve_late)
+    search.run(node_limit=late)
+    result = search.result()
+    assert np.isfinite(result.bound)
+    assert result.tree.verify(result.program) >= result.bound - 1e-9
 
 
 def test_a_search_is_taken_up_where_it_ended():

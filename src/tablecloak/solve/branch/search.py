@@ -298,6 +298,9 @@ class BranchSearch:
         node = visit.node
         if not visit.reached:
             self.pseudocosts.learn(node, self.tree.nodes[node], solution.bound)
+        if solution.bound <= visit.bound:
+            # A program that was cut short may prove less than its parent.
+            self.tree.inherit(node)
         if solution.bound > visit.bound or node not in self.tree.multipliers:
             visit.bound = max(visit.bound, solution.bound)
             self.tree.multipliers[node] = solution.duals

@@ -62,6 +62,43 @@ def test_measures_equal_those_of_pycanon_on_adult(instances, values):
     check(frame, *values)
 
 
+# The files of pycanon's examples, with its keys and sensitive values; of the larger one the records
+# of each group of keys without and with a stroke are all that the measures depend on.
+HOSPITAL = [
+    ("Female Kerala", "Viral infection"), ("Female Kerala", "Heart-related"),
+    ("Female Tamil Nadu", "Cancer"), ("Female Tamil Nadu", "TB"),
+    ("Male Karnataka", "No illness"), ("Male Karnataka", "TB"), ("Male Karnataka", "Heart-related"),
+    ("Male Kerala", "Cancer"), ("Male Kerala", "Heart-related"), ("Male Kerala", "Viral infection"),
+    ("Male Tamil Nadu", "Cancer"), ("Male Tamil Nadu", "Cancer"), ("Male Tamil Nadu", "Cancer"),
+]  # fmt: skip
+STROKE_K25 = [
+    (24, 9), (25, 6), (26, 1), (26, 7), (27, 0), (27, 6), (29, 0), (29, 6), (31, 0), (31, 2),
+    (32, 0), (32, 2), (38, 5), (45, 4), (49, 7), (58, 4), (68, 6), (82, 1), (87, 1), (88, 7),
+    (124, 7), (132, 0), (137, 0), (137, 1), (142, 2), (144, 8), (146, 0), (155, 0), (156, 9),
+    (171, 9), (237, 4), (250, 1), (327, 19), (327, 21), (500, 21), (511, 25),
+]  # fmt: skip
+
+
+def test_measures_equal_those_of_pycanon_on_its_own_files():
+    hospital = pd.DataFrame(HOSPITAL, columns=["key", "disease"])
+    check(
+        hospital, ["key"], "disease",
+        2, 1.0, 1, 1, 0.6153846153846154, 3.333333333333333, 1.466337068793427,
+    )  # fmt: skip
+    without, within = np.array(STROKE_K25).T
+    group = np.arange(len(STROKE_K25))
+    stroke = pd.DataFrame(
+        {
+            "key": np.concatenate([np.repeat(group, without), np.repeat(group, within)]),
+            "stroke": np.repeat([0, 1], [without.sum(), within.sum()]),
+        }
+    )
+    check(
+        stroke, ["key"], "stroke",
+        27, 1.0, 1, 1, 0.22951076014933247, 5.310719131614653, 2.3839203179667625,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_measures_equal_their_definitions(seed):
     frame = small(seed)

@@ -76,7 +76,8 @@ class GroupLikeness:
     def enhanced_beta(self) -> float:
         """Enhanced beta-likeness: the least beta with (q - p) / p <= min(beta, -ln p) [2]_.
 
-        Infinite if a share grows by more than -ln p, since then no beta is enough.
+        Infinite if a share grows by more than -ln p, since then no beta is enough. The package
+        pycanon takes the largest min(beta, -ln p) of all values, whether or not shares keep it.
         """
         frequent = -np.log(self._in_file[self.histograms.value])
         exceeds = np.any(self._relative > frequent * (1 + 1e-12) + 1e-15)

@@ -248,6 +248,7 @@ def test_a_table_from_excel_becomes_a_proved_release_in_a_browser(tmp_path):
             page.goto(address.group())
             page.click("text=finished table in Excel")
             page.click("text=Open the grid")
+            page.fill("#seconds", "2")
             page.click("#solve")
             page.wait_for_selector("#release:not([hidden])", timeout=120_000)
             # By keyboard: to the first square, and along its row.

@@ -9,8 +9,10 @@ of their own: see `first_order.combining`.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
+from tablecloak.certificates.verifier import MOST_TERMS, MOST_WHOLE
 from tablecloak.cta.first_order.combining import Combining
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.packing import Packing, packed
@@ -45,18 +47,22 @@ def combine(state: SearchState, share: float) -> SearchState:
     of more are looked for only where those have closed some of the gap.
     """
     table, budget = state.form.model.problem.table, state.budget.share(share)
-    # The verifier adds up relations with whole coefficients only.
+    # The verifier adds up relations with whole coefficients only: not too many, nor too large ones.
     is_whole = bool(np.all(table.relations.data == np.rint(table.relations.data)))
     if state.packing is None or state.best is None or not is_whole:
         return state
     model, packing = state.form.model, state.packing
     known = np.abs(model.groups(state.form.changes(state.best.x)))
+    lengths, n_terms = np.diff(table.relations.indptr), 0
+    size = abs(table.relations) @ np.ones(table.n_cells)
     for nearest in NEAREST:
         combining, rounds, is_worth_more = Combining(model.relations, nearest), 0, True
         while is_worth_more and not budget.is_over:
             between = TOWARDS_KNOWN * known + (1 - TOWARDS_KNOWN) * packing.moved
             found = combining.violated(between, model.sensitive, budget.share(0.5))
-            if not found.shape[0]:
+            found = csr_array(found[abs(found) @ size < MOST_WHOLE])
+            n_terms += int(np.sum(lengths[found.indices]))
+            if not found.shape[0] or n_terms > MOST_TERMS:
                 break
             packing, before = packing.combining(found), state.bound
             _improve(state, packing, budget)
@@ -65,7 +71,8 @@ def combine(state: SearchState, share: float) -> SearchState:
             rounds += is_worth_more
         if not rounds:
             break
-    state.notes.append(f"{packing.layout.combined.shape[0]} sums of relations")
+    if packing.layout.combined.shape[0]:
+        state.notes.append(f"{packing.layout.combined.shape[0]} sums of relations")
     state.packing = packing
     return state
 

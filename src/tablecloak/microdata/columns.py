@@ -19,11 +19,22 @@ __all__ = [
     "paired_numbers",
     "require_same_records",
     "row_label",
+    "some_rows",
     "taken_from",
 ]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+
+def some_rows(n_records: int, most: int | None) -> Integers:
+    """Return the rows of a file, or if there are more than `most`, so many at random, in order.
+
+    They are the same at each call, so that measures of the same file agree.
+    """
+    if most is None or n_records <= most:
+        return np.arange(n_records)
+    return np.sort(np.random.default_rng(0).choice(n_records, most, replace=False))
 
 
 def columns_of(frame: pd.DataFrame) -> list[str]:

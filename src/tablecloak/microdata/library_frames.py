@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,7 +15,7 @@ from tablecloak.microdata.columns import columns_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LibraryFrame"]
+__all__ = ["LibraryFrame", "seen_by_pandas"]
 
 
 class LibraryFrame:
@@ -98,6 +100,25 @@ def _is_arrow(records: Any) -> bool:
     import pyarrow as pa
 
     return isinstance(records, pa.Table)
+
+
+def seen_by_pandas(check: Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:
+    """Let a check of a release and its original see frames of pandas, whatever library they are of.
+
+    Parameters
+    ----------
+    check : callable
+        Method of a release, with the original records as its argument.
+    """
+
+    @wraps(check)
+    def checked(release: Any, original: Any) -> float:
+        if isinstance(release.frame, pd.DataFrame):
+            return check(release, original)
+        seen = replace(release, frame=LibraryFrame(release.frame).pandas)
+        return check(seen, LibraryFrame(original).pandas)
+
+    return checked
 
 
 def _for_pandas(column: pa.ChunkedArray) -> pd.Series:

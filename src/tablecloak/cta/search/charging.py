@@ -73,7 +73,6 @@ def combine(state: SearchState, share: float) -> SearchState:
             break
     if packing.layout.combined.shape[0]:
         state.notes.append(f"{packing.layout.combined.shape[0]} sums of relations")
-    state.packing = packing
     return state
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from tablecloak.errors import InputError, listed
 from tablecloak.microdata.columns import row_label
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["HierarchyLike", "KeyLevels", "read_hierarchy"]
+__all__ = ["HierarchyLike", "KeyLevels", "key_levels", "keys_in_bands", "read_hierarchy"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -63,6 +63,12 @@ class KeyLevels:
         n = len(code)
         together = np.bincount(code)[code]
         return (together - 1) / max(n - 1, 1)
+
+    def texts(self, column: pd.Series, level: int) -> npt.NDArray[np.object_]:
+        """Return the text of each value of a column at a level; None where it is missing."""
+        code = pd.factorize(column, sort=True)[0]
+        text = np.append(self.labels[level][self.codes[level]], [None])[code]
+        return np.asarray(text, dtype=object)
 
     @classmethod
     def of(cls, column: pd.Series, source: Hierarchy | Sequence[float] | None) -> KeyLevels:
@@ -114,6 +120,23 @@ def read_hierarchy(given: HierarchyLike) -> Hierarchy | Sequence[float]:
         return [float(word) for word in given.split("/")]
     except ValueError:
         return Hierarchy.from_hrc(Path(given), total=TOTAL)
+
+
+def key_levels(
+    frame: pd.DataFrame, keys: Sequence[str], hierarchies: Mapping[str, HierarchyLike] | None
+) -> tuple[KeyLevels, ...]:
+    """Return the levels of each key in a file; keys without a hierarchy have their values alone."""
+    given = hierarchies or {}
+    return tuple(
+        KeyLevels.of(frame[name], read_hierarchy(given[name]) if name in given else None)
+        for name in keys
+    )
+
+
+def keys_in_bands(hierarchies: Mapping[str, HierarchyLike] | None) -> list[str]:
+    """Return the keys whose hierarchy is widths of bands, so that they are numbers."""
+    read = {name: read_hierarchy(each) for name, each in (hierarchies or {}).items()}
+    return [name for name, each in read.items() if not isinstance(each, Hierarchy)]
 
 
 def _of_tree(

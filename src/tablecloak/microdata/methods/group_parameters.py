@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
 
+from tablecloak.microdata.anonymity.generalisation import HierarchyLike
 from tablecloak.microdata.methods.parameters import option
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "DifferentValues",
     "GroupKeys",
     "GroupSize",
+    "KeyHierarchies",
     "SearchSeconds",
     "SensitiveAttribute",
     "Subsets",
@@ -21,6 +23,10 @@ __all__ = [
 
 GroupKeys = Annotated[Sequence[str], option("key", "Attribute known to an intruder.", min_length=1)]
 GroupSize = Annotated[int, Field(ge=2, description="Smallest number of records in a group.")]
+KeyHierarchies = Annotated[
+    Mapping[str, HierarchyLike] | None,
+    option("hierarchy", "Hierarchy of a key: age=5/10/20 for bands, or region=region.hrc."),
+]
 Subsets = Annotated[
     int | None,
     Field(ge=1, description="Ask for all combinations of this many keys; default: all keys."),

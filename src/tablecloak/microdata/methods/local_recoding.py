@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,20 +19,28 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import InputError, VerificationError, suggestion
-from tablecloak.microdata.anonymity.asked import without
-from tablecloak.microdata.anonymity.generalisation import HierarchyLike, KeyLevels, read_hierarchy
+from tablecloak.errors import InputError, VerificationError
+from tablecloak.microdata.anonymity.asked import require_key, without
+from tablecloak.microdata.anonymity.generalisation import (
+    KeyLevels,
+    key_levels,
+    keys_in_bands,
+)
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.anonymity.recoded_classes import cheapest_nodes
 from tablecloak.microdata.anonymity.record_levels import RecordLevels, n_kept
 from tablecloak.microdata.anonymity.verification import check_classes
 from tablecloak.microdata.columns import row_label
-from tablecloak.microdata.library_frames import LibraryFrame
-from tablecloak.microdata.methods.group_parameters import GroupKeys, GroupSize, SearchSeconds
+from tablecloak.microdata.library_frames import seen_by_pandas
+from tablecloak.microdata.methods.group_parameters import (
+    GroupKeys,
+    GroupSize,
+    KeyHierarchies,
+    SearchSeconds,
+)
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
-from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["LocalRecoding", "LocallyRecodedRelease"]
 
@@ -86,6 +94,7 @@ class LocallyRecodedRelease(Result):
         """Number of values that were there and are missing."""
         return int((self.level == self.kept_levels).sum())
 
+    @seen_by_pandas
     def verify(self, original: Any) -> float:
         """Check release and bound from the two files alone, and return the bound that is proved.
 
@@ -98,9 +107,6 @@ class LocallyRecodedRelease(Result):
         VerificationError
             Names column and row, and what is not so.
         """
-        if not isinstance(self.frame, pd.DataFrame):
-            release = replace(self, frame=LibraryFrame(self.frame).pandas)
-            return release.verify(LibraryFrame(original).pandas)
         method = self.method
         released = self.frame[list(method.keys)]
         total = 0.0
@@ -179,10 +185,7 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
     )
 
     keys: GroupKeys
-    hierarchies: Annotated[
-        Mapping[str, HierarchyLike] | None,
-        option("hierarchy", "Hierarchy of a key: age=5/10/20 for bands, or region=region.hrc."),
-    ] = None
+    hierarchies: KeyHierarchies = None
     k: GroupSize = 3
     weights: Annotated[
         Mapping[str, float] | None,
@@ -194,11 +197,7 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
         super().__post_init__()
         for parameter in ("hierarchies", "weights"):
             for name in getattr(self, parameter) or {}:
-                if name not in self.keys:
-                    raise InputError(
-                        f"`{parameter}` names {name!r}, which is not among the keys."
-                        f"{suggestion(name, list(self.keys))}"
-                    )
+                require_key(name, self.keys, parameter)
         for name, weight in (self.weights or {}).items():
             if not (weight > 0 and np.isfinite(weight)):
                 raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
@@ -210,8 +209,7 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the keys, which change."""
-        read = {name: read_hierarchy(each) for name, each in (self.hierarchies or {}).items()}
-        banded = [name for name, each in read.items() if not isinstance(each, Hierarchy)]
+        banded = keys_in_bands(self.hierarchies)
         return Columns(
             changed=self.keys,
             categories=[name for name in self.keys if name not in banded],
@@ -221,11 +219,7 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
 
     def key_levels(self, frame: pd.DataFrame) -> tuple[KeyLevels, ...]:
         """Return the levels of each key in a file."""
-        given = self.hierarchies or {}
-        return tuple(
-            KeyLevels.of(frame[name], read_hierarchy(given[name]) if name in given else None)
-            for name in self.keys
-        )
+        return key_levels(frame, self.keys, self.hierarchies)
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> LocallyRecodedRelease:
         """Recode values.
@@ -281,12 +275,7 @@ def _recoded(frame: pd.DataFrame, steps: Sequence[KeyLevels], level: Integers) -
 
 def _texts(column: pd.Series, each: KeyLevels) -> list[npt.NDArray[np.object_]]:
     """Return the text of each value at each level but that of missing values."""
-    code = pd.factorize(column, sort=True)[0]
-    texts = []
-    for level in range(n_kept(each)):
-        text = np.append(each.labels[level][each.codes[level]], [None])[code]
-        texts.append(np.asarray(text, dtype=object))
-    return texts
+    return [each.texts(column, level) for level in range(n_kept(each))]
 
 
 def _texts_and_losses(

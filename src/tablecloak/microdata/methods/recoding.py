@@ -19,20 +19,21 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import InputError, VerificationError, suggestion
-from tablecloak.microdata.anonymity.asked import flags_of, with_missing
+from tablecloak.errors import VerificationError
+from tablecloak.microdata.anonymity.asked import flags_of, require_key, with_missing
 from tablecloak.microdata.anonymity.generalisation import (
-    HierarchyLike,
     KeyLevels,
-    read_hierarchy,
+    key_levels,
+    keys_in_bands,
 )
 from tablecloak.microdata.anonymity.lattice import RecodingQuestion, best_levels
-from tablecloak.microdata.library_frames import LibraryFrame
+from tablecloak.microdata.library_frames import seen_by_pandas
 from tablecloak.microdata.methods.group_parameters import (
     Closeness,
     DifferentValues,
     GroupKeys,
     GroupSize,
+    KeyHierarchies,
     SearchSeconds,
     SensitiveAttribute,
     Subsets,
@@ -42,7 +43,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
 from tablecloak.results import Result
-from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["RecodedRelease", "Recoding"]
 
@@ -92,6 +92,7 @@ class RecodedRelease(Result):
         costs = np.array(list(self.method.missing_costs.values()))
         return self.recoding_loss + float(self.suppressed.sum(axis=0) @ costs)
 
+    @seen_by_pandas
     def verify(self, original: Any) -> float:
         """Check release and bound from the two files alone, and return the bound that is proved.
 
@@ -104,9 +105,6 @@ class RecodedRelease(Result):
         VerificationError
             Names the levels, or the record, and what is not so.
         """
-        if not isinstance(self.frame, pd.DataFrame):
-            release = replace(self, frame=LibraryFrame(self.frame).pandas)
-            return release.verify(LibraryFrame(original).pandas)
         method, local = self.method, self.method.local()
         asked = local.asked()
         steps = method.key_levels(original)
@@ -194,10 +192,7 @@ class Recoding(Method[RecodedRelease]):
     )
 
     keys: GroupKeys
-    hierarchies: Annotated[
-        Mapping[str, HierarchyLike] | None,
-        option("hierarchy", "Hierarchy of a key: age=5/10/20 for bands, or region=region.hrc."),
-    ] = None
+    hierarchies: KeyHierarchies = None
     k: GroupSize = 3
     suppression: Annotated[
         float | None,
@@ -217,16 +212,11 @@ class Recoding(Method[RecodedRelease]):
         super().__post_init__()
         self.local()
         for name in self.hierarchies or {}:
-            if name not in self.keys:
-                raise InputError(
-                    f"`hierarchies` names {name!r}, which is not among the keys."
-                    f"{suggestion(name, list(self.keys))}"
-                )
+            require_key(name, self.keys, "hierarchies")
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the keys, which change, and the sensitive attribute."""
-        read = {name: read_hierarchy(each) for name, each in (self.hierarchies or {}).items()}
-        banded = [name for name, each in read.items() if not isinstance(each, Hierarchy)]
+        banded = keys_in_bands(self.hierarchies)
         more = [] if self.sensitive is None else [self.sensitive]
         return Columns(
             changed=self.keys,
@@ -270,11 +260,7 @@ class Recoding(Method[RecodedRelease]):
 
     def key_levels(self, frame: pd.DataFrame) -> tuple[KeyLevels, ...]:
         """Return the levels of each key in a file."""
-        given = self.hierarchies or {}
-        return tuple(
-            KeyLevels.of(frame[name], read_hierarchy(given[name]) if name in given else None)
-            for name in self.keys
-        )
+        return key_levels(frame, self.keys, self.hierarchies)
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> RecodedRelease:
         """Recode keys.
@@ -317,9 +303,7 @@ def _recoded(
     for each in steps:
         level = levels[each.name]
         if level:
-            code = pd.factorize(frame[each.name], sort=True)[0]
-            text = each.labels[level][np.append(each.codes[level], 0)[code]]
-            text[code < 0] = None
+            text = each.texts(frame[each.name], level)
             recoded[each.name] = pd.Series(text, index=frame.index, dtype=object)
     return recoded
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tablecloak.microdata.anonymity.verification import (
     proved_floor,
     rounded_up,
 )
-from tablecloak.microdata.library_frames import LibraryFrame
+from tablecloak.microdata.library_frames import seen_by_pandas
 from tablecloak.results import Result
 
 __all__ = ["LocalSuppressionRelease"]
@@ -80,6 +80,7 @@ class LocalSuppressionRelease(Result):
         """Return the number of suppressed values of each key."""
         return pd.Series(self.suppressed.sum(axis=0), index=list(self.asked.keys))
 
+    @seen_by_pandas
     def verify(self, original: Any) -> float:
         """Check release and bound from the two files alone, and return the bound that is proved.
 
@@ -98,9 +99,6 @@ class LocalSuppressionRelease(Result):
         VerificationError
             Names the record, and what is not so.
         """
-        if not isinstance(self.frame, pd.DataFrame):
-            release = replace(self, frame=LibraryFrame(self.frame).pandas)
-            return release.verify(LibraryFrame(original).pandas)
         asked = self.asked
         self.check_safe(original)
         if asked.missing == "any":

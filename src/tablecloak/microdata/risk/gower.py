@@ -20,7 +20,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.columns import names_of, numbers_of, require_same_records
+from tablecloak.microdata.columns import names_of, numbers_of, require_same_records, some_rows
 
 __all__ = ["GowerColumns", "MixedLinkage", "mixed_linkage"]
 
@@ -193,9 +193,7 @@ def mixed_linkage(
             f"power of their number. Got `most` = {most!r}."
         )
     limit = most if most is not None else (MANY_ASSIGNED if assign else len(original))
-    records = np.arange(len(original))
-    if limit < len(records):
-        records = np.sort(np.random.default_rng(0).choice(len(records), limit, replace=False))
+    records = some_rows(len(original), limit)
     coded = GowerColumns.of(original, released, columns)
     if assign:
         right, distance = _assigned(coded, records, original[list(columns)])

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.columns import paired_numbers
+from tablecloak.microdata.columns import paired_numbers, some_rows
 
 __all__ = ["interval_disclosure", "record_linkage"]
 
@@ -67,9 +67,7 @@ def record_linkage(
     spread = x.std(axis=0, ddof=1)
     # Sliding midpoints, since medians of many equal values would not split them.
     tree = KDTree(x / spread, balanced_tree=False, compact_nodes=False)
-    rows = np.arange(len(x))
-    if most is not None and most < len(x):
-        rows = np.sort(np.random.default_rng(0).choice(len(x), most, replace=False))
+    rows = some_rows(len(x), most)
     targets = y[rows] / spread
     nearest = tree.query(targets)[0]
     own = np.sqrt(np.sum((x[rows] / spread - targets) ** 2, axis=1))

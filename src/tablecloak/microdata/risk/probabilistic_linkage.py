@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.columns import names_of, require_same_records
+from tablecloak.microdata.columns import names_of, require_same_records, some_rows
 from tablecloak.microdata.risk.gower import GowerColumns
 
 __all__ = ["ProbabilisticLinkage", "agreement_model", "probabilistic_linkage"]
@@ -132,9 +132,7 @@ def probabilistic_linkage(
         raise InputError(
             f"`width` must be at least 0 and `most` at least 1. Got {width!r} and {most!r}."
         )
-    records = np.arange(len(original))
-    if most < len(records):
-        records = np.sort(np.random.default_rng(0).choice(len(records), most, replace=False))
+    records = some_rows(len(original), most)
     coded = GowerColumns.of(original, released, names)
     patterns = _patterns(coded, records, width)
     counts = np.bincount(patterns.ravel(), minlength=3 ** len(names)).astype(np.float64)

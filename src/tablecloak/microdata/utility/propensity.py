@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.columns import columns_of, names_of, numbers_of
+from tablecloak.microdata.columns import columns_of, names_of, numbers_of, some_rows
 
 __all__ = ["PropensityScore", "propensity", "propensity_score"]
 
@@ -142,10 +142,8 @@ def propensity_score(
 
 
 def _part(frame: pd.DataFrame, most: int | None) -> pd.DataFrame:
-    if most is None or len(frame) <= most:
-        return frame
-    rows = np.sort(np.random.default_rng(0).choice(len(frame), most, replace=False))
-    return frame.iloc[rows]
+    rows = some_rows(len(frame), most)
+    return frame if len(rows) == len(frame) else frame.iloc[rows]
 
 
 def _variables(one: pd.DataFrame, other: pd.DataFrame, name: str) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Figure, Measure
-from tablecloak.microdata.columns import numbers_of
+from tablecloak.microdata.columns import numbers_of, some_rows
 from tablecloak.microdata.risk.gower import mixed_linkage
 from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
 from tablecloak.microdata.risk.probabilistic_linkage import MANY_COLUMNS, probabilistic_linkage
@@ -124,10 +124,9 @@ class MixedLinkages(Measure):
 
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield the shares of right links by distance, by assignment and by probabilities."""
-        rows = np.arange(len(case.original))
+        rows = some_rows(len(case.original), PAIRED)
         part = ""
-        if len(rows) > PAIRED:
-            rows = np.sort(np.random.default_rng(0).choice(len(rows), PAIRED, replace=False))
+        if len(case.original) > PAIRED:
             part = f", among {PAIRED:,} random records, which is easier than among all"
         names = list(dict.fromkeys([*case.keys, *case.numbers]))
         # Keys as text, since their numbers are codes.

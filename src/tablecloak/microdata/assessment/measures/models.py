@@ -11,6 +11,7 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.case import Case
 from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Figure, Measure
 from tablecloak.microdata.assessment.measures.distance import usable_numbers
+from tablecloak.microdata.columns import some_rows
 from tablecloak.microdata.utility.analyses import regression_compared
 from tablecloak.microdata.utility.propensity import propensity_score
 
@@ -68,12 +69,7 @@ class Regressions(Measure):
         ]
         if len(numbers) + len(categories) < 2:
             raise InputError("A regression needs two columns, one of them of numbers.")
-        one, other = (
-            frame.iloc[np.sort(np.random.default_rng(0).choice(len(frame), SAMPLE, replace=False))]
-            if len(frame) > SAMPLE
-            else frame
-            for frame in case.files
-        )
+        one, other = (frame.iloc[some_rows(len(frame), SAMPLE)] for frame in case.files)
         texts = dict.fromkeys(categories, object)
         overlaps = []
         for response in numbers:

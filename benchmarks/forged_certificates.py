@@ -434,17 +434,17 @@ def width_on_one_side() -> Forged:
     return Forged(honest(witnesses=[rectangle(5.0), rectangle(4.0)], requirement="width"))
 
 
-@forgery("levels are 0, so that nothing is asked: the verdict must say it")
+@forgery("levels are 0, and no witness shows that the cell can move at all")
 def levels_of_nothing() -> Forged:
     arrays = honest(levels={0: 0.0}, witnesses=[], upper_witness=[-1], lower_witness=[-1])
-    return Forged(arrays, says="of them, 1 have no level, so that nothing was asked")
+    return Forged(arrays)
 
 
 @forgery("a disclosed cell has a lower level only, where only the upper one counts")
 def level_that_does_not_count() -> Forged:
     arrays = honest(hidden=(0,), requirement="upper", upper_protection=np.zeros(16),
                     witnesses=[], upper_witness=[-1], lower_witness=[-1])  # fmt: skip
-    return Forged(arrays, says="of them, 1 have no level, so that nothing was asked")
+    return Forged(arrays)
 
 
 @forgery("a level far below the last digit of its value")

@@ -74,8 +74,9 @@ def test_each_certificate_of_a_job_is_accepted_and_each_altered_one_refused(
 ):
     proof, problem = folder / f"{release}_certificate.npz", folder / "problem.jj"
     code, text = verdict(proof, problem)
-    assert code == 0, text
-    assert text.startswith("PROVED: ")
+    # Rounding proves no protection, and the verdict says so first.
+    told = (3, "NOT CLAIMED: protection") if release == "rounding" else (0, "PROVED: ")
+    assert (code, text[: len(told[1])]) == told, text
     assert "no such release loses less than" in text
     assert proof.stat().st_mode & 0o777 == 0o600
     with np.load(proof) as file:

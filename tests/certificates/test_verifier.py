@@ -270,10 +270,36 @@ def test_cells_that_follow_from_single_relations_are_disclosed(verdict):
     code, text = verdict(arrays)
     assert code == 1
     assert "1 sensitive cells follow from single relations" in text
-    assert verdict(arrays | {"upper_protection": np.zeros(16), "lower_protection": np.zeros(16),
-                             "upper_witness": np.array([-1]), "lower_witness": np.array([-1]),
-                             "witness_starts": np.zeros(1, int), "witness_data": np.zeros(0),
-                             "witness_cells": np.zeros(0, int)})[0] == 0  # fmt: skip
+
+
+def without_levels(arrays, **changes):
+    """The same certificate where nothing is asked of sensitive cells, and no witness is given."""
+    return arrays | {"upper_protection": np.zeros(16), "lower_protection": np.zeros(16),
+                     "upper_witness": np.array([-1]), "lower_witness": np.array([-1]),
+                     "witness_starts": np.zeros(1, int), "witness_data": np.zeros(0),
+                     "witness_cells": np.zeros(0, int)} | changes  # fmt: skip
+
+
+@pytest.mark.parametrize("requirement", ["two-sided", "width", "upper"])
+def test_cells_without_levels_are_disclosed_too_if_they_are_alone(verdict, requirement):
+    arrays = certificate(hidden=(0, 1, 8), levels={1: 5.0})
+    code, text = verdict(without_levels(arrays, requirement=np.array(requirement)))
+    assert code == 1
+    assert "1 sensitive cells follow from single relations" in text
+
+
+@pytest.mark.parametrize("requirement", ["two-sided", "width", "upper"])
+def test_cells_without_levels_need_a_witness_that_moves_them(verdict, requirement):
+    arrays = certificate(hidden=(0, 1, 4, 5), levels={1: 5.0})
+    asked = {"requirement": np.array(requirement)}
+    code, text = verdict(without_levels(arrays, **asked))
+    assert code == 1
+    assert "1 sensitive cells are not proved against everybody" in text
+    moved = certificate(hidden=(0, 1, 4, 5), levels={0: 5.0}, witnesses=[rectangle(5.0)])
+    kept = {name: moved[name] for name in moved if name.startswith("witness")}
+    code, text = verdict(without_levels(moved, **kept, **asked, upper_witness=np.array([0])))
+    assert code == 0
+    assert "of them, 1 have no level, and are only proved not to be known exactly" in text
 
 
 def test_bound_of_a_small_cell_gives_way_to_no_large_level(verdict):
@@ -354,7 +380,8 @@ def test_requirement_is_named_in_the_verdict(verdict):
 
 def test_cells_without_levels_do_not_pass_for_protected_ones(verdict):
     arrays = certificate(upper_protection=np.zeros(16), lower_protection=np.zeros(16))
-    assert "of them, 1 have no level, so that nothing was asked" in verdict(arrays)[1]
+    told = "of them, 1 have no level, and are only proved not to be known exactly"
+    assert told in verdict(arrays)[1]
 
 
 def test_invented_insiders_are_not_counted(verdict):
@@ -743,7 +770,8 @@ def test_campaign_notices_a_verifier_that_compares_too_little(monkeypatch):
     sides = np.zeros(0)
 
     def nothing(data, _):
-        return data["right_hand_side"] if len(data["right_hand_side"]) else sides, False, 0
+        side = data["right_hand_side"] if len(data["right_hand_side"]) else sides
+        return side, False, 0, False
 
     monkeypatch.setattr("tablecloak.certificates.verifier.compare", nothing)
     _, faults = attacks.batch(0, 0, 150)

@@ -14,7 +14,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.repair import Repair, find_repair
-from tablecloak.cta.room import finite_room, room_of
+from tablecloak.cta.room import first_reach, room_of
 
 
 def tight(seed: int) -> tc.ProtectionProblem:
@@ -120,8 +120,9 @@ STUCK = one_row([50, 60, 70], {"a": (5, 5)}, frozen=["Total"]).with_capacity(2)
 
 
 def repair(problem: tc.ProtectionProblem) -> Repair:
-    room = finite_room(problem, room_of(problem, limit=None, strict=False))
-    return find_repair(AdjustmentModel.apart(problem, room), Budget.of(600.0))
+    allowed = room_of(problem, limit=None, strict=False)
+    near = allowed.within(first_reach(problem, allowed))
+    return find_repair(AdjustmentModel.apart(problem, near), allowed, Budget.of(600.0))
 
 
 def test_one_of_three_cells_gives_way_by_1():

@@ -11,7 +11,7 @@ from tablecloak.cta.room import (
     FAR_LEVELS,
     FAR_VALUES,
     coupled_room,
-    finite_room,
+    first_reach,
     room_of,
     sensitive_groups,
 )
@@ -114,7 +114,8 @@ def test_a_part_has_no_room_and_no_levels_outside():
 
 def test_infinite_rooms_become_finite_and_finite_ones_stay():
     problem = one_row([10, 20], {"a": (3, 5)}, bounds=(0, np.inf))
-    room = finite_room(problem, room_of(problem, limit=None))
+    endless = room_of(problem, limit=None)
+    room = endless.within(first_reach(problem, endless))
     assert room.up.tolist() == [FAR_VALUES * 30 + FAR_LEVELS * 8] * 3
     assert room.down.tolist() == [10, 20, 30]
 

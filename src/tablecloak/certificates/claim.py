@@ -100,7 +100,7 @@ class Claim:
             If there is no check for it: a requirement or distance that somebody registered.
         """
         try:
-            lines = verifier.verify(arrays_of([*self.rests_on, self], problem))  # type: ignore[no-untyped-call]
+            lines = verifier.verify(arrays_of([*self.rests_on, self], problem))
         except verifier.RefusedError as error:
             raise refused(error, f"The claim of {self.kind} is not proved") from error
         return tuple(lines)
@@ -208,7 +208,7 @@ def _tolerance(table: Table) -> float:
     }
     try:
         relations = verifier.Relations(arrays)  # type: ignore[no-untyped-call]
-        verifier.check_additive(  # type: ignore[no-untyped-call]
+        verifier.with_errors(verifier.check_additive)(  # type: ignore[no-untyped-call]
             relations, table.values, table.right_hand_side, table.tolerance
         )
     except verifier.RefusedError:

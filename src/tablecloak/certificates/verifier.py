@@ -198,12 +198,8 @@ def schema_of(release, claims, has_sums=False, has_open=False, has_combined=Fals
     require(not has_sums or (release == "suppression" and "bound" in claims), "sums of no cuts")
     fits = release == "adjustment" and "bound" in claims
     require(not has_combined or fits, "combined relations of no bound")
-    tree = (
-        TREE
-        | (SUMS if has_sums else {})
-        | (COMBINED if has_combined else {})
-        | (CUTS if hidden else {} if release == "rounding" else PARTS)
-    )
+    tree = TREE | (SUMS if has_sums else {}) | (COMBINED if has_combined else {})
+    tree |= CUTS if hidden else {} if release == "rounding" else PARTS
     witnesses = WITNESSES | (LEFT_OUT if has_open else {})
     groups = {"protection": witnesses if hidden else {}, "additivity": {}, "loss": LOSS,
               "statistics": STATISTICS, "association": ASSOCIATIONS, "bound": tree}  # fmt: skip
@@ -360,7 +356,7 @@ def positions(starts, numbers):
     return np.arange(np.sum(length)) + np.repeat(shift, length)
 
 
-def places(starts, members, lists, wanted):
+def locate(starts, members, lists, wanted):
     """Return the position of wanted members in some lists, which are in increasing order; -1: none.
 
     Each is looked for in its own list, by halving, so that no number can stand for another list.
@@ -607,9 +603,7 @@ def long_sums(rows, one, other):
     lowest = int(np.min(shift, initial=0))
     found = defaultdict(int)
     columns = rows, np.ldexp(first, 53).astype(np.int64), np.ldexp(second, 53).astype(np.int64)
-    for r, c, d, places in zip(
-        *(part.tolist() for part in (*columns, shift - lowest)), strict=True
-    ):
+    for r, c, d, places in np.stack([*columns, shift - lowest], axis=1).tolist():
         found[r] += c * d << places
     return found, Fraction(2) ** lowest
 
@@ -837,7 +831,7 @@ def check_relations(data, relations, level):
 def reach(data, cells, numbers):
     """Return how far witness numbers[i] moves cells[i]; witness -1 is the true table."""
     moved, some = np.zeros(len(cells)), np.flatnonzero(numbers >= 0)
-    place = places(data["witness_starts"], data["witness_cells"], numbers[some], cells[some])
+    place = locate(data["witness_starts"], data["witness_cells"], numbers[some], cells[some])
     moved[some[place >= 0]] = data["witness_data"][place[place >= 0]]
     return moved
 
@@ -1214,9 +1208,7 @@ def tree_bounds(data, prices, effort):
                 own = slice(*data["proof_starts"][proof[node] : proof[node] + 2])
                 entries = [data[f"proof_{name}"][own] for name in ("kind", "row", "cell", "data")]
                 effort.spend(10.0 * STEPS_EACH + 30.0 * (prices.size + len(entries[0])))
-                price = prices.price(tree, entries, box)
-                require(not np.isnan(price), "a price that is no number")
-                least = min(least, price)
+                least = min(least, prices.price(tree, entries, box))
         bounds.append(least)
     return bounds
 
@@ -1248,8 +1240,8 @@ def settled(with_costs, without):
     nothing, or infinity because a finite sum shows that the leaf is empty.
     """
     (value, error), (empty, doubt) = with_costs, without
-    for number in (value, error, empty, doubt):
-        require(not np.isnan(number) and number < np.inf, "a price that is no number")
+    sound = np.all(np.array([value, error, empty, doubt]) < np.inf)
+    require(sound, "a price that is no number")
     return np.inf if empty > doubt else float(value - error)
 
 
@@ -1571,12 +1563,7 @@ class PatternPrices(CutPrices):
 
     def added(self, rows, gamma, own):
         """Return sums of rows and of their sides, and the sums of absolute values of both."""
-        total, size, reach, far = (
-            np.zeros(len(own), LONG),
-            np.zeros(len(own), LONG),
-            LONG(0),
-            LONG(0),
-        )
+        (total, size), (reach, far) = np.zeros((2, len(own)), LONG), np.zeros(2, LONG)
         self.relations.effort.spend(50.0 * sum(len(row[1]) for row in rows))
         for (side, cells, terms), number in zip(rows, gamma, strict=True):
             place, term = np.searchsorted(own, cells), terms * number
@@ -1713,8 +1700,7 @@ class AdjustmentPrices(Prices):
         row, group, term = self.row[inner], self.member[inner], self.term[inner].astype(float)
         rises = term > 0
         for _ in range(MOST_ROUNDS):
-            endless = [np.isinf(side[group]) for side in self.room]
-            if not np.any(endless):
+            if not any(np.any(np.isinf(side[group])) for side in self.room):
                 return
             self.relations.effort.spend(STEPS_EACH + 100.0 * len(row))
             before = [side.copy() for side in self.room]
@@ -1806,9 +1792,7 @@ class AdjustmentPrices(Prices):
         row = np.where((kind == 3) & (row >= self.m), row + self.counts[1], row)
         # Rows are kept with whole coefficients. However this is rounded, it is a multiplier.
         numbers = numbers / np.where((kind == 1) | (kind == 4), 1, self.units[row]).astype(LONG)
-        return [
-            (row[kind == k], cell[kind == k], numbers[kind == k].astype(LONG)) for k in range(5)
-        ]
+        return [tuple(part[kind == k] for part in (row, cell, numbers)) for k in range(5)]
 
     def price(self, tree, entries, box):
         """Return a lower bound for all adjustments with directions in the box; inf if none is."""
@@ -1851,7 +1835,7 @@ class AdjustmentPrices(Prices):
     def own_entries(self, balance):
         """Return the balance multiplier of its own group for each entry of a relation."""
         own = np.zeros(len(self.row), LONG)
-        place = places(self.first, self.member, balance[0], self.moving(balance[1]))
+        place = locate(self.first, self.member, balance[0], self.moving(balance[1]))
         require(np.all(place >= 0), "a balance row of another relation")
         np.add.at(own, place, balance[2])
         return own

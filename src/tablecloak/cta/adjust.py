@@ -14,10 +14,11 @@ from tablecloak.cta.answering import answered
 from tablecloak.cta.asked import Asked
 from tablecloak.cta.infeasibility import NAMING_SECONDS
 from tablecloak.cta.model import Directions
+from tablecloak.cta.question import Question
 from tablecloak.cta.refinement import adjusted_values
 from tablecloak.cta.spread import Spread
-from tablecloak.cta.statistics.statistic import Statistic
-from tablecloak.errors import InputError, ModelError, TablecloakError
+from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
+from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.earlier import Published
 from tablecloak.tables.problem import ProtectionProblem
@@ -31,6 +32,15 @@ NAMED_CELLS = 5000
 """Most cells of an infeasible problem for which the error names the fewest levels and capacities
 to change. Chosen by trial; not measured."""
 
+
+MOST_SEARCHES = 4
+"""Most searches of one problem, each in larger rooms than the one before."""
+
+FARTHER = 1000.0
+"""Factor of the rooms of a search where nothing else says how far a table may lie."""
+
+REACH_SLACK = 1e-8
+"""Share added to what the loss of a known table allows, against rounding."""
 
 PLAIN_SHARE = 0.4
 """Share of the time for the least adjustment where distances are left to chance: it gives the
@@ -265,15 +275,51 @@ def _adjusted_in_digits(asked: Asked, budget: Budget) -> Adjustment:
 
 
 def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
-    """Find an adjustment, build its certificate, and verify both."""
-    question = asked.question()
+    """Find an adjustment; search farther away if a better one, or the only one, may lie there.
+
+    The rooms of a search are finite, and smaller ones make it better. What is proved holds for all
+    that is allowed, so that a gap is left where the rooms of the search decided something.
+    """
+    question, best = asked.question(), None
+    for attempt in range(MOST_SEARCHES):
+        try:
+            result = _searched(asked, question, budget)
+        except SolverError:
+            is_last = attempt + 1 == MOST_SEARCHES or not question.is_cut or budget.is_over
+            if best is None and is_last:
+                raise
+            reach = FARTHER * question.reach
+        else:
+            best = result if best is None else _better(best, result)
+            if best.is_optimal or not question.is_cut or budget.is_over:
+                break
+            # No table of less loss lies farther away.
+            lost = best.loss / best.unit**asked.distance.power
+            reach = asked.distance.reach(asked.weights, lost) * (1 + REACH_SLACK)
+            reach = np.where(np.isfinite(reach), reach, FARTHER * question.reach)
+        wider = asked.question(reach)
+        if best is not None and not np.any(wider.room.is_wider(question.room)):
+            break
+        question = wider
+    assert best is not None
+    return best
+
+
+def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
+    """Find an adjustment within the rooms of a question, and verify it and its bound."""
     answer = answered(question, asked, budget)
+    values = adjusted_values(asked.problem, question, answer, asked.decimals)
+    preserved: Sequence[PreservedRow] = question.preserved
+    if asked.decimals is not None and not answer.is_whole:
+        # The values have more digits, so that nothing is said of a last one.
+        asked = asked.in_real_numbers()
+        preserved = asked.rows(asked.problem, whole=False)
     result = Adjustment(
         problem=asked.problem,
-        values=adjusted_values(asked.problem, question, answer, asked.decimals),
+        values=values,
         weights=asked.weights,
         sensitive_limit=asked.sensitive_limit,
-        preserved=(*question.preserved, *asked.conditions),
+        preserved=(*preserved, *asked.conditions),
         bound_certificate=answer.certificate,
         bound=0.0,
         seconds=0.0,
@@ -281,8 +327,19 @@ def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
         integer=answer.is_whole,
         notes=answer.notes,
         distance=asked.distance.name,
+        reach=question.reach,
     )
     proved = result.proved_bound()
     result = replace(result, bound=proved)
     result.check(proved)
     return result
+
+
+def _better(one: Adjustment, other: Adjustment) -> Adjustment:
+    """Return the one of two adjustments that loses less, with the higher bound of the two."""
+    kept, left = (other, one) if other.loss < one.loss else (one, other)
+    if kept.decimals != left.decimals:
+        return kept
+    with_other = replace(kept, bound_certificate=left.bound_certificate, reach=left.reach)
+    proved = with_other.proved_bound()
+    return kept if proved <= kept.bound else replace(with_other, bound=proved)

@@ -68,6 +68,9 @@ class Adjustment(Result):
     chance : Chance, optional
         How far chance moved sensitive cells, where distances were left to it. The bound is then
         that of the least adjustment.
+    reach : numpy.ndarray of float, optional
+        Farthest that the search moved each cell, with which the program of its multipliers is laid
+        out again. What they prove does not rest on it.
     """
 
     problem: ProtectionProblem
@@ -83,6 +86,7 @@ class Adjustment(Result):
     notes: tuple[str, ...] = field(default=())
     distance: str = "L1"
     chance: Chance | None = None
+    reach: Floats | None = None
 
     @property
     def changes(self) -> Floats:
@@ -131,12 +135,13 @@ class Adjustment(Result):
             limit=self.sensitive_limit,
             preserved=[row for row in self.preserved if isinstance(row, PreservedRow)],
             distance=self.distance,
+            reach=self.reach,
         )
 
     @property
     def room(self) -> Room:
         """How far each cell may move, and sensitive cells must, in the unit of the table."""
-        room, unit = self.question.room, self.unit
+        room, unit = self.question.allowed, self.unit
         return Room(
             up=room.up * unit,
             down=room.down * unit,

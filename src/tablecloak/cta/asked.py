@@ -16,7 +16,7 @@ from tablecloak.cta.precision import check_required, in_last_digits, last_digit,
 from tablecloak.cta.preserve import parse
 from tablecloak.cta.question import Question
 from tablecloak.cta.repair import Repair, find_repair
-from tablecloak.cta.room import Room, finite_room, room_of
+from tablecloak.cta.room import Room, first_reach, room_of
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow, Statistic
 from tablecloak.errors import InputError, ModelError
@@ -126,8 +126,8 @@ class Asked:
         """Ask the same without a last digit."""
         return replace(self, decimals=None)
 
-    def question(self) -> Question:
-        """Ask in units of the last digit, or as it is if there is none."""
+    def question(self, reach: Floats | None = None) -> Question:
+        """Ask in units of the last digit, or as it is if there is none; see `Question.of`."""
         whole = self.decimals is not None
         preserved = self.rows(self.in_digits, whole=whole)
         return Question.in_its_unit(
@@ -137,6 +137,7 @@ class Asked:
             limit=self.sensitive_limit,
             preserved=preserved,
             distance=self.distance.name,
+            reach=reach,
         )
 
     def eased(self, budget: Budget) -> tuple[Asked, Repair]:
@@ -153,9 +154,9 @@ class Asked:
         whole = self.integer is not False and bool(problem.table.integer)
         rows = self.rows(problem, whole=whole)
         room = room_of(problem, limit=self.sensitive_limit, strict=False)
-        room = finite_room(problem, room)
-        model = AdjustmentModel.apart(problem, room, rows)
-        repair = find_repair(model, budget)
+        near = room.within(first_reach(problem, room))
+        model = AdjustmentModel.apart(problem, near, rows)
+        repair = find_repair(model, room, budget)
         return replace(self, problem=repair.repaired()), repair
 
     @property

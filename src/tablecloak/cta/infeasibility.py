@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget
 from tablecloak.cta.bounds import DistanceBound
-from tablecloak.cta.loosened import loosened
+from tablecloak.cta.loosened import loosened, opened
 from tablecloak.cta.question import Question
 from tablecloak.cta.search.state import SearchState
 from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
@@ -45,10 +45,11 @@ def reason(
         Directions, if they were given.
     budget : Budget
     """
-    form = state.form
-    program, certain = form.program, loosened(form)
+    form, allowed = state.form, question.allowed
+    program = opened(form, form.program, allowed)
+    certain = opened(form, loosened(form), allowed)
     if fixed is not None:
-        program, certain = form.directed(fixed), form.directed(fixed, certain)
+        program, certain = form.directed(fixed, program), form.directed(fixed, certain)
     try:
         conflict = find_infeasibility(program, time_limit=max(budget.left, NAMING_SECONDS))
     except SolverError:
@@ -60,8 +61,9 @@ def reason(
     if state.bound == np.inf:
         # Infeasibility of the loosened program proves that of the exact one.
         proof = DistanceBound.of(state.proved, state.tree, np.empty(0))
-        rebuilt = loosened(proof.form(question))
-        if state.tree is not None and state.tree.verify(rebuilt) == np.inf:
+        rebuilt = proof.form(question)
+        certain = opened(rebuilt, loosened(rebuilt), allowed)
+        if state.tree is not None and state.tree.verify(certain) == np.inf:
             return ModelError(
                 "No choice of directions satisfies all levels, bounds, capacities and statistics "
                 "(proved by a complete search). Raise `sensitive_limit`, widen bounds or "

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.room import Room
 from tablecloak.cta.tight import TightForm
 from tablecloak.solve.program import Program
 
-__all__ = ["loosened"]
+__all__ = ["loosened", "opened"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -47,6 +48,36 @@ def loosened(form: TightForm) -> Program:
         row_upper=high + error + EPSILON * np.abs(high),
         upper=upper,
     )
+
+
+def opened(form: TightForm, program: Program, allowed: Room) -> Program:
+    """Return a variant of the form's program without the limits that the search set to rooms.
+
+    What is proved of it holds for the rooms that bounds, capacities and limits allow, although the
+    search looked at smaller ones.
+
+    Parameters
+    ----------
+    form : TightForm
+    program : Program
+        With the columns and rows of `form.program`.
+    allowed : Room
+        Of cells.
+    """
+    model, n, k = form.model, form.model.n_groups, len(form.model.sensitive)
+    up, down = model.coupled.least(allowed.up, allowed.down)
+    far = np.concatenate([up > model.moves.up, down > model.moves.down])
+    if not np.any(far):
+        return program
+    upper, row_upper = program.upper.copy(), program.row_upper.copy()
+    upper[: 2 * n][far] = np.inf
+    if form.is_maximum:
+        upper[2 * n + k] = np.inf
+    if form.is_free:
+        first = len(model.independent) + len(model.preserved)
+        at = np.concatenate([model.sensitive, n + model.sensitive])
+        row_upper[first : first + 2 * k][far[at]] = np.inf
+    return replace(program, upper=upper, row_upper=row_upper)
 
 
 def _members(model: AdjustmentModel) -> Integers:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.parts import parts_of
 from tablecloak.cta.precision import in_last_digits
-from tablecloak.cta.room import Room, finite_room, room_of
+from tablecloak.cta.room import Room, first_reach, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
@@ -34,7 +34,12 @@ class Question:
     weights : numpy.ndarray of float, shape (n_cells,)
         Cost of changing each cell by one unit of the given problem.
     room : Room
-        How far each cell may move, and how far sensitive ones must; finite.
+        How far each cell may move in the search, and how far sensitive ones must; finite.
+    allowed : Room
+        How far bounds, capacities and limits let each cell move; may be infinite. Where the room
+        of the search is smaller, no statement may rest on it.
+    reach : numpy.ndarray of float, shape (n_cells,)
+        Farthest that the search moves each cell, levels apart; finite.
     preserved : tuple of PreservedRow
     distance : str
         Name of a distance.
@@ -43,6 +48,8 @@ class Question:
     problem: ProtectionProblem
     weights: Floats
     room: Room
+    allowed: Room
+    reach: Floats
     preserved: tuple[PreservedRow, ...]
     distance: str
 
@@ -56,6 +63,7 @@ class Question:
         limit: float | None,
         preserved: Sequence[PreservedRow] = (),
         distance: str = "L1",
+        reach: Floats | None = None,
     ) -> Question:
         """Ask in units of the last digit, or as it is if there is none.
 
@@ -71,6 +79,9 @@ class Question:
             In units of the last digit.
         distance : str
             Name of a distance.
+        reach : numpy.ndarray of float, shape (n_cells,), optional
+            Farthest that the search moves each cell, in units of the last digit; finite. By
+            default `first_reach`.
 
         Raises
         ------
@@ -84,6 +95,7 @@ class Question:
             limit=limit,
             preserved=preserved,
             distance=distance,
+            reach=reach,
         )
 
     @classmethod
@@ -96,14 +108,22 @@ class Question:
         limit: float | None,
         preserved: Sequence[PreservedRow],
         distance: str,
+        reach: Floats | None = None,
     ) -> Question:
         """Ask of a problem that is in the unit in which it is solved; `whole` if in its digits.
 
         All else as for `of`.
         """
-        room = room_of(problem, limit=limit, whole=whole)
-        room = finite_room(problem, room)
-        return cls(problem, weights, room, tuple(preserved), distance)
+        allowed = room_of(problem, limit=limit, whole=whole)
+        if reach is None:
+            reach = np.full(problem.table.n_cells, first_reach(problem, allowed))
+        room = allowed.within(reach)
+        return cls(problem, weights, room, allowed, reach, tuple(preserved), distance)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the search looks at a part of the tables only."""
+        return bool(np.any(self.allowed.is_wider(self.room)))
 
     def model(self, independent: Integers | None = None) -> AdjustmentModel:
         """Lay out columns, rooms and rows.
@@ -131,4 +151,6 @@ class Question:
             upper_protection=np.where(own, problem.upper_protection, 0.0),
             sliding_protection=np.where(own, problem.sliding_protection, 0.0),
         )
-        return replace(self, problem=alone, room=self.room.of_part(own))
+        return replace(
+            self, problem=alone, room=self.room.of_part(own), allowed=self.allowed.of_part(own)
+        )

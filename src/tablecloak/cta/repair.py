@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,8 +21,10 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.room import Room
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.branch import branch_and_bound
+from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
@@ -36,6 +39,9 @@ NOISE = 1e-7
 
 NOISE_OF_LEVEL = 1e-3
 """Largest error of the solver, as a share of the level of a cell."""
+
+FRACTION = 1e-6
+"""What a bound on a number of cells may fall short of a whole number by rounding."""
 
 PROOF_SHARE = 0.4
 """Share of the time for the proof that no fewer levels and capacities suffice. Chosen by trial; not
@@ -119,7 +125,7 @@ class Repair:
         return f"relaxed {n}: {' and '.join(parts) or 'nothing'}; {fewer}"
 
 
-def find_repair(model: AdjustmentModel, budget: Budget) -> Repair:
+def find_repair(model: AdjustmentModel, allowed: Room, budget: Budget) -> Repair:
     """Find the fewest levels and capacities that must give way.
 
     Parameters
@@ -127,6 +133,9 @@ def find_repair(model: AdjustmentModel, budget: Budget) -> Repair:
     model : AdjustmentModel
         With all cells apart. Its room is finite; `up` and `down` of sensitive cells may be too
         small for both levels.
+    allowed : Room
+        How far bounds, capacities and limits let each cell move; may be infinite. "No fewer
+        suffice" and "impossible" are claimed of these rooms only.
     budget : Budget
 
     Raises
@@ -136,12 +145,12 @@ def find_repair(model: AdjustmentModel, budget: Budget) -> Repair:
     SolverError
         If nothing was found in time.
     """
-    problem, form = model.problem, _RepairForm(model)
+    problem, form = model.problem, _RepairForm(model, allowed)
     fewest = solve(form.program, time_limit=max(0.5 * budget.left, LEAST_SECONDS))
     if not len(fewest.x):
         raise _impossible(form, max(budget.left, LEAST_SECONDS))
     excused = fewest.x[form.excuses] > 0.5
-    tree = branch_and_bound(
+    proof = branch_and_bound(
         form.program,
         value=float(excused.sum()),
         step=1.0,
@@ -156,16 +165,19 @@ def find_repair(model: AdjustmentModel, budget: Budget) -> Repair:
         levels=cells[sensitive],
         capacities=cells[~sensitive],
         changes=form.changes(x),
-        is_smallest=tree.bound >= excused.sum() - 1e-6,
+        is_smallest=math.ceil(proof.tree.verify(form.opened) - FRACTION) >= excused.sum(),
     )
 
 
 def _impossible(form: _RepairForm, time_limit: float) -> ModelError | SolverError:
-    everything = solve(form.least(np.ones(len(form.cells), dtype=bool)), time_limit=time_limit)
-    if len(everything.x):
-        return SolverError(
-            "No levels and capacities to change were found in time. Raise `time_limit`."
-        )
+    everything = form.least(np.ones(len(form.cells), dtype=bool), form.opened)
+    late = SolverError("No levels and capacities to change were found in time. Raise `time_limit`.")
+    try:
+        conflict = find_infeasibility(everything, time_limit=time_limit)
+    except SolverError:
+        return late
+    if not conflict.confirmed:
+        return late
     return ModelError(
         "No change of levels and capacities makes an adjustment possible: external bounds, "
         "frozen cells and preserved statistics contradict each other. Widen the bounds, or "
@@ -180,10 +192,12 @@ class _RepairForm:
     ----------
     model : AdjustmentModel
         With all cells apart, since a group of cells has no single level that could give way.
+    allowed : Room
+        The rooms of which something is to be proved.
     """
 
-    def __init__(self, model: AdjustmentModel) -> None:
-        self.model, self.problem = model, model.problem
+    def __init__(self, model: AdjustmentModel, allowed: Room) -> None:
+        self.model, self.problem, self.allowed = model, model.problem, allowed
         self.cells = np.flatnonzero(~self.problem.frozen)
         self.sensitive = self.problem.sensitive[self.cells]
         self.n, self.k = len(self.cells), int(np.count_nonzero(self.sensitive))
@@ -212,10 +226,9 @@ class _RepairForm:
     def _measure(self) -> None:
         """Rooms and levels in units, and how far cells may move at most if they are excused."""
         problem, moves, unit = self.problem, self.model.moves, self.problem.unit
-        values = problem.table.values
+        values, (low, high) = problem.table.values, self._external()
         far = FAR_VALUES * float(np.abs(values).max(initial=0.0)) + FAR_UNITS * unit
-        self.high = np.minimum(problem.upper_bound - values, far)[self.cells] / unit
-        self.low = np.minimum(values - problem.lower_bound, far)[self.cells] / unit
+        self.high, self.low = np.minimum(high, far) / unit, np.minimum(low, far) / unit
         self.up, self.down = moves.up / unit, moves.down / unit
         self.up_level, self.down_level = moves.up_level / unit, moves.down_level / unit
         most = np.maximum(self.up, self.up_level), np.maximum(self.down, self.down_level)
@@ -272,12 +285,36 @@ class _RepairForm:
         self._add(other, nowhere, nowhere, -above, self.up + no_limit)
         self._add(nowhere, other, nowhere, -below, self.down + no_limit)
 
-    def least(self, excused: npt.NDArray[np.bool_]) -> Program:
+    @property
+    def opened(self) -> Program:
+        """The program without a limit on cells that are allowed to move farther than it lets them.
+
+        What is proved of it holds for the given bounds, however far the search looked.
+        """
+        n, at, program, unit = self.n, self.cells, self.program, self.problem.unit
+        low, high = self._external()
+        far_up = (high / unit > self.high) | (self.allowed.up[at] / unit > self.up)
+        far_down = (low / unit > self.low) | (self.allowed.down[at] / unit > self.down)
+        upper, row_upper = program.upper.copy(), program.row_upper.copy()
+        upper[:n][far_up], upper[n : 2 * n][far_down] = np.inf, np.inf
+        # Blocks of n rows: directions up and down, two of levels, two of sides, then capacities.
+        for block, far in zip((0, 1, 6, 7), (far_up, far_down) * 2, strict=True):
+            first = len(row_upper) - (8 - block) * n
+            row_upper[first : first + n][far] = np.inf
+        return replace(program, upper=upper, row_upper=row_upper)
+
+    def _external(self) -> tuple[Floats, Floats]:
+        """Distance of each movable cell to its external bounds, below and above."""
+        problem, values = self.problem, self.problem.table.values
+        low, high = values - problem.lower_bound, problem.upper_bound - values
+        return low[self.cells], high[self.cells]
+
+    def least(self, excused: npt.NDArray[np.bool_], program: Program | None = None) -> Program:
         """Return the program that minimises changes of levels and capacities of excused cells.
 
         Excuses are then shares: of the level that is missed, or of the capacity exceeded.
         """
-        program = self.program
+        program = self.program if program is None else program
         upper = program.upper.copy()
         upper[self.excuses] = np.minimum(upper[self.excuses], excused)
         integral = program.integral.copy()

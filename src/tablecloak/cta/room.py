@@ -12,15 +12,19 @@ from tablecloak.errors import ModelError, listed
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Room", "coupled_room", "finite_room", "room_of", "sensitive_groups"]
+__all__ = ["Room", "coupled_room", "first_reach", "room_of", "sensitive_groups"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 FAR_VALUES, FAR_LEVELS = 10.0, 100.0
-"""Multiples of the largest value and of the sum of all levels that together stand for an infinite
-room: no sensible adjustment moves a cell that far. Chosen by trial; not measured."""
+"""Multiples of the largest value and of the sum of all levels beyond which a search looks for no
+table at first. Chosen by trial; not measured. Nothing that is claimed rests on them."""
+
+LARGEST_RATIO = 1e6
+"""Largest ratio of coefficients in a relation that extends this distance: a cell in grams moves a
+million times as far as one in tonnes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,19 @@ class Room:
         can_fall = self.may_fall & (self.down >= self.down_level)
         stuck: Flags = ~can_rise & ~can_fall
         return stuck
+
+    def within(self, reach: Floats | float) -> Room:
+        """Return the room in which no cell moves farther than a distance, or than its level."""
+        return replace(
+            self,
+            up=np.minimum(self.up, np.maximum(reach, self.up_level)),
+            down=np.minimum(self.down, np.maximum(reach, self.down_level)),
+        )
+
+    def is_wider(self, other: Room) -> Flags:
+        """Which cells can move farther here than in another room."""
+        wider: Flags = (self.up > other.up) | (self.down > other.down)
+        return wider
 
     def of_part(self, own: Flags) -> Room:
         """Return the room if all other cells are frozen."""
@@ -161,9 +178,23 @@ def sensitive_groups(problem: ProtectionProblem, coupled: CoupledCells) -> Integ
     return groups[groups >= 0]
 
 
-def finite_room(problem: ProtectionProblem, room: Room) -> Room:
-    """Replace infinite rooms by ones that no sensible adjustment reaches."""
+def first_reach(problem: ProtectionProblem, room: Room) -> float:
+    """Return a finite distance within which a search looks for a table first.
+
+    A cut of rooms may steer a search. No bound and no "impossible" may rest on one: see `Question`.
+    """
     levels = np.concatenate([room.up_level, room.down_level])
     largest = float(np.abs(problem.table.values).max(initial=0))
     far = FAR_VALUES * largest + FAR_LEVELS * float(levels.sum())
-    return replace(room, up=np.minimum(room.up, far), down=np.minimum(room.down, far))
+    return far * min(_largest_ratio(problem), LARGEST_RATIO)
+
+
+def _largest_ratio(problem: ProtectionProblem) -> float:
+    """Return the largest ratio of absolute coefficients in one relation."""
+    relations = problem.table.relations
+    full = np.flatnonzero(np.diff(relations.indptr))
+    if not len(full):
+        return 1.0
+    size, starts = np.abs(relations.data), relations.indptr[full]
+    smallest = np.minimum.reduceat(np.where(size > 0, size, np.inf), starts)
+    return float(np.max(np.maximum.reduceat(size, starts) / smallest, initial=1.0))

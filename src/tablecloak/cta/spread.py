@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from tablecloak.cta.model import Directions
 from tablecloak.cta.precision import last_digit, last_unit
-from tablecloak.cta.room import coupled_room, finite_room, room_of
+from tablecloak.cta.room import coupled_room, first_reach, room_of
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -109,7 +109,8 @@ class Spread:
         ModelError
             If a sensitive cell cannot move as far as its levels ask.
         """
-        room = finite_room(problem, room_of(problem, limit=None))
+        room = room_of(problem, limit=None)
+        room = room.within(first_reach(problem, room))
         coupled, together = coupled_room(problem, room)
         digit = last_digit(problem.table)
         # A drawn level is rounded up to the last digit of the table.

@@ -185,7 +185,10 @@ class TightForm:
         up, down = self.model.sensitive, self.model.n_groups + self.model.sensitive
         program = self.program if program is None else program
         none = np.zeros(len(directions))
-        high = (program.upper[up] * directions, program.upper[down] * (1 - directions))
+        high = (
+            np.where(directions > 0, program.upper[up], 0.0),
+            np.where(directions < 1, program.upper[down], 0.0),
+        )
         columns = np.concatenate([up, down, self.direction_columns])
         lower = np.concatenate([none, none, directions])
         return columns, lower, np.concatenate([*high, directions])

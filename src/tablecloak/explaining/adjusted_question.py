@@ -63,7 +63,6 @@ class AdjustedQuestion:
         """How far each cell may move, and sensitive cells must: levels in the digits released."""
         if self.release is None:
             return room_of(self.problem, limit=None, strict=False)
-        # The room of the release is cut to what no sensible adjustment reaches, which proves less.
         own, limit = self.release.room, self.release.sensitive_limit
         whole = room_of(self.problem, limit=limit, strict=False)
         return replace(whole, up_level=own.up_level, down_level=own.down_level)

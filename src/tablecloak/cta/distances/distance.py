@@ -97,6 +97,13 @@ class Distance(ABC):
         changes : numpy.ndarray of float, shape (n_cells,)
         """
 
+    def reach(self, weights: Floats, loss: float) -> Floats:
+        """Return how far each cell can move in a table of at most a given loss; may be infinite."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            far = np.where(weights > 0, loss / weights, np.inf)
+        reach: Floats = far ** (1 / self.power)
+        return reach
+
     @abstractmethod
     def settle(self, searched: Searched) -> Answer:
         """Return the best table for the directions found or better ones, with its proof.

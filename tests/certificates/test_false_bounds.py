@@ -1,0 +1,434 @@
+"""Bounds and sentences that were believed although they were false, each beside its problem file.
+
+A better release that exists is named with each of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+import tablecloak as tc
+from tablecloak.certificates import verifier
+from tablecloak.certificates.claim import arrays_of
+
+Arrays = dict[str, Any]
+
+GRID = [[20, 50, 30], [70, 90, 60], [40, 30, 0]]
+"""Inner cells of a table with totals; the last is at its lower bound."""
+
+
+def problem_of(
+    values: Sequence[float], relations: Any, status: str, level: float = 0.0, **more: Any
+) -> tc.ProtectionProblem:
+    """A problem whose sensitive cells have one level on both sides."""
+    a, rows = np.array(values, float), csr_array(np.atleast_2d(np.array(relations, float)))
+    n = len(a)
+    levels = np.where(np.array(list(status)) == "u", level, 0.0)
+    given = {
+        "lower_bound": np.zeros(n), "upper_bound": np.full(n, 1e4), "weights": np.ones(n),
+        "lower_protection": levels, "upper_protection": levels, **more,
+    }  # fmt: skip
+    table = tc.Table(
+        keys=pd.DataFrame({"cell": [str(i) for i in range(n)]}),
+        values=a, relations=rows, right_hand_side=rows @ a,
+    )  # fmt: skip
+    return tc.ProtectionProblem(
+        table, np.array(list(status)), sliding_protection=np.zeros(n),
+        **{name: np.broadcast_to(np.array(one, float), (n,)) for name, one in given.items()},
+    )  # fmt: skip
+
+
+def grid() -> tc.ProtectionProblem:
+    """A table of 3 by 3 with totals, cell 0 sensitive."""
+    inner = np.array(GRID, float)
+    full = np.vstack([np.c_[inner, inner.sum(1)], np.append(inner.sum(0), inner.sum())])
+    cell = np.arange(16).reshape(4, 4)
+    sums = [*cell, *cell.T]
+    relations = np.zeros((8, 16))
+    for row, members in enumerate(sums):
+        relations[row, members] = 1, 1, 1, -1
+    values = full.reshape(-1)
+    return problem_of(values, relations, "u" + 15 * "s", 5.0, upper_bound=3 * values + 50,
+                      weights=np.maximum(values, 1))  # fmt: skip
+
+
+class Verdict:
+    """What the verifier says of arrays beside the file of a problem."""
+
+    def __init__(self, folder: Any) -> None:
+        self.folder = folder
+
+    def __call__(self, problem: tc.ProtectionProblem, arrays: Mapping[str, Any]) -> tuple[int, str]:
+        original, path = self.folder / "problem.jj", self.folder / "proof.npz"
+        tc.write_jj(problem, original)
+        np.savez_compressed(path, **{name: np.asarray(one) for name, one in arrays.items()})
+        self.capsys.readouterr()
+        code = verifier.main([str(path), str(original)])
+        return code, self.capsys.readouterr().out
+
+    capsys: Any
+
+
+@pytest.fixture
+def verdict(tmp_path, capsys):
+    one = Verdict(tmp_path)
+    one.capsys = capsys
+    return one
+
+
+def integers(*numbers: int) -> Any:
+    return np.array(numbers, np.int64)
+
+
+def header(problem: tc.ProtectionProblem, release: str, claims: str) -> Arrays:
+    """Arrays of the header and of the problem, as the library writes them."""
+    honest = arrays_of(tc.suppress(grid(), time_limit=5).certificates, problem)
+    kept = {name: honest[name] for name in (*verifier.PROBLEM, "format", "version")}
+    return kept | {"release": np.array(release), "claims": np.array(claims.split())}
+
+
+def loss(measure: str, weights: Any, amount: float) -> Arrays:
+    return {"measure": np.array(measure), "weights": np.array(weights, float),
+            "loss": np.array(float(amount))}  # fmt: skip
+
+
+def leaf(bound: float, *entries: tuple[int, int, int, float]) -> Arrays:
+    """A tree of its root, with multipliers: kind, row, cell, number."""
+    kind, row, cell, data = zip(*entries, strict=True) if entries else ((), (), (), ())
+    return {
+        "bound": np.array(float(bound)), "tree_starts": integers(0, 1),
+        "node_parent": integers(-1), "node_cell": integers(-1), "node_is_lower": np.array([False]),
+        "node_limit": integers(0), "node_proof": integers(0),
+        "proof_starts": integers(0, len(kind)), "proof_kind": integers(*kind),
+        "proof_row": integers(*row), "proof_cell": integers(*cell),
+        "proof_data": np.array(data, float),
+    }  # fmt: skip
+
+
+def up_or_down(bound: float, cell: int, up: Sequence[Any], down: Sequence[Any]) -> Arrays:
+    """A tree of two leaves, in which a cell goes up, or down."""
+    one = leaf(bound, *up, *down)
+    return one | {
+        "tree_starts": integers(0, 3), "node_parent": integers(-1, 0, 0),
+        "node_cell": integers(-1, cell, cell), "node_is_lower": np.array([False, True, False]),
+        "node_limit": integers(0, 1, 0), "node_proof": integers(-1, 0, 1),
+        "proof_starts": integers(0, len(up), len(up) + len(down)),
+    }  # fmt: skip
+
+
+def adjusted(
+    problem: tc.ProtectionProblem, published: Any, weights: Any, amount: float, decimals: int = 0,
+    claims: str = "protection additivity loss bound", measure: str = "L1",
+) -> Arrays:  # fmt: skip
+    n = len(weights)
+    endless, none = np.full(n, np.inf), np.zeros(n, np.int64)
+    return header(problem, "adjustment", claims) | loss(measure, weights, amount) | {
+        "published": np.array(published, float), "decimals": np.array(decimals),
+        "sensitive_limit": np.array(np.inf), "capacity_up": endless, "capacity_down": endless,
+        **({"part": none, "direction": none} if "bound" in claims else {}),
+    }  # fmt: skip
+
+
+def one_cut(relations: Sequence[int], numbers: Sequence[float], cell: int = 0) -> Arrays:
+    none, nothing = integers(), np.zeros(0)
+    return {
+        "cut_kind": integers(0), "cut_cell": integers(cell),
+        "up_starts": integers(0, len(relations)), "up_relations": integers(*relations),
+        "up_data": np.array(numbers, float), "down_starts": integers(0, 0),
+        "down_relations": none, "down_data": nothing,
+    }  # fmt: skip
+
+
+def pattern_of_nine() -> tuple[tc.ProtectionProblem, Arrays]:
+    """The claim of protection of a pattern of nine cells, which loses 391; the best loses 140."""
+    problem = grid()
+    hidden = np.isin(np.arange(16), [0, 1, 2, 4, 5, 6, 8, 9, 10])
+    certificate = tc.audit(problem, hidden).certificate()
+    return problem, dict(arrays_of(certificate.certificates, problem))
+
+
+# -- prices that are no numbers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1.7e308, 1e200, 1e31])
+def test_multipliers_of_a_cell_at_its_bound_prove_no_pattern_optimal(verdict, size):
+    """The cell of value 0 has no room below; 0 times infinity was no number, and counted as 0."""
+    problem, arrays = pattern_of_nine()
+    amount = float(problem.weights[arrays["suppressed"]].sum())
+    assert tc.suppress(problem, time_limit=5).loss < amount
+    claim = {"claims": np.array(["protection", "loss", "bound"])}
+    for sign in (1, -1):
+        proof = one_cut([2, 6], [sign * size, sign * size])
+        code, text = verdict(problem, arrays | claim | loss("weights", problem.weights, amount)
+                             | leaf(amount, (0, 0, -1, 1.0)) | proof)  # fmt: skip
+        assert (code, text) == (1, "REFUSED: up_data: a multiplier above 1e+30\n")
+
+
+def test_multipliers_that_are_large_but_accepted_prove_nothing_false(verdict):
+    problem, arrays = pattern_of_nine()
+    amount = float(problem.weights[arrays["suppressed"]].sum())
+    claim = {"claims": np.array(["protection", "loss", "bound"])}
+    for sign in (1, -1):
+        proof = one_cut([2, 6], [sign * 1e30, sign * 1e30])
+        code, _ = verdict(problem, arrays | claim | loss("weights", problem.weights, amount)
+                          | leaf(amount, (0, 0, -1, 1e30)) | proof)  # fmt: skip
+        assert code == 1
+
+
+def test_one_huge_cell_without_relations_proves_no_adjustment_optimal(verdict):
+    values = [50, 40, 90, 1e308]
+    problem = problem_of(values, [[1, 1, -1, 0]], "usss", 10.0, lower_bound=-1.7e308,
+                         upper_bound=1.7e308)  # fmt: skip
+    arrays = adjusted(problem, [60, 30, 90, 1e308], np.ones(4), 20.0, decimals=verifier.NO_DECIMALS)
+    code, text = verdict(problem, arrays | up_or_down(20.0, 0, [(0, 0, -1, 1.0)], []))
+    assert (code, text[:8]) == (1, "REFUSED:")
+
+
+# -- indices of cells that cannot move -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("multiplier", [1.0, 1000.0])
+def test_a_balance_row_of_a_frozen_cell_is_no_row_of_another_one(verdict, multiplier):
+    """Frozen cells belong to group -1, which was the last cell of the relation before."""
+    problem = problem_of([50, 40, 7, 90], [[1, 1, 0, -1], [0, 0, 1, 0]], "uszs", 10.0,
+                         upper_bound=1000)  # fmt: skip
+    balance = (3, 1, 2, multiplier)
+    tree = up_or_down(1010, 0, [(0, 0, -1, -100.0), balance], [(0, 0, -1, 100.0), balance])
+    arrays = adjusted(problem, [60, 30, 7, 90], [1, 100, 1, 1], 1010)
+    code, text = verdict(problem, arrays | tree)
+    assert (code, text) == (1, "REFUSED: a multiplier of a cell that cannot move\n")
+    better = adjusted(problem, [60, 40, 7, 100], [1, 100, 1, 1], 20)
+    assert verdict(problem, better | leaf(10.0))[0] == 0
+
+
+# -- right-hand sides ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("side", "tolerance"), [(0.4123456789012345, 0.0), (0.3, 0.0), (4.0, 5.0), (0.0, 0.0)]
+)
+def test_a_rounding_is_compared_with_tables_that_add_up_like_the_true_one(verdict, side, tolerance):
+    """5e8, 5e8 and 1e9 lose 4; a right-hand side of its own excluded that table."""
+    values = np.array([5e8 + 1, 5e8 + 1, 1e9 + 2])
+    problem = problem_of(values, [[1, 1, -1]], "sss", upper_bound=2e9)
+    published = np.array([5e8 + 5, 5e8, 1e9 + 5])
+    amount = float(np.abs(published - values).sum())
+    arrays = header(problem, "rounding", "additivity loss bound") | loss("L1", np.ones(3), amount)
+    arrays |= {"published": published, "base": np.array(5), "steps": np.array(1),
+               "right_hand_side": np.array([side]), "tolerance": np.array(tolerance)}  # fmt: skip
+    believed = 0
+    for multiplier in (1.0, 0.6, -1.0, -0.6, 1e6, -1e6):
+        for bound in (4.5, 7.0, 8.0):
+            code, _ = verdict(problem, arrays | leaf(bound, (0, 0, -1, multiplier)))
+            believed += code == 0
+    assert believed == 0
+
+
+# -- last digits ---------------------------------------------------------------------------------
+
+
+def test_a_release_of_more_digits_than_are_stated_is_refused(verdict):
+    """In thousands no table loses less than 1001; 1001, 2000 and 3001 lose 2."""
+    problem = problem_of([1000, 2000, 3000], [[1, 1, -1]], "uss", 1.0, upper_bound=1e5)
+    arrays = adjusted(problem, [1500.5, 2000, 3500.5], np.ones(3), 1001.0, decimals=-3)
+    code, text = verdict(problem, arrays | leaf(1001.0))
+    assert (code, text) == (1, "REFUSED: the released table has more digits than are stated\n")
+
+
+def test_the_last_digit_stands_in_the_verdict_beside_the_bound(verdict):
+    problem = problem_of([1000, 2000, 3000], [[1, 1, -1]], "uss", 1.0, upper_bound=1e5)
+    arrays = adjusted(problem, [2000, 2000, 4000], np.ones(3), 2000.0, decimals=-3)
+    code, text = verdict(problem, arrays | leaf(1000.0))
+    assert code == 0
+    assert "exactly, in multiples of 1000" in text
+    assert "the bound is for multiples of 1000" in text
+    assert "values of the problem file are written with more digits than a release has" in text
+    plain = adjusted(problem, [1001, 2000, 3001], np.ones(3), 2.0)
+    code, text = verdict(problem, plain | leaf(1.0))
+    assert code == 0
+    assert "the bound is for multiples of 1:" in text
+    assert "written with more digits" not in text
+
+
+# -- further cells -------------------------------------------------------------------------------
+
+
+def with_further(
+    arrays: Arrays, members: Sequence[int], value: float, *, status: str = "u", level: float = 5.0,
+    weight: float = 0.0, is_hidden: bool = True,
+) -> Arrays:  # fmt: skip
+    """The arrays with a sum of cells as a further one, which every witness moves with them."""
+    changed, n = dict(arrays), len(arrays["values"])
+    for name, one in (
+        ("values", value), ("lower_bound", 0.0), ("upper_bound", 1e4), ("lower_protection", 0.0),
+        ("upper_protection", level), ("sliding_protection", 0.0), ("weights", weight),
+        ("suppressed", is_hidden), ("right_hand_side", 0.0),
+    ):  # fmt: skip
+        if name in arrays:
+            changed[name] = np.append(arrays[name], one).astype(arrays[name].dtype)
+    changed["status"] = np.append(arrays["status"], status).astype("<U1")
+    for name, more in (("cells", [*members, n]), ("data", [*[1.0] * len(members), -1.0])):
+        changed[f"relation_{name}"] = np.append(arrays[f"relation_{name}"], more)
+    changed["relation_cells"] = changed["relation_cells"].astype(np.int64)
+    changed["relation_starts"] = np.append(
+        arrays["relation_starts"], arrays["relation_starts"][-1] + len(members) + 1
+    )
+    starts, cells, data = (arrays[f"witness_{name}"] for name in ("starts", "cells", "data"))
+    lists, sums = [], []
+    for first, last in itertools.pairwise(starts):
+        own, moved = cells[first:last], data[first:last]
+        total = float(moved[np.isin(own, members)].sum())
+        lists.append((np.append(own, [n] * (total != 0)), np.append(moved, [total] * (total != 0))))
+        sums.append(total)
+    changed["witness_starts"] = np.cumsum([0, *(len(own) for own, _ in lists)])
+    changed["witness_cells"] = np.concatenate([own for own, _ in lists]).astype(np.int64)
+    changed["witness_data"] = np.concatenate([moved for _, moved in lists])
+    if status == "u":
+        for side, best in (("upper", np.argmax(sums)), ("lower", -1)):
+            named = changed[f"{side}_witness"]
+            changed[f"{side}_witness"] = np.append(named, best).astype(np.int64)
+    return changed
+
+
+def test_a_further_cell_is_a_sensitive_sum_of_hidden_cells_that_weighs_nothing(verdict):
+    problem, arrays = pattern_of_nine()
+    values, amount = problem.table.values, float(problem.weights[arrays["suppressed"]].sum())
+    claim = {"claims": np.array(["protection", "loss"])}
+    arrays = arrays | claim | loss("weights", problem.weights, amount)
+    pairs = ([0, other] for other in range(1, 16) if arrays["suppressed"][other])
+    pair = next(one for one in pairs if highest(arrays, one) >= 5)
+    total = float(values[pair].sum())
+    code, text = verdict(problem, with_further(arrays, pair, total, level=5.0))
+    assert code == 0, text
+    assert "1 sums of cells of the problem file are protected as well" in text
+    for wrong, reason in (
+        (with_further(arrays, pair, total, weight=1e9, level=5.0), "has a weight"),
+        (with_further(arrays, pair, total, status="m"), "not sensitive, or has no level"),
+        (with_further(arrays, pair, total, level=0.0), "not sensitive, or has no level"),
+        (with_further(arrays, [0], float(values[0])), "no sum of several hidden cells"),
+        (with_further(arrays, [], 0.0), "no sum of several hidden cells"),
+        (with_further(arrays, pair, total, is_hidden=False), "a sensitive cell is published"),
+    ):
+        code, text = verdict(problem, wrong)
+        assert code == 1
+        assert reason in text
+
+
+def highest(arrays: Arrays, members: Sequence[int]) -> float:
+    """How far a witness moves the sum of some cells upwards at most."""
+    sums = [0.0]
+    for first, last in itertools.pairwise(arrays["witness_starts"]):
+        inside = np.isin(arrays["witness_cells"][first:last], members)
+        sums.append(float(arrays["witness_data"][first:last][inside].sum()))
+    return max(sums)
+
+
+# -- forced cells, and claims without protection -------------------------------------------------
+
+
+def test_a_forced_cell_shows_its_external_bounds_and_nothing_else(verdict):
+    relations = [[1, 1, -1, 0, 0, 0], [0, 0, 0, 1, 1, -1]]
+    problem = problem_of([50, 40, 90, 70, 30, 100], relations, "ussmss", 10.0, upper_bound=1000)
+    honest = tc.publish_intervals(problem, time_limit=3, weights="unit")
+    arrays = dict(arrays_of(honest.certificates, problem))
+    assert verdict(problem, arrays)[0] == 0
+    for low, high in ((70.0, np.nextafter(70.0, 99)), (60.0, 80.0), (0.0, 999.0)):
+        ends = {"published_lower": arrays["published_lower"].copy(),
+                "published_upper": arrays["published_upper"].copy()}  # fmt: skip
+        ends["published_lower"][3], ends["published_upper"][3] = low, high
+        code, text = verdict(problem, arrays | ends)
+        assert code == 1
+        assert "a cell that must be hidden shows more than its external bounds" in text
+
+
+def test_claims_that_say_nothing_of_sensitive_cells_have_a_verdict_of_their_own(verdict):
+    problem = problem_of([1000, 2000, 3000], [[1, 1, -1]], "uss", 1.0, upper_bound=1e5)
+    true = adjusted(problem, problem.table.values, np.ones(3), 0.0, claims="additivity loss")
+    told = "NOT CLAIMED: protection of 1 sensitive cells, which may be disclosed\n"
+    code, text = verdict(problem, true)
+    assert code == 3
+    assert text.startswith(told)
+    disclosed = header(problem, "suppression", "loss") | loss("weights", np.ones(3), 1.0)
+    disclosed |= {
+        "requirement": np.array("two-sided"),
+        "suppressed": np.array([True, False, False]),
+    }
+    code, text = verdict(problem, disclosed)
+    assert code == 3
+    assert text.startswith(told)
+    safe = problem.with_changes(status=np.array(["s"] * 3))
+    code, text = verdict(safe, true | {"status": np.array(["s"] * 3)})
+    assert (code, text[:8]) == (0, "PROVED: ")
+
+
+# -- honest searches whose rooms were cut --------------------------------------------------------
+
+FAR = [
+    ([0, 0, 0], [[1000, -1, -1000]], [1, 1e-6, 100], [1, 1000, 0]),
+    ([0, 0, 0], [[1000, -1, -1]], [1, 1, 1], [1, 1000, 0]),
+    ([1, 20, 30, 40], [[5000, -1, -5000, -1]], [1, 1e-6, 100, 1], [2, 5020, 30, 40]),
+    ([0, 0], [[1, -1e-4]], [1, 1e-3], [1, 1e4]),
+    ([0, 0, 0], [[1, -1e-4, 0], [0, 1e-4, -1]], [1, 1e-3, 1], [1, 1e4, 1]),
+]
+"""Values, relations, weights, and a table that loses little far from the true one."""
+
+
+@pytest.mark.parametrize(("values", "relations", "weights", "better"), FAR)
+@pytest.mark.parametrize("distance", ["L1", "Linf", "L2"])
+@pytest.mark.parametrize("bound", [1e6, np.inf])
+def test_no_table_is_called_the_best_while_a_better_one_lies_far_away(
+    values, relations, weights, better, distance, bound, verdict
+):
+    problem = problem_of(values, relations, "u" + "s" * (len(values) - 1), 1.0,
+                         lower_bound=-bound, upper_bound=bound)  # fmt: skip
+    assert not np.any(problem.table.relations @ (np.array(better) - values))
+    moved, weights = np.abs(np.array(better) - values), np.array(weights, float)
+    known = {"L1": weights @ moved, "Linf": np.max(weights * moved), "L2": weights @ moved**2}
+    release = tc.adjust(problem, weights=weights, distance=distance, time_limit=20)
+    assert release.bound <= known[distance] * (1 + 1e-9)
+    if distance != "L2":
+        assert release.loss <= known[distance] * (1 + 1e-9)
+        assert release.is_optimal
+    code, text = verdict(problem, arrays_of(release.certificates, problem))
+    assert code == 0, text
+
+
+@pytest.mark.parametrize("bound", [1e6, np.inf])
+def test_nothing_is_called_impossible_that_is_possible_far_away(bound):
+    problem = problem_of([0, 0, 0], [[1000, -1, -1]], "uss", 1.0, lower_bound=-bound,
+                         upper_bound=bound)  # fmt: skip
+    chain = problem_of([0.0] * 4, [[1e4, -1, 0, 0], [0, 1e4, -1, 0], [0, 0, 1e4, -1]], "usss", 1.0,
+                       lower_bound=-1e13, upper_bound=1e13)  # fmt: skip
+    for one in (problem, chain):
+        for options in ({}, {"integer": False}, {"directions": "up"}, {"repair": True}):
+            release = tc.adjust(one, weights="unit", time_limit=20, **options)
+            assert "relaxed" not in " ".join(release.notes)
+            assert np.all(np.abs(release.values - one.table.values)[0] >= 1)
+
+
+# -- checks that took hours ----------------------------------------------------------------------
+
+
+def test_the_steps_of_a_check_are_counted_whatever_they_are_spent_on(tmp_path, capsys):
+    """In x_k = 2 x_(k+1) each link holds the next one in place once its own is known."""
+    n = 300
+    rows = np.zeros((n - 1, n))
+    rows[np.arange(n - 1), np.arange(n - 1)], rows[np.arange(n - 1), np.arange(1, n)] = 1, -2
+    problem = problem_of(np.zeros(n), rows, "z" + "s" * (n - 1), upper_bound=10)
+    arrays = header(problem, "suppression", "loss bound") | loss("weights", np.ones(n), 0.0)
+    arrays |= {"requirement": np.array("two-sided"), "suppressed": np.zeros(n, bool)}
+    arrays |= leaf(0.0) | one_cut([], []) | {"cut_kind": integers(), "cut_cell": integers(),
+        "up_starts": integers(0), "down_starts": integers(0)}  # fmt: skip
+    np.savez_compressed(tmp_path / "proof.npz", **arrays)
+    assert verifier.main([str(tmp_path / "proof.npz")]) == 0
+    capsys.readouterr()
+    assert verifier.main([str(tmp_path / "proof.npz"), "--minutes", "0.001"]) == 1
+    told = "REFUSED: the check takes more than 0.001 minutes; let it take longer with --minutes\n"
+    assert capsys.readouterr().out == told

@@ -351,7 +351,7 @@ def test_a_forced_cell_shows_its_external_bounds_and_nothing_else(verdict):
 def test_claims_that_say_nothing_of_sensitive_cells_have_a_verdict_of_their_own(verdict):
     problem = problem_of([1000, 2000, 3000], [[1, 1, -1]], "uss", 1.0, upper_bound=1e5)
     true = adjusted(problem, problem.table.values, np.ones(3), 0.0, claims="additivity loss")
-    told = "NOT CLAIMED: protection of 1 sensitive cells, which may be disclosed\n"
+    told = "NOT CLAIMED: protection of 1 sensitive cells. Proved is only:\n"
     code, text = verdict(problem, true)
     assert code == 3
     assert text.startswith(told)
@@ -429,6 +429,6 @@ def test_the_steps_of_a_check_are_counted_whatever_they_are_spent_on(tmp_path, c
     np.savez_compressed(tmp_path / "proof.npz", **arrays)
     assert verifier.main([str(tmp_path / "proof.npz")]) == 0
     capsys.readouterr()
-    assert verifier.main([str(tmp_path / "proof.npz"), "--minutes", "0.001"]) == 1
-    told = "REFUSED: the check takes more than 0.001 minutes; let it take longer with --minutes\n"
+    assert verifier.main([str(tmp_path / "proof.npz"), "--minutes=0.001"]) == 1
+    told = "REFUSED: the check takes more than --minutes=0.001: raise it\n"
     assert capsys.readouterr().out == told

@@ -100,7 +100,7 @@ class Claim:
             If there is no check for it: a requirement or distance that somebody registered.
         """
         try:
-            lines = verifier.verify(arrays_of([*self.rests_on, self], problem))
+            lines = verifier.verify(arrays_of([*self.rests_on, self], problem), minutes=np.inf)
         except verifier.RefusedError as error:
             raise refused(error, f"The claim of {self.kind} is not proved") from error
         return tuple(lines)

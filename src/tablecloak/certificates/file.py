@@ -42,7 +42,7 @@ def write_certificate(result: Certified, path: str | Path) -> None:
         file.flush()
         # A certificate that the stand-alone verifier refuses is never written.
         try:
-            verify(read(temporary))  # type: ignore[no-untyped-call]
+            verify(read(temporary), minutes=np.inf)  # type: ignore[no-untyped-call]
         except UnknownError:
             _prove_others(result)
         except RefusedError as error:

@@ -230,6 +230,6 @@ def _proved(
     basis = (*rests_on, loss)
     claim = Claim("bound", loss.released, {**arrays, "bound": np.array(0.0)}, basis)
     try:
-        return float(verifier.proved(arrays_of([*basis, claim], problem)))
+        return float(verifier.proved(arrays_of([*basis, claim], problem), minutes=np.inf))
     except verifier.RefusedError as error:
         raise refused(error, "The proof of the bound is not accepted") from error

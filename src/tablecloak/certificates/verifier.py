@@ -15,12 +15,10 @@ loss        The cost of the release, computed from its weights.
 bound       No release costs less: the leaves of a search tree cover all releases, and multipliers
             at each leaf prove a bound for it (weak duality).
 
-The tolerance of a check never depends on numbers of other cells. A number that overflows, or is
-none, proves nothing: numpy's errors are on. docs/certificate.md describes the format and says in
-which order to read this file; docs/guarantees.md has the proofs.
+The tolerance of a check never depends on numbers of other cells; what overflows, or is no number,
+proves nothing. docs/certificate.md says in which order to read this file, docs/guarantees.md why.
 """
 
-import functools
 import gzip
 import itertools
 import math
@@ -40,10 +38,9 @@ MOST_RATIO, FREE_BYTES = 200, 2**26  # arrays take at most 200 times the file's 
 MOST_LETTERS = 200  # longest name of an insider
 MOST_DIGITS, MOST_BYTES_EACH = 400, 1000  # problem file: longest number; bytes per cell or term
 STEPS_A_MINUTE = 2.0**33  # numbers that numpy handles in a minute on a slow machine
+BYTES_A_MINUTE = 2.0**23  # bytes of a file for which a check may take a minute; one at least
 STEPS_EACH = 10**4  # steps that a few calls of numpy take, however short their arrays are
-MOST_MULTIPLIER = 1e30  # largest multiplier of a row
 MOST_LONG = 2**21  # most products whose sums are not exact in floats
-MOST_ROUNDS = 30  # most rounds in which relations limit rooms
 MOST_TERMS = 2**24  # most terms of all combined relations
 MOST_WHOLE = 2.0**40  # largest sum of terms of a combined relation: all such sums are exact
 MOST_DECIMALS = 12  # most decimals of a coefficient or value that is read as a decimal number
@@ -80,16 +77,14 @@ class Effort:
         self.minutes, self.left = minutes, minutes * STEPS_A_MINUTE
 
     def spend(self, steps):
-        """Take steps from those that are left."""
+        """Count steps."""
         self.left -= float(steps)
-        require(self.left >= 0, f"the check takes more than {self.minutes:g} minutes; let it take "
-                "longer with --minutes")  # fmt: skip
+        require(self.left >= 0, f"the check takes more than --minutes={self.minutes:g}: raise it")
 
 
 def with_errors(check):
     """Refuse what overflows, divides by 0 or is no number anywhere in a check."""
 
-    @functools.wraps(check)
     def run(*arguments, **options):
         try:
             with np.errstate(all="raise", under="ignore"):
@@ -169,10 +164,8 @@ COMBINED = arrays("""
     combined_starts:i8:combinations+1:starts-members combined_relations:i8:members:list-relations
     combined_data:f8:members:!=0""")
 OPTIONAL = ("sum_starts", "open_starts", "combined_starts")
-ZERO = {"relation_data": "a relation holds a coefficient of 0", "proof_data": "a multiplier of 0",
-        "witness_data": "a witness lists a cell that it does not move",
-        "sum_data": "a multiplier of 0", "combined_data": "a multiplier of 0"}  # fmt: skip
-MULTIPLIERS = {"proof_data", "up_data", "down_data", "sum_data", "combined_data"}
+ZERO = {"relation_data": "a relation holds a coefficient of 0",
+        "witness_data": "a witness lists a cell that it does not move"}  # fmt: skip
 CLAIMS = ("protection", "additivity", "statistics", "association", "loss", "bound")
 MEASURES = {"suppression": ("weights",), "intervals": ("widths",), "rounding": ("L1",),
             "adjustment": ("L1", "L2", "Linf"), "small counts": ("L1",)}  # fmt: skip
@@ -277,9 +270,8 @@ def check_form(data):
         if kind in ("f8", "i8"):
             check_entries(data, name, entries, sizes)
     check_words(data, schema)
-    for name in MULTIPLIERS & schema.keys():
-        small = np.all(np.abs(data[name]) <= MOST_MULTIPLIER)
-        require(small, f"{name}: a multiplier above {MOST_MULTIPLIER:g}")
+    for name in {"proof_data", "up_data", "down_data", "sum_data", "combined_data"} & schema.keys():
+        require(np.all(np.abs(data[name]) <= 1e30), f"{name}: a multiplier above 1e+30")
     if "bound" in schema:
         check_tree_form(data, sizes)
 
@@ -291,7 +283,7 @@ def check_entries(data, name, entries, sizes):
         good = ~np.isnan(array) if "open" in entries else np.isfinite(array) | (entries == "any")
         require(np.all(good), f"{name} holds something that is no number")
         require(not entries.endswith(">=0") or np.all(array >= 0), f"{name} is negative")
-        require(entries != "!=0" or np.all(array != 0), ZERO.get(name))
+        require(entries != "!=0" or np.all(array != 0), ZERO.get(name, "a multiplier of 0"))
     elif rule == "starts":
         check_starts(array, sizes[of], name)
     elif of:
@@ -357,10 +349,7 @@ def positions(starts, numbers):
 
 
 def locate(starts, members, lists, wanted):
-    """Return the position of wanted members in some lists, which are in increasing order; -1: none.
-
-    Each is looked for in its own list, by halving, so that no number can stand for another list.
-    """
+    """Return the positions of members, each sought in a list of its own by halving; -1: none."""
     low, end = starts[lists].copy(), starts[lists + 1]
     high = end.copy()
     while np.any(open_ := low < high):
@@ -368,10 +357,8 @@ def locate(starts, members, lists, wanted):
         less = open_ & (members[middle] < wanted)
         low, high = np.where(less, middle + 1, low), np.where(open_ & ~less, middle, high)
     inside = np.flatnonzero(low < end)
-    hit = inside[members[low[inside]] == np.broadcast_to(wanted, low.shape)[inside]]
-    place = np.full(len(low), -1)
-    place[hit] = low[hit]
-    return place
+    low[inside[members[low[inside]] != wanted[inside]]] = -1
+    return np.where(low < end, low, -1)
 
 
 def starts_of(numbers, count):
@@ -450,10 +437,9 @@ def compare(data, path):
 
 
 def check_further(data, n, relations):
-    """Require that cells from the n-th on are sensitive sums, each by one further relation.
+    """Require that cells from the n-th on are sums of hidden cells, by one further relation each.
 
-    A witness proves each of them like any sensitive cell. With a level and two hidden cells it is
-    more than the proof of its parts; it weighs nothing, so that the loss is that of the file.
+    They are sensitive, so that witnesses prove them, and weigh nothing: the loss is the file's.
     """
     more, starts = len(data["values"]) - n, data["relation_starts"]
     require(relations >= 0, "the certificate has too few relations")
@@ -521,7 +507,6 @@ class Relations:
         self.starts, self.cells = data["relation_starts"], data["relation_cells"]
         self.count, self.row = len(self.starts) - 1, list_numbers(self.starts)
         self.given = data["relation_data"]
-        self.is_whole = bool(np.all(self.given == np.rint(self.given)))
         places = np.zeros(self.count, dtype=np.int64)
         np.maximum.at(places, self.row, decimals_of(self.given, 2.0**31, 0))
         self.decimals = np.minimum(places, MOST_DECIMALS)
@@ -563,8 +548,10 @@ def decimals_of(numbers, largest, places):
     return found
 
 
-def check_additive(relations, values, side, tolerance):
+def check_additive(relations, values, side, tolerance, other=None):
     """Require A a = b: exactly for decimal numbers, and up to rounding errors for others.
+
+    The other right-hand sides may differ by what binary sums of decimal numbers leave at most.
 
     Return the number of relations without decimal numbers that are off by more than rounding.
     """
@@ -586,14 +573,11 @@ def check_additive(relations, values, side, tolerance):
     good = (off <= dust) & (~decimal | relations.adds_up(digits, right, decimal))
     good |= (tolerance > 0) & (off <= tolerance + dust)
     require(np.all(good), f"the true table is not additive in {np.sum(~good)} relations")
+    require(
+        np.all(np.abs(side - (side if other is None else other)) <= rounding + tolerance),
+        "right-hand sides differ",
+    )
     return int(np.sum(~decimal & (off > rounding)))
-
-
-def check_sides(relations, values, difference, tolerance):
-    """Require that right-hand sides differ by what binary sums of decimal numbers leave at most."""
-    size = relations.sums(np.abs(relations.given * values[relations.cells]))
-    most = (np.diff(relations.starts) + 2) * 2.0**-52 * size + tolerance
-    require(np.all(np.abs(difference) <= most), "right-hand sides differ")
 
 
 def long_sums(rows, one, other):
@@ -703,21 +687,19 @@ def check_hidden(data, relations):
     hidden, need = data["suppressed"], needs(data)
     cells, asked = need[0], np.where(np.array(need[1:]) > 0, need[1:], np.inf).min(axis=0)
     level = np.where(np.isinf(asked), 0.0, asked)  # the least required distance
-    blurred = rounding_error(data["values"][cells]) > PRECISION_SHARE * level
-    blurred = cells[blurred & (level > 0)]
-    few = f"the level of cell {blurred[:1]} is below the precision of its value"
-    require(not len(blurred), few)
+    blurred = (rounding_error(data["values"][cells]) > PRECISION_SHARE * level) & (level > 0)
+    few = f"the level of cell {cells[blurred][:1]} is below the precision of its value"
+    require(not np.any(blurred), few)
     check_peeling(relations, hidden, cells)
     at, moves = data["witness_cells"], data["witness_data"]
     require(np.all(hidden[at]), "a witness moves a published cell")
     low, high = (room(data["values"], data[f"{name}_bound"], sign)[at]
                  for name, sign in (("lower", -1), ("upper", 1)))  # fmt: skip
     require(np.all((moves >= low) & (moves <= high)), "a witness breaks an external bound")
-    check_effort(data, relations, level)
     real = check_relations(data, relations, level)
     check_reach(reach(data, cells, data["upper_witness"]),
                 -reach(data, cells, data["lower_witness"]), need, "everybody")  # fmt: skip
-    (insiders, cut, pairs), idle = check_insiders(data, need), np.sum(level == 0)
+    (insiders, cut, pairs), idle = check_insiders(data, need, relations.effort), np.sum(level == 0)
     requirement = str(data["requirement"])
     return [
         (True, f"{len(cells)} sensitive cells, {requirement}: the interval of each reaches"),
@@ -770,17 +752,6 @@ def check_peeling(relations, hidden, cells):
             f"is cell {known[:1]}: they are disclosed")  # fmt: skip
 
 
-def check_effort(data, relations, level):
-    """Count the products of all witnesses and insiders before they are made."""
-    cells, facts, n = data["witness_cells"], data["intruder_cells"], len(data["values"])
-    witnesses, insiders = len(data["witness_starts"]) - 1, len(data["intruder_names"])
-    steps = np.sum(np.diff(relations.column_starts)[cells], dtype=float)
-    steps += np.sum(np.bincount(cells, minlength=n)[facts], dtype=float)
-    steps += STEPS_EACH * (witnesses + insiders) + insiders * (10.0 * n + 20.0 * len(level))
-    steps += float(insiders) * witnesses
-    relations.effort.spend(steps)
-
-
 def least_levels(data, level):
     """Return for each witness the least level among the sensitive cells that it protects."""
     least = np.full(len(data["witness_starts"]) - 1, np.inf)
@@ -802,6 +773,7 @@ def check_relations(data, relations, level):
     scale, touched_real = np.minimum(scale, 1.0), np.zeros(relations.count, dtype=bool)
     for witness, (start, stop) in enumerate(itertools.pairwise(data["witness_starts"].tolist())):
         cells, moves = data["witness_cells"][start:stop], data["witness_data"][start:stop]
+        relations.effort.spend(STEPS_EACH + 10.0 * np.sum(np.diff(relations.column_starts)[cells]))
         at = positions(relations.column_starts, cells)
         moves = np.repeat(moves, np.diff(relations.column_starts)[cells])
         rows, place = np.unique(relations.column_row[at], return_inverse=True)
@@ -846,7 +818,7 @@ def check_reach(up, down, need, who):
     require(np.all(met), f"{np.sum(~met)} sensitive cells are not proved against {who}")
 
 
-def check_insiders(data, need):
+def check_insiders(data, need, effort):
     """Check each insider's claim.
 
     Return the number of insiders with different knowledge, the number of levels cut to it, and the
@@ -882,6 +854,7 @@ def check_insiders(data, need):
         pairs += len(open_)
         if len(open_) < len(need[0]):
             known.add(tuple(part.tobytes() for part in facts))
+        effort.spend(STEPS_EACH + 10.0 * (len(values) + len(witness) + 10 * len(need[0])))
         entries = order[positions(columns, at)]
         moves, length = data["witness_data"][entries], np.diff(columns)[at]
         outside = moves < np.repeat(least[own], length)
@@ -1151,13 +1124,8 @@ def check_bound(data, relations):
 
 def proved_bound(data, relations):
     """Return the bound that trees prove, at most the loss of the release, and notes."""
-    release, prices = str(data["release"]), None
-    if release in ("suppression", "intervals"):
-        prices = (PatternPrices if release == "suppression" else WidthPrices)(data, relations)
-    elif release == "rounding":
-        prices = RoundingPrices(data, relations)
-    else:
-        prices = AdjustmentPrices(data, relations)
+    kinds = {"suppression": PatternPrices, "intervals": WidthPrices, "rounding": RoundingPrices}
+    prices = kinds.get(str(data["release"]), AdjustmentPrices)(data, relations)
     bounds = tree_bounds(prices.data, prices, relations.effort)
     require(len(bounds) == 1 or "part" in data, "only adjustments fall into parts")
     found = prices.joined(bounds)
@@ -1186,9 +1154,8 @@ def tree_bounds(data, prices, effort):
             require(first <= parent[node] < node, "a node before its parent")
             children[int(parent[node])].append(node)
             depth[node] = depth[int(parent[node])] + 1
-        effort.spend(
-            1e3 * (len(depth) + sum(depth[node] for node in depth if node not in children))
-        )
+        leaves = [node for node in depth if node not in children]
+        effort.spend(1e3 * (len(depth) + sum(map(depth.get, leaves))))
         for pair in children.values():
             two = len(pair) == 2 and lower[pair[0]] != lower[pair[1]]
             require(two, "a split without two sides")
@@ -1196,19 +1163,19 @@ def tree_bounds(data, prices, effort):
             same = cell[low] == cell[high] >= 0 and limit[low] == limit[high] + 1
             require(same, "a search tree that leaves something out")
         least = np.inf
-        for node in range(first, last):
-            require((proof[node] >= 0) == (node not in children), "a leaf without a proof")
-            if node not in children:
-                box, at = {}, node
-                while at != first:
-                    low, high = box.get(int(cell[at]), (-(2**60), 2**60))
-                    end = int(limit[at])
-                    both = (max(low, end), high) if lower[at] else (low, min(high, end))
-                    box[int(cell[at])], at = both, int(parent[at])
-                own = slice(*data["proof_starts"][proof[node] : proof[node] + 2])
-                entries = [data[f"proof_{name}"][own] for name in ("kind", "row", "cell", "data")]
-                effort.spend(10.0 * STEPS_EACH + 30.0 * (prices.size + len(entries[0])))
-                least = min(least, prices.price(tree, entries, box))
+        require(np.array_equal(first + np.flatnonzero(proof[first:last] >= 0), leaves),
+                "a leaf without a proof")  # fmt: skip
+        for node in leaves:
+            box, at = {}, node
+            while at != first:
+                low, high = box.get(int(cell[at]), (-(2**60), 2**60))
+                end = int(limit[at])
+                both = (max(low, end), high) if lower[at] else (low, min(high, end))
+                box[int(cell[at])], at = both, int(parent[at])
+            own = slice(*data["proof_starts"][proof[node] : proof[node] + 2])
+            entries = [data[f"proof_{name}"][own] for name in ("kind", "row", "cell", "data")]
+            effort.spend(10.0 * STEPS_EACH + 30.0 * (prices.size + len(entries[0])))
+            least = min(least, prices.price(tree, entries, box))
         bounds.append(least)
     return bounds
 
@@ -1236,19 +1203,12 @@ class Prices:
 def settled(with_costs, without):
     """Return a sum less its rounding error; infinity if the sum without costs is above 0.
 
-    This is the one place from which prices come: each is finite, or minus infinity, which proves
-    nothing, or infinity because a finite sum shows that the leaf is empty.
+    All prices come from here: finite, minus infinity, or proved to be those of an empty leaf.
     """
     (value, error), (empty, doubt) = with_costs, without
     sound = np.all(np.array([value, error, empty, doubt]) < np.inf)
     require(sound, "a price that is no number")
     return np.inf if empty > doubt else float(value - error)
-
-
-def reaching(share, room_of):
-    """Return shares of rooms; no share of an infinite room is 0."""
-    some = share > 0
-    return np.where(some, share * np.where(some, room_of, 0.0), 0.0)
 
 
 def boxed(low, high, box):
@@ -1274,13 +1234,12 @@ class RoundingPrices(Prices):
     def price(self, tree, entries, box):
         """Return a lower bound for all rounded tables in the box; inf if there is none."""
         data, relations, base = self.data, self.relations, int(self.data["base"])
-        multiplier, a = multipliers_of_rows(entries, relations.count), multiples(data["values"], 0)
-        left = boxed(*rounding_range(data), box)
+        multiplier = multipliers_of_rows(entries, relations.count) / relations.unit
+        left, a = boxed(*rounding_range(data), box), multiples(data["values"], 0)
         if left is None:
             return np.inf
-        multiplier = multiplier / relations.unit
         terms = (relations.whole * multiplier[relations.row])[relations.order]
-        real = np.where(relations.real[relations.column_row], np.abs(terms), 0.0)
+        real = np.abs(terms) * relations.real[relations.column_row]
         r, sizes, real = (row_sums(relations.column_starts, part)
                           for part in (terms, np.abs(terms), real))  # fmt: skip
         # A x = A a holds exactly: only changes x - a are priced, and no right-hand side.
@@ -1297,10 +1256,8 @@ class RoundingPrices(Prices):
 
 def reach_of(loss, weights):
     """Return how far cells can move at a loss, without limit where that costs nothing."""
-    far, costly = np.full(len(weights), np.inf), weights > 0
     with np.errstate(over="ignore"):
-        far[costly] = loss / weights[costly]
-    return far
+        return np.divide(loss, weights, out=np.full(len(weights), np.inf), where=weights > 0)
 
 
 def one_for_all(choose, start, n, root, numbers):
@@ -1418,10 +1375,9 @@ def united(data, relations):
     """Return data and relations in which cells that can only move together are one cell.
 
     In every table that an intruder must consider they move alike, so that a pattern of least loss
-    hides all of them or none. The first represents the others, which are frozen like cells that
-    cannot move at all. Only distances matter, so values are set to 0. Cells stay separate in
-    relations with fractional coefficients, whose sums are not exact, and if they must be hidden
-    without being sensitive.
+    hides all of them or none. The first represents the others, which are frozen, and values are set
+    to 0, since only distances matter. Cells stay separate in relations with fractional
+    coefficients, whose sums are not exact, and if they must be hidden without being sensitive.
     """
     status, n = data["status"], len(data["values"])
     up, down = data["upper_bound"] - data["values"], data["values"] - data["lower_bound"]
@@ -1440,9 +1396,8 @@ def united(data, relations):
     root[members] = members[first][group.reshape(-1)]
     sign = np.where(alone, 1.0, sign * sign[root])
     cells, *levels = needs(data)
-    everywhere = [np.zeros(n) for _ in levels]
-    for level, asked in zip(everywhere, levels, strict=True):
-        level[cells] = asked
+    everywhere = np.zeros((3, n))
+    everywhere[:, cells] = levels
     hidden = one_for_all(np.maximum, 0.0, n, root, (status == "u").astype(float)) > 0
     gone = (root != np.arange(n)) | still
     weights = np.bincount(root, data["weights"], minlength=n)
@@ -1499,9 +1454,9 @@ class PatternPrices(CutPrices):
     def capacity(self, at):
         """Lay a capacity row: the room that hiding each cell adds at most."""
         level, own, above, below = self.sides(at)
-        counted = (reaching(above, self.high[own]) + reaching(below, self.low[own])) * (
-            1 + 2.0**-48
-        )
+        with np.errstate(invalid="ignore"):  # no share at all of an infinite room is 0
+            rooms_of = np.array([above * self.high[own], below * self.low[own]])
+        counted = np.sum(np.nan_to_num(rooms_of, posinf=np.inf), axis=0) * (1 + 2.0**-48)
         left = level - np.sum(counted[self.fixed[own]])
         own, counted = own[self.free[own]], counted[self.free[own]]
         if left <= 0:
@@ -1532,10 +1487,9 @@ class PatternPrices(CutPrices):
     def rounded(self, at):
         """Lay a mixed-integer rounding of a sum of rows; turned cells are replaced by 1 - y.
 
-        Let the sum be a.z >= b with z = y or 1 - y, and f = b - floor(b). With
-        F(a) = floor(a) + min(1, (a - floor(a)) / f), and with the slack of rows with a negative
-        multiplier l counted |l| / f times, F(a).z + slack is at least ceil(b). All sums are first
-        loosened by their rounding errors.
+        Let the sum be a.z >= b with z = y or 1 - y, and f = b - floor(b). With F(a) = floor(a) +
+        min(1, (a - floor(a)) / f), and the slack of rows with a multiplier l < 0 counted |l| / f
+        times, F(a).z + slack is at least ceil(b). Sums are first loosened by their rounding errors.
         """
         cuts, gamma = self.summands(at)
         rows = [self.known[cut] for cut in cuts.tolist()]
@@ -1614,10 +1568,10 @@ class AdjustmentPrices(Prices):
         sum w |z| >= sum_g min over allowed z_g of (W_g |z_g| - r_g z_g + e_g (|z_g| - level_g))
 
     plus constants. Cells that relations force to move together are one group g. Discrepancy rows:
-    in any directions, levels of the sensitive cells of a relation leave an imbalance of at least
-    delta, which other changes must make up for. Balance rows: |c_j z_j| <= sum of |c_i z_i| over
-    the other cells of a relation, or of a sum of relations with whole multipliers. For the measure
-    Linf the weights are w times shares that add up to at most 1; for L2 the terms are w z^2.
+    levels of the sensitive cells of a relation leave an imbalance of at least delta, which others
+    must make up for. Balance rows: |c_j z_j| <= sum of |c_i z_i| over others of a relation,
+    or of a sum of relations with whole multipliers. For Linf the weights are w times shares that
+    add up to at most 1; for L2 the terms are w z^2.
     """
 
     def __init__(self, data, relations):
@@ -1682,7 +1636,7 @@ class AdjustmentPrices(Prices):
             cells, terms = np.concatenate([cells, further]), np.concatenate([terms, more])
         self.counts = np.array([self.m, statistics, self.m, self.m + combined, 0])
         exact = np.concatenate([~relations.real, np.arange(statistics + combined) >= statistics])
-        self.units = np.append(relations.unit, np.ones(statistics + combined))
+        self.units = np.append(relations.unit, np.ones(statistics + combined + 1))
         self.row, self.member, term, parts = merged(
             list_numbers(starts), self.root[cells], self.sign[cells] * terms, exact)  # fmt: skip
         self.term, self.length = term.astype(LONG), np.abs(term).astype(LONG)
@@ -1692,16 +1646,11 @@ class AdjustmentPrices(Prices):
         self.size += 4 * len(self.row)
 
     def limit_rooms(self):
-        """Limit infinite rooms: a term of a relation moves at most as far as all others together.
-
-        Only rooms without a limit get one, so that nothing which bounds or losses allow is cut.
-        """
+        """Limit infinite rooms: a term moves at most as far as all others of its relation."""
         inner = np.flatnonzero(self.row < self.m)
         row, group, term = self.row[inner], self.member[inner], self.term[inner].astype(float)
         rises = term > 0
-        for _ in range(MOST_ROUNDS):
-            if not any(np.any(np.isinf(side[group])) for side in self.room):
-                return
+        for _ in range(30):  # so many rooms in turn may rest on one another
             self.relations.effort.spend(STEPS_EACH + 100.0 * len(row))
             before = [side.copy() for side in self.room]
             for back in (True, False):  # the term goes up while the others go down, or vice versa
@@ -1722,7 +1671,7 @@ class AdjustmentPrices(Prices):
         All terms are whole numbers with small sums, so that nothing is rounded.
         """
         numbers, multiplier = self.data["combined_relations"], self.data["combined_data"]
-        whole = relations.is_whole and np.all(multiplier == np.rint(multiplier))
+        whole = all(np.all(one == np.rint(one)) for one in (relations.given, multiplier))
         require(whole, "a sum of relations with terms that are not whole numbers")
         length = np.diff(relations.starts)[numbers]
         require(np.sum(length) <= MOST_TERMS, "sums of relations too long to check")
@@ -1744,11 +1693,7 @@ class AdjustmentPrices(Prices):
             (fixed, f"the bound is for the given directions of {fixed} cells"),
             (np.isfinite(limit), f"sensitive cells move at most {limit:g} times their levels"),
             (capacities, f"{capacities} other cells move at most as far as the certificate says"),
-            (
-                whole,
-                f"the bound is for multiples of {unit_of(self.data):g}: levels are rounded up to "
-                "them, and room down",
-            ),
+            (whole, f"the bound is for multiples of {unit_of(self.data):g}; levels are rounded up"),
         ]
 
     def joined(self, bounds):
@@ -1791,7 +1736,7 @@ class AdjustmentPrices(Prices):
         # Statistics lie between relations and combined relations.
         row = np.where((kind == 3) & (row >= self.m), row + self.counts[1], row)
         # Rows are kept with whole coefficients. However this is rounded, it is a multiplier.
-        numbers = numbers / np.where((kind == 1) | (kind == 4), 1, self.units[row]).astype(LONG)
+        numbers = numbers / np.where(kind == 1, 1, self.units[row]).astype(LONG)
         return [tuple(part[kind == k] for part in (row, cell, numbers)) for k in range(5)]
 
     def price(self, tree, entries, box):
@@ -1823,14 +1768,13 @@ class AdjustmentPrices(Prices):
 
     def constant(self, statistic, discrepancy):
         """Return the sum of multipliers times sides of rows, and of its absolute terms."""
-        sides = [(multiplier, self.delta(int(r)), 0.0)
-                 for r, multiplier in zip(discrepancy[0], discrepancy[2], strict=True)]  # fmt: skip
-        for at, multiplier in zip(statistic[0], statistic[2], strict=True):
-            require(self.data["statistic_kind"][at] != "variance", "a variance is no row")
-            target, slack = self.data["statistic_target"][at], self.data["statistic_slack"][at]
-            sides.append((multiplier, target, slack))
-        total = sum((y * side - abs(y) * slack for y, side, slack in sides), LONG(0))
-        return total, sum((abs(y) * (abs(side) + slack) for y, side, slack in sides), 0.0)
+        kind, (at, _, y) = self.data.get("statistic_kind", np.zeros(0, "U")), statistic
+        require(np.all(kind[at] != "variance"), "a variance is no row")
+        target, slack = (self.data.get(f"statistic_{name}", np.zeros(0))[at]
+                         for name in ("target", "slack"))  # fmt: skip
+        deltas = discrepancy[2] * np.array([self.delta(int(r)) for r in discrepancy[0]], LONG)
+        size = np.sum(np.abs(y) * (np.abs(target) + slack)) + np.sum(deltas)
+        return np.sum(y * target - np.abs(y) * slack) + np.sum(deltas), size
 
     def own_entries(self, balance):
         """Return the balance multiplier of its own group for each entry of a relation."""
@@ -1858,8 +1802,7 @@ class AdjustmentPrices(Prices):
     def least(self, weight, rates, errors, sides):
         """Return the least sum over all groups, and its largest rounding error.
 
-        Where a room is infinite, the cost must not fall with the distance: its slope, less what it
-        may be off, is at least 0, or nothing is proved.
+        In an infinite room the cost must not fall with the distance, or nothing is proved.
         """
         g, square = self.groups, self.measure == "L2"
         weight, (extra, r, above) = weight[g], (part[g] for part in rates)
@@ -1922,7 +1865,7 @@ def rounded_down(numbers):
 def merged(row, group, terms, exact):
     """Return relations between groups: sorted rows, groups, coefficients and sizes of their parts.
 
-    Coefficients of 0 are left out; where sums are not exact, also what may be a rounding error.
+    Coefficients of 0 are left out; if sums are not exact, also what may be a rounding error.
     """
     kept = group >= 0
     row, group, terms = row[kept], group[kept], terms[kept]
@@ -1940,8 +1883,7 @@ def coupled(relations, movable, used=True):
     """Return for each movable cell the cell that represents its group, and its sign relative to it.
 
     A relation with one movable group holds it in place. One with two of equal absolute coefficients
-    moves both by the same amount. Only the relations in `used` count. After the first round only
-    the relations of changed cells are looked at again.
+    moves both by the same amount. Only relations in `used` count, again once their cells change.
     """
     root, sign = np.where(movable, np.arange(len(movable)), -1), np.ones(len(movable))
     used, members = np.broadcast_to(used, relations.count), {}
@@ -2014,8 +1956,7 @@ def verify(data, problem=None, minutes=1):
     narrower, further, coarse = False, 0, False
     if problem is not None:
         side, narrower, further, coarse = compare(data, problem)
-        rough = check_additive(relations, data["values"], side, tolerance)
-        check_sides(relations, data["values"], side - data["right_hand_side"], tolerance)
+        rough = check_additive(relations, data["values"], side, tolerance, data["right_hand_side"])
     for claim in data["claims"].tolist():
         notes = notes + CHECKS[claim](checked, relations)
     notes += [
@@ -2030,33 +1971,28 @@ def verify(data, problem=None, minutes=1):
     return [f"PROVED: {lines[0]}", *lines[1:]]
 
 
-def unclaimed(data):
-    """Return the number of sensitive cells if nothing is claimed of their protection, else 0."""
-    return 0 if "protection" in data.get("claims", CLAIMS) else int(np.sum(data["status"] == "u"))
-
-
 def main(arguments):
-    arguments, minutes = list(arguments), 1.0
-    if "--minutes" in arguments[:-1]:
-        at = arguments.index("--minutes")
-        minutes = float(arguments[at + 1])
-        del arguments[at : at + 2]
-    if len(arguments) not in (1, 2):
-        print("usage: python verifier.py CERTIFICATE.npz [ORIGINAL.jj] [--minutes MOST]")
+    paths = [one for one in arguments if not one.startswith("--minutes=")]
+    most = [one.partition("=")[2] for one in arguments if one not in paths]
+    if len(paths) not in (1, 2) or not all(re.fullmatch(NUMBER, one, re.ASCII) for one in most):
+        print("usage: python verifier.py CERTIFICATE.npz [ORIGINAL.jj] [--minutes=MOST]")
         return 2
     try:
+        minutes = [1.0, Path(paths[0]).stat().st_size / BYTES_A_MINUTE]
+        minutes = float(most[-1]) if most else max(minutes)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a file that causes a warning is refused
-            data = read(arguments[0])
-            lines, cells = verify(data, *arguments[1:], minutes=minutes), unclaimed(data)
+            data = read(paths[0])
+            lines, cells = verify(data, *paths[1:], minutes=minutes), np.sum(data["status"] == "u")
     except Exception as error:  # a file with any error proves nothing
         # The text of the error may come from the file, so it is printed as one line of ASCII.
         print(f"REFUSED: {ascii(str(error) or type(error).__name__)[1:-1]}")
         return 1
-    if cells:
-        print(f"NOT CLAIMED: protection of {cells} sensitive cells, which may be disclosed")
-    print("\n  ".join(lines))
-    return 3 if cells else 0
+    open_ = cells and "protection" not in data.get("claims", CLAIMS)
+    few = f"NOT CLAIMED: protection of {cells} sensitive cells. Proved is only:\n  "
+    text = "\n  ".join(lines)
+    print(few + text.removeprefix("PROVED: ") if open_ else text)
+    return 3 if open_ else 0
 
 
 if __name__ == "__main__":

@@ -150,6 +150,13 @@ def verify(
     original: Annotated[
         Path | None, typer.Argument(help="JJ file of the problem, to compare with.")
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            help="Longest that the check may take, counted in steps. By default one minute, and "
+            "one for every 8 MiB of the certificate.",
+        ),
+    ] = None,
 ) -> None:
     """Check a certificate by exact products alone; no solver is called.
 
@@ -157,11 +164,13 @@ def verify(
     that the certificate speaks of that problem. The same check runs without tablecloak:
     python verifier.py CERTIFICATE ORIGINAL.
 
-    Exit code 0: proved; 1: refused.
+    Exit code 0: proved; 1: refused; 3: what is claimed is proved, but nothing is claimed of the
+    protection of sensitive cells.
 
     Example: tablecloak verify results/internal/suppression_certificate.npz
     """
     from tablecloak.certificates.verifier import main
 
     arguments = [str(path) for path in (certificate, original) if path is not None]
+    arguments += [] if minutes is None else [f"--minutes={minutes:g}"]
     raise typer.Exit(main(arguments))  # type: ignore[no-untyped-call]

@@ -12,7 +12,6 @@ References
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -165,7 +164,7 @@ def find_repair(model: AdjustmentModel, allowed: Room, budget: Budget) -> Repair
         levels=cells[sensitive],
         capacities=cells[~sensitive],
         changes=form.changes(x),
-        is_smallest=math.ceil(proof.tree.verify(form.opened) - FRACTION) >= excused.sum(),
+        is_smallest=bool(np.ceil(proof.tree.verify(form.opened) - FRACTION) >= excused.sum()),
     )
 
 

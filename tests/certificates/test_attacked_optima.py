@@ -90,6 +90,15 @@ SMALLEST = {
     "squares that cost nothing": case(
         "adjustment", [[1, -1]], [0, 0], "us", distance="L2", weights=[0, 0]
     ),
+    "a frozen part holds its total": case(
+        "adjustment", [[-1, 0, 1], [-1, 1, 0]], [0, 0, 0], "suz", distance="L1", integer=False
+    ),
+    "a cell that falls to its bound": case(
+        "adjustment", [[1000, 0, 0, -1], [0, -1, 1000, -1]], [90.7, 0, 5492.9, 0], "suss",
+        distance="L1", low=[0, 0, 0, -1.98e11], weights=[68470, 114300, 184300, 1.663e-6],
+        high=[96700000090.7, 2.78e13, 20500005492.9, 1.98e11],
+        upper_levels=[0, 302979, 0, 0], lower_levels=[0, 0, 0, 0],
+    ),
     "small counts in tonnes": case("small counts", [[-1, 1000]], [8, 1], "ss", base=5),
     "a rounding that changes nothing": case(
         "rounding", [[0.9, -1]], [1e9, 1e9], "ss", base=2, max_steps=1

@@ -11,7 +11,13 @@ from tablecloak.planning.clusters import Scope, clusters_of, scopes_of
 from tablecloak.planning.dimensions import planned_dimensions
 from tablecloak.planning.equations import read_equations, spelled
 from tablecloak.planning.formulas import read_formulas
-from tablecloak.planning.lines import PublishedTable, Spanning, in_one_spelling, read_lines
+from tablecloak.planning.lines import (
+    PublishedTable,
+    Spanning,
+    in_one_spelling,
+    natural,
+    read_lines,
+)
 from tablecloak.planning.plan import Cluster, Plan
 from tablecloak.planning.template import Totals, read_template
 from tablecloak.tables.equations import Equation
@@ -77,8 +83,9 @@ def plan(
     those of the other, on the same or coarser levels. Tables whose dimensions are levels of the
     same hierarchies are one table. Tables of a field are in one cluster if they have the same
     variable, or variables that an equation or a link joins: cells then have values in common, or
-    follow from each other, so that tables protected apart could reveal each other. Neither the
-    order of lines nor that of dimensions plays a part.
+    follow from each other, so that tables protected apart could reveal each other. An equation
+    between variables of a link counts instead of it; the link then joins the others alone. Neither
+    the order of lines nor that of dimensions plays a part.
     """
     lines = _lines(metadata, template, formulas, totals or {}, field, variable)
     lines = _with_hierarchies(lines, levels or {})
@@ -86,11 +93,14 @@ def plan(
     spelling = {line.variable.casefold(): line.variable for line in lines}
     asked = [spelled(each, spelling) for each in read_equations(equations)]
     scopes = scopes_of(lines, dimensions, asked)
-    clusters = [cluster for scope in scopes for cluster in clusters_of(scope)]
-    notes = [*_of_equations(asked, scopes), *_of_links(scopes, clusters), *_of_tables(scopes)]
+    placed = [(scope, cluster) for scope in scopes for cluster in clusters_of(scope)]
+    notes = [
+        *_of_equations(asked, scopes), *_of_overruled(scopes), *_of_sums(placed),
+        *_of_tables(scopes),
+    ]  # fmt: skip
     for note in notes:
         warnings.warn(note, TablecloakWarning, stacklevel=2)
-    return Plan(tuple(clusters), tuple(lines), dimensions, tuple(notes), dict(totals or {}))
+    return Plan(tuple(cluster for _, cluster in placed), tuple(lines), dimensions, tuple(notes), dict(totals or {}))
 
 
 def _lines(
@@ -150,30 +160,30 @@ def _of_equations(equations: Sequence[Equation], scopes: Sequence[Scope]) -> Ite
                 )
 
 
-def _of_links(scopes: Sequence[Scope], clusters: Sequence[Cluster]) -> Iterator[str]:
-    """Tell of links that an equation replaces, or that no equation explains."""
+def _of_overruled(scopes: Sequence[Scope]) -> Iterator[str]:
+    """Tell of links that an equation replaces, and of variables that it leaves out."""
     for scope in scopes:
-        for link, joined in sorted(scope.links.items()):
-            known = [
-                each
-                for each in scope.equations
-                if joined.intersection(each.variables) and not scope.unpublished(each)
-            ]
-            if known:
+        for link, joined in sorted(scope.linked.items()):
+            overruling = scope.overruling(link)
+            left = sorted(joined.difference(*(each.variables for each in overruling)), key=natural)
+            if overruling:
                 yield (
                     f"{link} links variables of {scope.name} for which there is an equation, "
-                    f"{listed([each.label for each in known])}: the equation counts"
+                    f"{listed([each.label for each in overruling])}: the equation counts"
+                    f"{f', and {listed(left)} are not joined with its variables' if left else ''}"
                 )
-    for cluster in clusters:
-        if (
-            cluster.links
-            and len(cluster.variables) > 1
-            and not (cluster.total or cluster.equations)
-        ):
-            yield (
-                f"cluster {cluster.name}: it is not known which of {listed(cluster.variables)} is "
-                f"the sum of the others. Give the equation"
-            )
+
+
+def _of_sums(placed: Sequence[tuple[Scope, Cluster]]) -> Iterator[str]:
+    """Tell of links of which no equation and no name says how their variables add up."""
+    for scope, cluster in placed:
+        for link in cluster.links:
+            if cluster.equations or not cluster.total:
+                yield (
+                    f"cluster {cluster.name}: it is not known which of "
+                    f"{listed(sorted(scope.links[link], key=natural))}, linked by {link}, is the "
+                    f"sum of the others. Give the equation"
+                )
 
 
 def _of_tables(scopes: Sequence[Scope]) -> Iterator[str]:

@@ -100,7 +100,7 @@ def waivers_saved(
     """
     problem = protect(table, *rules, **protection)
     if time_limit is None:
-        return saved_by_waivers(problem, rules, pattern and pattern.suppressed)
+        return saved_by_waivers(problem, rules, None if pattern is None else pattern.suppressed)
     _check_listed(table)
     search = partial(
         suppress, time_limit=time_limit, threads=threads, progress=progress, solver=solver
@@ -201,9 +201,7 @@ class _Withdrawn:
             every & free,
         )
 
-    def rows(
-        self, problem: ProtectionProblem, suppressed: Flags | None
-    ) -> list[tuple[Any, ...]]:
+    def rows(self, problem: ProtectionProblem, suppressed: Flags | None) -> list[tuple[Any, ...]]:
         """Return one row for each contributor, those that save most first, and one for all."""
         hidden = np.ones(problem.table.n_cells, dtype=np.bool_)
         if suppressed is not None:

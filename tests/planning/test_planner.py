@@ -92,9 +92,7 @@ def test_a_link_joins_no_variables_for_which_an_equation_counts_instead():
     names = ["energy", "gas", "heat", "staff", "staff_f", "staff_m"]
     lines = lines_of([(f"T{name}", name, "a10") for name in names])
     with pytest.warns(tc.TablecloakWarning) as told:
-        plan = tc.plan(
-            lines.assign(hrc_indicator="hrc_firm"), equations=["energy = gas + heat"]
-        )
+        plan = tc.plan(lines.assign(hrc_indicator="hrc_firm"), equations=["energy = gas + heat"])
     energy, staff = plan.clusters
     assert energy.variables == ("energy", "gas", "heat")
     assert (energy.total, energy.links) == ("energy", ())

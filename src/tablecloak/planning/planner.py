@@ -87,7 +87,7 @@ def plan(
     between variables of a link counts instead of it; the link then joins the others alone. Neither
     the order of lines nor that of dimensions plays a part.
     """
-    lines = _lines(metadata, template, formulas, totals or {}, field, variable)
+    lines, totals = _lines(metadata, template, formulas, totals or {}, field, variable)
     lines = _with_hierarchies(lines, levels or {})
     dimensions = planned_dimensions(lines, levels or {})
     spelling = {line.variable.casefold(): line.variable for line in lines}
@@ -100,7 +100,9 @@ def plan(
     ]  # fmt: skip
     for note in notes:
         warnings.warn(note, TablecloakWarning, stacklevel=2)
-    return Plan(tuple(cluster for _, cluster in placed), tuple(lines), dimensions, tuple(notes), dict(totals or {}))
+    return Plan(
+        tuple(cluster for _, cluster in placed), tuple(lines), dimensions, tuple(notes), totals
+    )
 
 
 def _lines(
@@ -110,18 +112,20 @@ def _lines(
     totals: Totals,
     field: str | Sequence[str],
     variable: str,
-) -> list[PublishedTable]:
-    """Return the tables of all descriptions, each name once."""
+) -> tuple[list[PublishedTable], Totals]:
+    """Return the tables of all descriptions, each name once, and the codes of totals."""
     if metadata is None and template is None and formulas is None:
         raise InputError("Give `metadata`, a `template` or `formulas`: nothing says which tables.")
     lines = [] if metadata is None else read_lines(metadata)
-    lines += [] if template is None else read_template(template, totals, field, variable)
+    if template is not None:
+        asked, of_template = read_template(template, totals, field, variable)
+        lines, totals = lines + asked, {**of_template, **totals}
     lines += [] if formulas is None else read_formulas(formulas)
     names = [line.name for line in lines]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Table {twice!r} is described twice. Give each table a name of its own.")
-    return in_one_spelling(lines)
+    return in_one_spelling(lines), totals
 
 
 def _with_hierarchies(
@@ -179,10 +183,10 @@ def _of_sums(placed: Sequence[tuple[Scope, Cluster]]) -> Iterator[str]:
     for scope, cluster in placed:
         for link in cluster.links:
             if cluster.equations or not cluster.total:
+                joined = sorted(scope.links[link], key=natural)
                 yield (
-                    f"cluster {cluster.name}: it is not known which of "
-                    f"{listed(sorted(scope.links[link], key=natural))}, linked by {link}, is the "
-                    f"sum of the others. Give the equation"
+                    f"cluster {cluster.name}: it is not known which of {listed(joined)}, linked "
+                    f"by {link}, is the sum of the others. Give the equation"
                 )
 
 

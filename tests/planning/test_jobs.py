@@ -90,6 +90,13 @@ def test_what_is_given_of_a_dimension_stands_under_any_of_its_names():
         JobWriter(plan, SHARED | {"dimensions": {"nats": {}}})
 
 
+def test_the_total_of_a_dimension_is_given_under_any_of_its_names():
+    for name in ("nuts", "hrc_nuts", "nuts2", "nuts3"):
+        plan = planned("A f v hrc_nuts:nuts2\nB f v hrc_nuts:nuts3", totals={name: "FR"})
+        (job,) = JobWriter(plan, SHARED).jobs().values()
+        assert job["dimensions"]["nuts"] == {"levels": ["nuts2", "nuts3"], "total": "FR"}
+
+
 def test_several_fields_choose_records_by_a_column():
     plan = planned("A 2022 v x\nB 2023 v x")
     with pytest.raises(tc.InputError, match="several fields, 2022, 2023"):

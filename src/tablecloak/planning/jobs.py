@@ -247,7 +247,8 @@ class JobWriter:
         """Return what the job says of a dimension: what is given, and its column or levels."""
         given = self.shared.get("dimensions", {})
         spec = dict(next((given[n] for n in _aliases(dimension) if n in given), {}))
-        total = self.plan.totals.get(dimension.name)
+        totals = self.plan.totals
+        total = next((totals[name] for name in _aliases(dimension) if name in totals), None)
         if total is not None and "total" not in spec:
             spec["total"] = total if isinstance(total, str) else next(iter(total))
         if {"column", "levels"} & set(spec):

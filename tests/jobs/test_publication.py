@@ -175,3 +175,36 @@ def test_the_four_tables_of_insee_go_from_the_plan_to_the_transmission_file(inse
         {"A", "O", "D", "F"} >= set(sent.filter(like="CONF_STATUS").iloc[:, 0]) >= {"A", "D", "F"}
     )
     assert (out / "plan.html").exists()
+
+
+def test_jobs_drafted_from_a_template_choose_records_by_its_columns(tmp_path, monkeypatch):
+    """The records have the columns of the template, and none that is called field."""
+    monkeypatch.chdir(tmp_path)
+    records = pd.DataFrame(
+        [(year, country, branch, size, number)
+         for year, country in (("2021", "FR"), ("2022", "FR"), ("2022", "DE"))
+         for branch in "ab"
+         for size in "xy"
+         for number in (len(country + year), 9, 4)],
+        columns=["YEAR", "GEO", "BRANCH", "SIZE", "EMP"],
+    )  # fmt: skip
+    records.to_csv("records.csv", index=False)
+    asked = records[["YEAR", "GEO"]].drop_duplicates().assign(INDICATOR="EMP")
+    codes = pd.DataFrame([("a", "_T"), ("b", "_T"), ("_T", "x"), ("_T", "y"), ("_T", "_T")])
+    asked.merge(codes.set_axis(["BRANCH", "SIZE"], axis=1), how="cross").to_csv(
+        "t.csv", index=False
+    )
+    options = ["--template", "t.csv", "--field", "YEAR", "--field", "GEO", "-o", "plan"]
+    done = CliRunner().invoke(app, ["plan", *options])
+    assert done.exit_code == 0, done.output
+    jobs = {path.stem: read_job(path) for path in Path("plan/jobs").iterdir()}
+    assert {name: job.data.only for name, job in jobs.items()} == {
+        "2021.FR.EMP": {"YEAR": ["2021"], "GEO": ["FR"]},
+        "2022.DE.EMP": {"YEAR": ["2022"], "GEO": ["DE"]},
+        "2022.FR.EMP": {"YEAR": ["2022"], "GEO": ["FR"]},
+    }
+    for job in jobs.values():
+        of_field = records.EMP[(records[list(job.data.only)] == [
+            code for (code,) in job.data.only.values()]).all(axis=1)]  # fmt: skip
+        table = load_problem(job).table
+        assert table.values[table.cell(BRANCH="_T", SIZE="_T")] == of_field.sum()

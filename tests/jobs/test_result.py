@@ -24,7 +24,7 @@ def result(first: bool | None, second: bool | None, **options) -> JobResult:
         None if audit is None else Judged(True, text)
         for audit, text in zip(audits, "ab", strict=True)
     ]
-    return JobResult(None, parts[0], audits[0], parts[1], audits[1], [], {}, {}, **options)
+    return JobResult(None, (), parts[0], audits[0], parts[1], audits[1], [], {}, {}, **options)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.jobs.load import load_problem, read_job
 
 JOB = """[data]
 file = "firms.csv"
@@ -56,3 +57,69 @@ def test_a_waiver_that_says_neither_is_refused_with_file_row_and_column(job_file
     path.write_text(path.read_text().replace("2,no", "2,perhaps"))
     with pytest.raises(tc.InputError, match="firms.csv: Row 3: column 'waiver' is perhaps"):
         tc.run_job(job_file)
+
+
+SEVERAL = """[data]
+file = "pay.csv"
+contributor = "firm"
+waiver = "waiver"
+[dimensions.region]
+[dimensions.branch]
+[variables.wages]
+value = "wages"
+[variables.bonuses]
+value = "bonuses"
+rules = [{rule = "dominance", n = 1, k = 70}]
+[variables.pay]
+value = "pay"
+[variables.firms]
+dimensions = ["region"]
+rules = [{rule = "minimum-frequency", minimum = 2}]
+[[equations]]
+equation = "pay = wages + bonuses"
+[[rules]]
+rule = "p-percent"
+p = 7
+[suppression]
+time_limit = 1000
+hold = "off"
+"""
+
+
+def test_in_a_job_of_several_variables_it_tells_what_each_waiver_saves_in_each(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "firm": list("abcdefghijklm"), "region": list("NNNNNNSSSSSSW"),
+            "branch": list("xxxyyyxxxyyyx"),
+            "wages": [80, 5, 2, 40, 38, 20, 30, 29, 8, 50, 52, 9, 30],
+            "bonuses": [3, 3, 2, 90, 3, 2, 5, 4, 6, 4, 9, 8, 7],
+            "waiver": ["yes", "no", "no", "yes", *["no"] * 8, "yes"],
+        }
+    )  # fmt: skip
+    frame.assign(pay=frame.wages + frame.bonuses).to_csv(tmp_path / "pay.csv", index=False)
+    (tmp_path / "job.toml").write_text(SEVERAL)
+    result = tc.run_job(tmp_path / "job.toml", out=tmp_path / "results")
+    (tmp_path / "bare.toml").write_text(SEVERAL.replace('waiver = "waiver"\n', ""))
+    bare = load_problem(read_job(tmp_path / "bare.toml"))
+
+    internal = tmp_path / "results" / "internal" / "waivers.csv"
+    assert internal in result.files
+    assert internal.stat().st_mode & 0o777 == 0o600
+    saved = pd.read_csv(internal)
+    assert list(saved.columns[:2]) == ["variable", "level"]
+    together = saved[saved.waiver == "any"].set_index("variable")
+    # The variables have rules, hidden cells and numbers of cells of their own.
+    assert list(together.index) == ["wages", "bonuses", "pay", "firms"]
+    table = bare.table
+    again = bare.sensitive & ~result.problem.sensitive
+    for variable, row in together.iterrows():
+        mine = again & (table.keys["variable"] == variable).to_numpy()
+        shown = mine & ~result.pattern.suppressed
+        assert row[["cells", "value", "published", "published_value"]].tolist() == [
+            mine.sum(), table.values[mine].sum(), shown.sum(), table.values[shown].sum(),
+        ]  # fmt: skip
+    assert together.cells.min() > 0
+    by_firm = saved[saved.waiver == "full"].set_index(["variable", "contributor"]).cells
+    assert by_firm["bonuses", "d"] > 0 and by_firm["wages", "d"] == 0
+    report = (internal.parent / "report.html").read_text()
+    assert all(f"What waivers save in {variable}" in report for variable in together.index)

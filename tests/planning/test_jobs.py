@@ -90,6 +90,13 @@ def test_what_is_given_of_a_dimension_stands_under_any_of_its_names():
         JobWriter(plan, SHARED | {"dimensions": {"nats": {}}})
 
 
+def test_the_total_of_a_dimension_is_given_under_any_of_its_names():
+    for name in ("nuts", "hrc_nuts", "nuts2", "nuts3"):
+        plan = planned("A f v hrc_nuts:nuts2\nB f v hrc_nuts:nuts3", totals={name: "FR"})
+        (job,) = JobWriter(plan, SHARED).jobs().values()
+        assert job["dimensions"]["nuts"] == {"levels": ["nuts2", "nuts3"], "total": "FR"}
+
+
 def test_several_fields_choose_records_by_a_column():
     plan = planned("A 2022 v x\nB 2023 v x")
     with pytest.raises(tc.InputError, match="several fields, 2022, 2023"):
@@ -99,6 +106,19 @@ def test_several_fields_choose_records_by_a_column():
         {"year": ["2022"]},
         {"year": ["2023"]},
     ]
+
+
+def test_a_column_of_fields_that_is_given_counts_more_than_that_of_the_template():
+    asked = pd.DataFrame({"TIME_PERIOD": ["21", "21", "22", "22"], "a": ["x", "_T"] * 2})
+    plan = tc.plan(template=asked)
+    for given, column in (("", "TIME_PERIOD"), ("year", "year")):
+        jobs = JobWriter(plan, SHARED, field_column=given).jobs()
+        assert [job["data"]["only"] for job in jobs.values()] == [
+            {column: ["21"]},
+            {column: ["22"]},
+        ]
+    (job,) = JobWriter(tc.plan(template=asked[:2]), SHARED).jobs().values()
+    assert "only" not in job["data"]
 
 
 def test_ready_tables_name_their_files_and_columns(tmp_path):
@@ -156,7 +176,14 @@ def test_the_page_shows_each_cluster_with_its_reasons_and_all_tables(tmp_path):
     assert html.count("<svg ") == len(plan.clusters) == 1
     assert "A&lt;1&gt; (in B)" in html
     assert "A<1>" not in html
-    assert "share the variable v" in html
+    assert "Tables A&lt;1&gt;, B, C share the variable v." in html
     assert [path.name for path in write_plan(plan, tmp_path)] == ["plan.html", "plan.csv"]
     written = pd.read_csv(tmp_path / "plan.csv", keep_default_na=False)
     assert written.contained_in.tolist() == ["B", "", ""]
+
+
+def test_the_page_prints_names_of_data_as_they_are():
+    plan = planned("act_cj f v a cj\nact_size f v a size\nact_other f w a")
+    html = plan_page(plan).html()
+    assert "act_cj, act_size share the variable v" in html
+    assert "Act_" not in html

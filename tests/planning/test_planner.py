@@ -88,6 +88,48 @@ def test_an_equation_wins_over_a_link_with_a_warning(pizza):
     assert {t.variable_dimension for t in plan.clusters[0].tables} == {"to_lettuce"}
 
 
+def test_a_link_joins_no_variables_for_which_an_equation_counts_instead():
+    names = ["energy", "gas", "heat", "staff", "staff_f", "staff_m"]
+    lines = lines_of([(f"T{name}", name, "a10") for name in names])
+    with pytest.warns(tc.TablecloakWarning) as told:
+        plan = tc.plan(lines.assign(hrc_indicator="hrc_firm"), equations=["energy = gas + heat"])
+    energy, staff = plan.clusters
+    assert energy.variables == ("energy", "gas", "heat")
+    assert (energy.total, energy.links) == ("energy", ())
+    assert not any("hrc_firm" in reason for reason in energy.reasons)
+    assert staff.variables == ("staff", "staff_f", "staff_m")
+    assert staff.links == ("hrc_firm",)
+    overruled, unknown = [str(warning.message) for warning in told]
+    assert overruled.endswith(
+        "the equation counts, and staff, staff_f, staff_m are not joined with its variables"
+    )
+    assert "which of staff, staff_f, staff_m, linked by hrc_firm, is the sum" in unknown
+
+
+def test_an_equation_that_says_nothing_of_a_link_leaves_it_as_it_is(pizza):
+    """The sum of lettuce and pizza does not tell that lettuce is batavia and arugula."""
+    salads = tc.plan(pizza).cluster_of("T7")
+    with pytest.warns(tc.TablecloakWarning) as told:
+        plan = tc.plan(
+            pd.concat([pizza, pizza[:1].assign(table_name="T0", indicator="to_food")]),
+            equations=["to_food = to_lettuce + to_pizza"],
+        )
+    (note,) = [str(warning.message) for warning in told]
+    assert "to_arugula, to_batavia, to_lettuce, linked by hrc_lettuce" in note
+    (cluster,) = plan.clusters
+    assert set(salads.variables) < set(cluster.variables)
+    assert cluster.links == ("hrc_lettuce",)
+
+
+def test_a_link_counts_in_the_fields_where_the_equation_is_not_published():
+    lines = lines_of([(f"T{name}", name, "a10") for name in ["A", "B", "C"]])
+    both = pd.concat([lines, lines[1:].assign(field="g", table_name=["UB", "UC"])])
+    plan = quietly(both.assign(hrc_indicator="hrc_link"), equations=["A = B + C"])
+    assert clusters_of(plan) == {frozenset({"TA", "TB", "TC"}), frozenset({"UB", "UC"})}
+    assert plan.cluster_of("TA").links == ()
+    assert plan.cluster_of("UB").links == ("hrc_link",)
+
+
 def test_a_table_of_coarser_regions_is_contained_in_that_of_finer_ones(pizza):
     plan = tc.plan(pizza[:2])
     assert members_of(plan) == {frozenset({"T1", "T2"}): {"nuts", "size"}}

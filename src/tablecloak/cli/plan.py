@@ -141,7 +141,8 @@ def _drafted(plan: Plan, job: Path | None, field_column: str) -> dict[str, Any]:
     shared: dict[str, Any] = DRAFT if job is None else read_toml(job)[1]
     if job is None and any(line.file for line in plan.lines):
         shared = {**DRAFT, "data": {"kind": "table"}}
-    if job is None and len({line.field for line in plan.lines}) > 1:
+    is_told = any(line.field_codes for line in plan.lines)
+    if job is None and len(plan.fields) > 1 and not is_told:
         field_column = field_column or "field"
     return JobWriter(plan, shared, field_column=field_column).jobs()
 

@@ -56,6 +56,9 @@ class Loaded:
     Parameters
     ----------
     problem : ProtectionProblem
+    parts : tuple of ProtectionProblem
+        The problem of each variable, whose cells are those of `problem` in this order; `problem`
+        alone if the job has no variables.
     to_suppress : ProtectionProblem
         With the weights of suppressed cells.
     previous : numpy.ndarray of bool, shape (n_cells,), or None
@@ -69,6 +72,7 @@ class Loaded:
     """
 
     problem: ProtectionProblem
+    parts: tuple[ProtectionProblem, ...]
     to_suppress: ProtectionProblem
     previous: npt.NDArray[np.bool_] | None
     to_adjust: ProtectionProblem
@@ -85,7 +89,8 @@ def load_data(job: Job, engine: str = "duckdb") -> Loaded:
     engine : str, default="duckdb"
         What reads microdata from a file; see `tablecloak.tabulate`.
     """
-    to_suppress = to_adjust = problem = load_problem(job, engine)
+    parts = _parts(job, engine)
+    to_suppress = to_adjust = problem = _joined(job, parts)
     previous = cost = None
     if job.suppression is not None:
         if job.suppression.cost is not None:
@@ -97,7 +102,8 @@ def load_data(job: Job, engine: str = "duckdb") -> Loaded:
         to_adjust = _with_capacities(job, problem, job.adjustment)
         if job.adjustment.cost is not None:
             cost = _sums(job, problem, job.adjustment.cost)
-    return Loaded(problem, to_suppress, previous, to_adjust, cost, _published(job, problem))
+    published = _published(job, problem)
+    return Loaded(problem, parts, to_suppress, previous, to_adjust, cost, published)
 
 
 def _published(job: Job, problem: ProtectionProblem) -> Published | None:
@@ -166,8 +172,32 @@ def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
     engine : str, default="duckdb"
         What reads microdata from a file; see `tablecloak.tabulate`.
     """
-    if job.variables:
-        return _joined(job, engine)
+    return _joined(job, _parts(job, engine))
+
+
+def _parts(job: Job, engine: str) -> tuple[ProtectionProblem, ...]:
+    """Return the problem of each variable, or the only one of a job without variables."""
+    if not job.variables:
+        return (_alone(job, engine),)
+    problems = []
+    for name in job.variables:
+        try:
+            problems.append(_alone(job.of_variable(name), engine))
+        except TablecloakError as error:
+            raise type(error)(f"[variables.{name}]: {error}", cells=error.cells) from None
+    return tuple(problems)
+
+
+def _joined(job: Job, parts: Sequence[ProtectionProblem]) -> ProtectionProblem:
+    """Return the problem of several variables with the equations between them."""
+    if not job.variables:
+        return parts[0]
+    problems = dict(zip(job.variables, parts, strict=True))
+    return join(problems, [spec.made for spec in job.equations])
+
+
+def _alone(job: Job, engine: str) -> ProtectionProblem:
+    """Tabulate or read the data of a job without variables and apply its rules."""
     dimensions = _dimensions(job)
     table = _table(job, dimensions, job.data.value, engine)
     bounds = None
@@ -198,17 +228,6 @@ def _sources(job: Job, dimensions: dict[str, Dimension]) -> list[tuple[Path, dic
         assert job.data.file is not None
         return [(job.data.file, dimensions)]
     return [(spec.file, _own_dimensions(spec, dimensions)) for spec in job.tables if spec.file]
-
-
-def _joined(job: Job, engine: str) -> ProtectionProblem:
-    """Return the problem of several variables with the equations between them."""
-    problems = {}
-    for name in job.variables:
-        try:
-            problems[name] = load_problem(job.of_variable(name), engine)
-        except TablecloakError as error:
-            raise type(error)(f"[variables.{name}]: {error}", cells=error.cells) from None
-    return join(problems, [spec.made for spec in job.equations])
 
 
 def keyed_records(job: Job, engine: str = "duckdb") -> Records:

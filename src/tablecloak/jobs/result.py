@@ -22,6 +22,9 @@ class JobResult:
     Parameters
     ----------
     problem : ProtectionProblem
+    parts : tuple of ProtectionProblem
+        The problem of each variable, whose cells are those of `problem` in this order; `problem`
+        alone if the job has no variables.
     pattern : SuppressionPattern or None
     pattern_audit : Audit or None
     adjustment : Adjustment or None
@@ -38,6 +41,7 @@ class JobResult:
     """
 
     problem: ProtectionProblem
+    parts: tuple[ProtectionProblem, ...]
     pattern: SuppressionPattern | None
     pattern_audit: Audit | None
     adjustment: Adjustment | None

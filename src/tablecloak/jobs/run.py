@@ -119,6 +119,7 @@ def _done(job: Job, loaded: Loaded, progress: Progress | None) -> JobResult:
         adjusted, failures = None, {"adjustment": str(error)}
     return JobResult(
         problem=loaded.problem,
+        parts=loaded.parts,
         pattern=pattern,
         pattern_audit=_audited(job, _problem_of(loaded, pattern), pattern, Audit),
         adjustment=adjusted,

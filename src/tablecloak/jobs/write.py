@@ -93,13 +93,18 @@ def _written(job: Job, found: SuppressionPattern | Adjustment) -> ReleaseWriter:
 
 
 def _waivers(job: Job, result: JobResult) -> pd.DataFrame | None:
-    """Return what each waiver saves; None where nobody could waive. Secret.
-
-    In a job of several variables each has rules of its own, and no table tells all of them.
-    """
-    if job.variables or not (job.data.waiver or job.data.waiver_p):
+    """Return what each waiver saves, in each variable; None where nobody could waive. Secret."""
+    if not (job.data.waiver or job.data.waiver_p):
         return None
-    return saved_by_waivers(result.problem, job.rules, result.pattern)
+    pattern, first, frames = result.pattern, 0, []
+    for alone, problem in zip(job.alone, result.parts, strict=True):
+        last = first + problem.table.n_cells
+        hidden = None if pattern is None else pattern.suppressed[first:last]
+        frames.append(saved_by_waivers(problem, alone.rules, hidden))
+        first = last
+    if not job.variables:
+        return frames[0]
+    return pd.concat(frames, keys=job.variables, names=["variable"]).reset_index("variable")
 
 
 def _report(job: Job, result: JobResult, waivers: pd.DataFrame | None) -> Page:

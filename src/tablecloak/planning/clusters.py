@@ -55,12 +55,36 @@ class Scope:
 
     @cached_property
     def links(self) -> dict[str, set[str]]:
-        """Variables that each link joins."""
+        """Variables that each link joins: two or more, for which no equation counts instead."""
+        found = {}
+        for link, joined in self.linked.items():
+            left = joined.difference(*(each.variables for each in self.overruling(link)))
+            if len(left) > 1:
+                found[link] = left
+        return found
+
+    @cached_property
+    def linked(self) -> dict[str, set[str]]:
+        """Variables for which the lines name each link."""
         found: dict[str, set[str]] = {}
         for line in self.lines:
             if line.variable_link:
                 found.setdefault(line.variable_link, set()).add(line.variable)
         return found
+
+    def overruling(self, link: str) -> list[Equation]:
+        """Equations that count instead of a link.
+
+        One that also has other variables says nothing of how those of the link belong together,
+        unless it has them all.
+        """
+        joined = self.linked[link]
+        return [
+            each
+            for each in self.equations
+            if not self.unpublished(each)
+            and (joined.issubset(each.variables) or joined.issuperset(each.variables))
+        ]
 
     def unpublished(self, equation: Equation) -> list[str]:
         """Variables of an equation that no table of this field shows."""
@@ -194,7 +218,7 @@ def _reasons(
         yield f"{listed(inside)} share the equation {equation.label}"
     for link, joined in sorted(scope.links.items()):
         inside = [each.name for each in lines if each.variable in joined]
-        if len(joined) > 1 and inside:
+        if inside:
             yield f"{listed(inside)} are of variables that {link} links"
     for variable in sorted({line.variable for line in lines}, key=natural):
         inside = [each.name for each in lines if each.variable == variable]

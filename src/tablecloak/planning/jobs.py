@@ -85,7 +85,7 @@ class JobWriter:
     columns : mapping of str to str, default={}
         Column with the values of each variable; by default the variable is the column.
     field_column : str, default=""
-        Column of records whose codes are the fields.
+        Column of records whose codes are the fields; by default those of a template.
 
     Raises
     ------
@@ -107,18 +107,23 @@ class JobWriter:
                 raise InputError(
                     f"[dimensions.{name}]: no table of the plan has it.{suggestion(name, known)}"
                 )
-        fields = {line.field for line in self.plan.lines}
         variables = {line.variable for line in self.plan.lines}
         for name in (*self.columns, *self.shared.get("variables", {})):
             if name not in variables:
                 raise InputError(
                     f"No table of the plan has a variable {name!r}.{suggestion(name, variables)}"
                 )
-        if len(fields) > 1 and not self.field_column and not self._is_ready:
+        lacking = sorted({line.field for line in self.plan.lines if not line.field_codes})
+        if self._chooses_records and lacking and not self.field_column:
             raise InputError(
-                f"The plan has several fields, {listed(sorted(fields))}, and one file of records. "
-                f"Say which column tells the field, with field_column."
+                f"The plan has several fields, {listed(self.plan.fields)}, and one file of "
+                f"records. Say which column tells the field, with field_column."
             )
+
+    @property
+    def _chooses_records(self) -> bool:
+        """Whether the records of a cluster are some of those of a file for several fields."""
+        return not self._is_ready and (len(self.plan.fields) > 1 or bool(self.field_column))
 
     @property
     def _is_ready(self) -> bool:
@@ -180,10 +185,20 @@ class JobWriter:
 
     def _data(self, cluster: Cluster) -> Tables:
         data = {key: value for key, value in self.shared.get("data", {}).items() if key != "value"}
-        if self.field_column and not self._is_ready:
-            only = {**data.get("only", {}), self.field_column: list(cluster.fields)}
-            data["only"] = only
+        if self._chooses_records:
+            data["only"] = {**data.get("only", {}), **self._field_codes(cluster)}
         return data
+
+    def _field_codes(self, cluster: Cluster) -> dict[str, list[str]]:
+        """Return the columns that tell the fields of a cluster, with their codes."""
+        if self.field_column:
+            return {self.field_column: list(cluster.fields)}
+        mine = [line for line in self.plan.lines if line.name in cluster.members]
+        pairs = dict.fromkeys(pair for line in mine for pair in line.field_codes)
+        codes: dict[str, list[str]] = {}
+        for column, code in pairs:
+            codes.setdefault(column, []).append(code)
+        return codes
 
     def _column(self, variable: str) -> str:
         """Return the column of a variable; a formula names none, so that it is that of the data."""
@@ -232,7 +247,8 @@ class JobWriter:
         """Return what the job says of a dimension: what is given, and its column or levels."""
         given = self.shared.get("dimensions", {})
         spec = dict(next((given[n] for n in _aliases(dimension) if n in given), {}))
-        total = self.plan.totals.get(dimension.name)
+        totals = self.plan.totals
+        total = next((totals[name] for name in _aliases(dimension) if name in totals), None)
         if total is not None and "total" not in spec:
             spec["total"] = total if isinstance(total, str) else next(iter(total))
         if {"column", "levels"} & set(spec):

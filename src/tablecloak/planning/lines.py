@@ -59,6 +59,8 @@ class PublishedTable:
         Where the table lies, if it is ready.
     line : int, default=0
         Line on which it is described.
+    field_codes : tuple of (str, str), default=()
+        Columns and codes that tell its field, where these are known.
     """
 
     name: str
@@ -69,6 +71,7 @@ class PublishedTable:
     variable_link: str = ""
     file: str = ""
     line: int = 0
+    field_codes: tuple[tuple[str, str], ...] = ()
 
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:

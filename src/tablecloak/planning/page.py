@@ -27,7 +27,7 @@ def plan_page(plan: Plan, title: str = "Plan of a publication") -> Page:
     for cluster in plan.clusters:
         page.heading(f"Cluster {cluster.name}")
         for reason in cluster.reasons:
-            page.text(reason[:1].upper() + reason[1:] + ".")
+            page.text(f"Tables {reason}.")
         caption = "Published tables (left) and tables to protect as one problem (right)"
         page.drawing(picture(cluster), caption)
         rows = [

@@ -111,7 +111,7 @@ class Plan:
     notes : tuple of str
         What the reader should know; also given as warnings.
     totals : mapping of str to str or sequence of str
-        Codes of the total of dimensions where it is not "Total".
+        Codes of the total of dimensions, where they are known; by default it is "Total".
 
     Examples
     --------
@@ -140,6 +140,11 @@ class Plan:
     def tables(self) -> tuple[ProtectedTable, ...]:
         """All tables that need protection."""
         return tuple(table for cluster in self.clusters for table in cluster.tables)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All fields, in order."""
+        return tuple(sorted({line.field for line in self.lines}, key=natural))
 
     @property
     def contained(self) -> dict[str, str]:

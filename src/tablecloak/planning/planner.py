@@ -11,7 +11,13 @@ from tablecloak.planning.clusters import Scope, clusters_of, scopes_of
 from tablecloak.planning.dimensions import planned_dimensions
 from tablecloak.planning.equations import read_equations, spelled
 from tablecloak.planning.formulas import read_formulas
-from tablecloak.planning.lines import PublishedTable, Spanning, in_one_spelling, read_lines
+from tablecloak.planning.lines import (
+    PublishedTable,
+    Spanning,
+    in_one_spelling,
+    natural,
+    read_lines,
+)
 from tablecloak.planning.plan import Cluster, Plan
 from tablecloak.planning.template import Totals, read_template
 from tablecloak.tables.equations import Equation
@@ -77,20 +83,26 @@ def plan(
     those of the other, on the same or coarser levels. Tables whose dimensions are levels of the
     same hierarchies are one table. Tables of a field are in one cluster if they have the same
     variable, or variables that an equation or a link joins: cells then have values in common, or
-    follow from each other, so that tables protected apart could reveal each other. Neither the
-    order of lines nor that of dimensions plays a part.
+    follow from each other, so that tables protected apart could reveal each other. An equation
+    between variables of a link counts instead of it; the link then joins the others alone. Neither
+    the order of lines nor that of dimensions plays a part.
     """
-    lines = _lines(metadata, template, formulas, totals or {}, field, variable)
+    lines, totals = _lines(metadata, template, formulas, totals or {}, field, variable)
     lines = _with_hierarchies(lines, levels or {})
     dimensions = planned_dimensions(lines, levels or {})
     spelling = {line.variable.casefold(): line.variable for line in lines}
     asked = [spelled(each, spelling) for each in read_equations(equations)]
     scopes = scopes_of(lines, dimensions, asked)
-    clusters = [cluster for scope in scopes for cluster in clusters_of(scope)]
-    notes = [*_of_equations(asked, scopes), *_of_links(scopes, clusters), *_of_tables(scopes)]
+    placed = [(scope, cluster) for scope in scopes for cluster in clusters_of(scope)]
+    notes = [
+        *_of_equations(asked, scopes), *_of_overruled(scopes), *_of_sums(placed),
+        *_of_tables(scopes),
+    ]  # fmt: skip
     for note in notes:
         warnings.warn(note, TablecloakWarning, stacklevel=2)
-    return Plan(tuple(clusters), tuple(lines), dimensions, tuple(notes), dict(totals or {}))
+    return Plan(
+        tuple(cluster for _, cluster in placed), tuple(lines), dimensions, tuple(notes), totals
+    )
 
 
 def _lines(
@@ -100,18 +112,20 @@ def _lines(
     totals: Totals,
     field: str | Sequence[str],
     variable: str,
-) -> list[PublishedTable]:
-    """Return the tables of all descriptions, each name once."""
+) -> tuple[list[PublishedTable], Totals]:
+    """Return the tables of all descriptions, each name once, and the codes of totals."""
     if metadata is None and template is None and formulas is None:
         raise InputError("Give `metadata`, a `template` or `formulas`: nothing says which tables.")
     lines = [] if metadata is None else read_lines(metadata)
-    lines += [] if template is None else read_template(template, totals, field, variable)
+    if template is not None:
+        asked, of_template = read_template(template, totals, field, variable)
+        lines, totals = lines + asked, {**of_template, **totals}
     lines += [] if formulas is None else read_formulas(formulas)
     names = [line.name for line in lines]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Table {twice!r} is described twice. Give each table a name of its own.")
-    return in_one_spelling(lines)
+    return in_one_spelling(lines), totals
 
 
 def _with_hierarchies(
@@ -150,30 +164,30 @@ def _of_equations(equations: Sequence[Equation], scopes: Sequence[Scope]) -> Ite
                 )
 
 
-def _of_links(scopes: Sequence[Scope], clusters: Sequence[Cluster]) -> Iterator[str]:
-    """Tell of links that an equation replaces, or that no equation explains."""
+def _of_overruled(scopes: Sequence[Scope]) -> Iterator[str]:
+    """Tell of links that an equation replaces, and of variables that it leaves out."""
     for scope in scopes:
-        for link, joined in sorted(scope.links.items()):
-            known = [
-                each
-                for each in scope.equations
-                if joined.intersection(each.variables) and not scope.unpublished(each)
-            ]
-            if known:
+        for link, joined in sorted(scope.linked.items()):
+            overruling = scope.overruling(link)
+            left = sorted(joined.difference(*(each.variables for each in overruling)), key=natural)
+            if overruling:
                 yield (
                     f"{link} links variables of {scope.name} for which there is an equation, "
-                    f"{listed([each.label for each in known])}: the equation counts"
+                    f"{listed([each.label for each in overruling])}: the equation counts"
+                    f"{f', and {listed(left)} are not joined with its variables' if left else ''}"
                 )
-    for cluster in clusters:
-        if (
-            cluster.links
-            and len(cluster.variables) > 1
-            and not (cluster.total or cluster.equations)
-        ):
-            yield (
-                f"cluster {cluster.name}: it is not known which of {listed(cluster.variables)} is "
-                f"the sum of the others. Give the equation"
-            )
+
+
+def _of_sums(placed: Sequence[tuple[Scope, Cluster]]) -> Iterator[str]:
+    """Tell of links of which no equation and no name says how their variables add up."""
+    for scope, cluster in placed:
+        for link in cluster.links:
+            if cluster.equations or not cluster.total:
+                joined = sorted(scope.links[link], key=natural)
+                yield (
+                    f"cluster {cluster.name}: it is not known which of {listed(joined)}, linked "
+                    f"by {link}, is the sum of the others. Give the equation"
+                )
 
 
 def _of_tables(scopes: Sequence[Scope]) -> Iterator[str]:

@@ -28,8 +28,8 @@ ATTRIBUTES = (
 
 def read_template(
     template: object, totals: Totals, field: str | Sequence[str] = (), variable: str = ""
-) -> list[PublishedTable]:
-    """Return the tables that a template asks for.
+) -> tuple[list[PublishedTable], dict[str, list[str]]]:
+    """Return the tables that a template asks for, and the codes of its totals.
 
     Parameters
     ----------
@@ -44,9 +44,11 @@ def read_template(
 
     Returns
     -------
-    list of PublishedTable
+    tables : list of PublishedTable
         For each field and variable, the tables over the dimensions that are broken down together:
         those whose dimensions are some of another's are its margins.
+    totals : dict of str to list of str
+        Codes of the total of each dimension.
 
     Raises
     ------
@@ -62,21 +64,22 @@ def read_template(
     names = _dimensions(sheet, frame, {*fields, *measure}, given)
     for name in [*fields, *measure, *names]:
         _check_filled(sheet, name)
-    keys = frame[fields].agg(".".join, axis=1) if fields else pd.Series("", frame.index)
+    keys = list(zip(*(frame[name] for name in fields), strict=True)) or [()] * len(frame)
     variables = frame[measure[0]] if measure else pd.Series("value", frame.index)
-    detailed = [~frame[name].isin(_totals(sheet, frame, name, given.get(name))) for name in names]
+    found = {name: _totals(sheet, frame, name, given.get(name)) for name in names}
+    detailed = [~frame[name].isin(found[name]) for name in names]
     rows = set(zip(keys, variables, *(each.tolist() for each in detailed), strict=True))
-    shapes: dict[tuple[str, str], set[frozenset[str]]] = {}
+    shapes: dict[tuple[tuple[str, ...], str], set[frozenset[str]]] = {}
     for key, measured, *flags in rows:
         shape = frozenset(name for name, flag in zip(names, flags, strict=True) if flag)
         shapes.setdefault((key, measured), set()).add(shape)
-    found = [
-        _table(key, shape)
-        for key, every in shapes.items()
+    tables = [
+        _table(tuple(zip(fields, key, strict=True)), measured, shape)
+        for (key, measured), every in shapes.items()
         for shape in every
         if not any(shape < other for other in every)
     ]
-    return sorted(found, key=lambda table: natural(table.name))
+    return sorted(tables, key=lambda table: natural(table.name)), found
 
 
 def _dimensions(
@@ -94,11 +97,13 @@ def _dimensions(
     return names
 
 
-def _table(key: tuple[str, str], shape: Iterable[str]) -> PublishedTable:
-    field, variable = key
-    dimensions = sorted(shape)
+def _table(
+    field_codes: tuple[tuple[str, str], ...], variable: str, shape: Iterable[str]
+) -> PublishedTable:
+    field, dimensions = ".".join(code for _, code in field_codes), sorted(shape)
     name = ".".join(part for part in (field, variable, " x ".join(dimensions)) if part)
-    return PublishedTable(name, field, variable, tuple(map(Spanning, dimensions)))
+    spannings = tuple(map(Spanning, dimensions))
+    return PublishedTable(name, field, variable, spannings, field_codes=field_codes)
 
 
 def _column(sheet: Sheet, name: str) -> str:

@@ -48,7 +48,7 @@ MOST_OPEN = 60
 """Most pairs of an insider and an unprotected cell that a report lists."""
 
 MOST_WAIVERS = 60
-"""Most contributors whose waivers a report lists, those that save most first."""
+"""Most contributors whose waivers a report lists, those that save most first, of each variable."""
 
 MOST_COMPONENTS = 12
 """Most components of hidden cells that a report lists, the most easily disclosed first."""
@@ -96,7 +96,8 @@ def internal_report(
     problem : ProtectionProblem
     findings : sequence of Finding
     waivers : pandas.DataFrame, optional
-        What each waiver saves; see `waivers_saved`.
+        What each waiver saves; see `waivers_saved`. A column ``variable`` first if there are
+        several.
     settings : mapping of str to object, optional
         What else was chosen, such as the seed.
     source : str, default=""
@@ -208,6 +209,16 @@ def _describe_waivers(page: Page, waivers: pd.DataFrame) -> None:
         "published: without it every pattern hides them. Who waived still attacks; nobody is "
         "protected from insiders in a cell that is safe because of waivers."
     )
+    if "variable" in waivers:
+        for variable, rows in waivers.groupby("variable", sort=False):
+            page.text(f"What waivers save in {variable}:")
+            _list_waivers(page, rows.drop(columns="variable"))
+    else:
+        _list_waivers(page, waivers)
+
+
+def _list_waivers(page: Page, waivers: pd.DataFrame) -> None:
+    """Show the waivers of one variable, those that save most first."""
     together = waivers["waiver"] == "any"
     saving = waivers[(waivers["cells"] > 0) & ~together]
     page.table(pd.concat([saving.head(MOST_WAIVERS), waivers[together]]), index=False)

@@ -100,13 +100,13 @@ def waivers_saved(
     """
     problem = protect(table, *rules, **protection)
     if time_limit is None:
-        return saved_by_waivers(problem, rules, pattern)
+        return saved_by_waivers(problem, rules, None if pattern is None else pattern.suppressed)
     _check_listed(table)
     search = partial(
         suppress, time_limit=time_limit, threads=threads, progress=progress, solver=solver
     )
     solved = search(problem)
-    found = saved_by_waivers(problem, rules, pattern or solved)
+    found = saved_by_waivers(problem, rules, (pattern or solved).suppressed)
     losses = []
     for level, name in zip(found["level"].tolist(), found["contributor"].tolist(), strict=True):
         other = protect(_without(table, level, name), *rules, **protection)
@@ -118,9 +118,16 @@ def waivers_saved(
 def saved_by_waivers(
     problem: ProtectionProblem,
     rules: Sequence[Rule],
-    pattern: SuppressionPattern | None = None,
+    suppressed: Flags | None = None,
 ) -> pd.DataFrame:
     """Return the table of `waivers_saved`, without losses, for a problem that these rules made.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    rules : sequence of Rule
+    suppressed : numpy.ndarray of bool, optional
+        What is hidden of its cells; further cells may follow.
 
     Raises
     ------
@@ -134,7 +141,7 @@ def saved_by_waivers(
     ]
     if not levels:
         raise InputError("Nobody waived protection. Tabulate with `waiver=` or `waiver_p=`.")
-    rows = [row for each in levels for row in each.rows(problem, pattern)]
+    rows = [row for each in levels for row in each.rows(problem, suppressed)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -194,13 +201,11 @@ class _Withdrawn:
             every & free,
         )
 
-    def rows(
-        self, problem: ProtectionProblem, pattern: SuppressionPattern | None
-    ) -> list[tuple[Any, ...]]:
+    def rows(self, problem: ProtectionProblem, suppressed: Flags | None) -> list[tuple[Any, ...]]:
         """Return one row for each contributor, those that save most first, and one for all."""
         hidden = np.ones(problem.table.n_cells, dtype=np.bool_)
-        if pattern is not None:
-            hidden = pattern.suppressed[: problem.table.n_cells]
+        if suppressed is not None:
+            hidden = suppressed[: problem.table.n_cells]
         size = np.abs(problem.table.values)
 
         def row(name: str, kind: str, cells: Integers) -> tuple[Any, ...]:

@@ -4,26 +4,33 @@ Run on its own for all of them, with the program as a user has it:
 
     python tests/bad_inputs.py            # in this process
     python tests/bad_inputs.py --program  # each in a process of its own
+    python tests/bad_inputs.py --sample 300 --seconds 10  # spread over all commands, in time
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pandas as pd
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import tablecloak as tc
@@ -36,6 +43,7 @@ from tablecloak.cellkey import (
     write_perturbations,
 )
 from tablecloak.certificates.file import write_certificate
+from tablecloak.cli.entry import parts_of
 from tablecloak.cli.main import app
 from tablecloak.microdata.agencies import make_certificate
 from tablecloak.safe import Outcome, Project, Reason
@@ -1072,7 +1080,8 @@ def bad_records() -> Iterator[BadInput]:
             yield BadInput(f"{words[0]} -o {target}", replaced(words, "out.csv", target))
         yield BadInput(f"{words[0]} --report", (*words, "--report", "p.jj/x.html"))
     for words in numeric:
-        for word in ("", "x", "nan", "inf", "-inf", "1e400", "1,5"):
+        # A missing wage is none: it stays missing.
+        for word in ("x", "inf", "-inf", "1e400", "1,5"):
             content = cell("people.csv", 3, "wage", word)
             yield BadInput(f"{words[0]}: a wage of {word!r}", words, {"people.csv": content})
         for word in ("none", "sex", ""):
@@ -1085,9 +1094,6 @@ def bad_records() -> Iterator[BadInput]:
         yield BadInput(f"{words[0]}: a constant column", words, {"people.csv": content})
         one = b"".join(sound_files()["people.csv"].splitlines(keepends=True)[:2])
         yield BadInput(f"{words[0]}: one record", words, {"people.csv": one})
-    for words in text:
-        content = cell("people.csv", 3, "age", "")
-        yield BadInput(f"{words[0]}: a missing age", words, {"people.csv": content})
     for name in ("wage", "hours"):
         frame = pd.read_csv(io.BytesIO(sound_files()["people.csv"])).sort_values(name)
         content = frame.to_csv(index=False).encode()
@@ -1131,7 +1137,7 @@ def bad_records() -> Iterator[BadInput]:
     for words in (ALONE, KEEPING, FAR, ROMM):
         more += [(*words, "--share", word) for word in ("-1", "nan", "inf", "x")]
         more += [(*words, "--column", word) for word in ("none", "sex", "", "wage")]
-    more += [(*RANKS, *words) for words in (("--correlation", "0.9"), ("--top", "0.999"))]
+    more += [(*RANKS, *words) for words in (("--correlation", "0.9"), ("--top", "1"))]
     more += [(*LOCAL, "--k", word) for word in ("1", "-1", "x", "100000")]
     more += [(*LOCAL, "--weight", word) for word in ("age", "ag=2", "age=0", "age=nan")]
     more += [(*LOCAL, "--combination", "age,x"), (*LOCAL, "--subsets", "3")]
@@ -1541,12 +1547,13 @@ def _array() -> bytes:
     return stream.getvalue()
 
 
+@cache
 def bad_inputs() -> list[BadInput]:
     """All of them."""
     parts = (
         bad_files, bad_problems, bad_options, bad_releases, bad_jobs, bad_records, bad_batches,
         bad_studies, bad_certificates, bad_keys, bad_key_options, bad_keyed_jobs, bad_noisy_tables,
-        bad_plans, bad_requests, bad_bundles,
+        bad_plans, bad_requests, bad_bundles, bad_roles, endless_files, bad_sizes,
     )  # fmt: skip
     return [bad for part in parts for bad in part()]
 
@@ -1584,6 +1591,118 @@ def bad_bundles() -> Iterator[BadInput]:
     whole = (*CHECK, "--reject", "output_1", "--release")
     for out in ("bundle", "p.jj", "p.jj/out"):
         yield BadInput(f"check --release {out}", (*whole, out))
+
+
+def paths_of(words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
+    """The inputs that a command was given, and all its outputs by their options."""
+    command, context = get_command(app), None
+    rest = list(words)
+    while hasattr(command, "commands"):
+        context = command.make_context(rest[0], rest, parent=context)
+        _, command, rest = command.resolve_command(
+            context, [*context._protected_args, *context.args]
+        )
+    given = command.make_context("", rest, parent=context).params
+    inputs, outputs = [], {}
+    for parameter in command.params:
+        declared = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+        kinds = list(parts_of(declared.get(parameter.name)))
+        values = given.get(parameter.name)
+        values = values if isinstance(values, list | tuple) else [values]
+        if Path not in kinds:
+            continue
+        if any(getattr(kind, "writable", False) for kind in kinds):
+            outputs[max(parameter.opts, key=len)] = str(values[0] or "")
+        else:
+            inputs += [str(value) for value in values if value]
+    return inputs, outputs
+
+
+def bad_roles() -> Iterator[BadInput]:
+    """For each command each of its outputs in the place of each input, and of another output."""
+    for words in SOUND:
+        inputs, outputs = paths_of(words)
+        short = " ".join(words[:2])
+        for option, output in outputs.items():
+            taken = [*inputs, *(other for other in outputs.values() if other not in ("", output))]
+            for other in taken:
+                used = (
+                    replaced(words, output, other) if output in words else (*words, option, other)
+                )
+                if option.startswith("-") or output in words:
+                    yield BadInput(f"{short}: {option} is {other}: {' '.join(words[2:])}", used)
+    for out in (".", "..", "/", "~", "jobs", "instances"):
+        home = str(Path.home()) if out == "~" else out
+        yield BadInput(f"publish into {out}", replaced(PUBLISH, "out", home))
+        yield BadInput(f"protect into {out}", replaced(PROTECT, "out", home))
+    for words in (PROTECT, READY, KEYED, PLANNED):
+        whole = "out/" if words is PLANNED else "out/release/"
+        mine = {f"{whole}notes.txt": b"mine"}
+        if words is not PLANNED:
+            yield BadInput(f"{words[1]} into a folder with files of others", words, mine)
+
+
+def endless_files() -> Iterator[BadInput]:
+    """Devices in place of each input, and of each output."""
+    for words in SOUND:
+        inputs, outputs = paths_of(words)
+        for name in inputs:
+            if name in words and words[0] != "check":
+                used = replaced(words, name, "/dev/zero")
+                yield BadInput(f"{' '.join(words[:2])}: {name} is endless: {words[2:]}", used)
+        for option, output in outputs.items():
+            if output in words and output:
+                used = replaced(words, output, "/dev/full")
+                yield BadInput(f"{' '.join(words)}: {option} is a device", used)
+    yield BadInput("cellkey keys: an endless secret", replaced(KEYS, "office.key", "/dev/zero"))
+    for words, name, old in (
+        (PROTECT, "job.toml", "firms.csv"), (PROTECT, "job.toml", "region.hrc"),
+        (READY, "table.toml", "table.csv"), (KEYED, "keyed.toml", "ptable.csv"),
+        (PLANNED, "planned.toml", "metadata.csv"), (JOIN, "study.toml", "east.crt"),
+        (ARGUS, "job.arb", "t.tab"),
+    ):  # fmt: skip
+        files = {name: changed(name, old, "/dev/zero")}
+        yield BadInput(f"{words[0]}: {old} is endless", words, files)
+
+
+def bad_sizes() -> Iterator[BadInput]:
+    """More of something than anybody means, which once took minutes or ended in a fault."""
+    wide = ",".join(f"c{number}" for number in range(1_000_000)).encode()
+    wide += b"\n" + b"1," * 999_999 + b"1\n"
+    long = "9" * 100_000
+    for words, name in (
+        (AUDIT, "pattern.csv"), (TRANSMIT, "asked.csv"), (PLAN, "metadata.csv"),
+        (PROTECT, "firms.csv"), (SWAP, "people.csv"), (KEYS, "keyed.csv"), (COUNT, "keyed.csv"),
+        (COUNT, "ptable.csv"), (INFER, "counts.csv"), (RECONCILE, "noisy.csv"),
+    ):  # fmt: skip
+        yield BadInput(f"{' '.join(words[:2])}: {name} with 10^6 columns", words, {name: wide})
+        rows = {name: header(name) + b"1," * 999_999 + b"1\n"}
+        yield BadInput(f"{' '.join(words[:2])}: {name} with a row of 10^6 entries", words, rows)
+    for words, name, row, column in (
+        (PROTECT, "firms.csv", 2, "region"), (COUNT, "keyed.csv", 3, "region"),
+        (INFER, "counts.csv", 3, "region"), (AUDIT, "pattern.csv", 0, "status"),
+    ):  # fmt: skip
+        files = {name: cell(name, row, column, long)}
+        yield BadInput(f"{' '.join(words[:2])}: {column} of 100,000 letters", words, files)
+    product = "*".join(f"d{number}" for number in range(40))
+    deep = "(" * 2000 + "a" + ")" * 2000
+    for formula in (product, product.replace("*", "+") + " + (" + product + "):e", deep):
+        name = f"plan: formula {formula[:20]} of {len(formula):,} letters"
+        yield BadInput(name, ("plan", "--formula", f"~ {formula}"))
+    for number in ("201", "100000", "9" * 15):
+        yield BadInput(f"a deviation of {number}", (*DESIGN, "--deviation", number))
+    yield BadInput("suppress with 10^9 threads", (*SUPPRESS, "--threads", "1000000000"))
+    for what, old, new in (
+        ("p that is a number in quotes", "p = 20", 'p = "20"'),
+        ("a time limit in quotes", "time_limit = 5", 'time_limit = "5"'),
+        ("a seed in quotes", "seed = 3", 'seed = "3"'),
+        ("a seed that is true", "seed = 3", "seed = true"),
+        ("a truth value in quotes", "[output]", '[output]\nreport = "true"'),
+        ("10^9 threads", "seed = 3", "threads = 1e9"),
+        ("a table twice", "[data]", "tables = [{dimensions = ['region', 'branch']}, "
+         "{dimensions = ['branch', 'region']}]\n[data]"),
+    ):  # fmt: skip
+        yield BadInput(f"job with {what}", PROTECT, {"job.toml": changed("job.toml", old, new)})
 
 
 def bad_requests() -> Iterator[BadInput]:
@@ -1695,20 +1814,69 @@ def fault(bad: BadInput, run: object = run_here) -> str:
     return ""
 
 
+class Hang(BaseException):
+    """A bad input took too long."""
+
+
+def in_time(bad: BadInput, run: object, seconds: float | None) -> str:
+    """Say what is wrong with how a bad input is answered, or that it is not in time."""
+    if seconds is None:
+        return fault(bad, run)
+
+    def end(*_: object) -> None:
+        raise Hang
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return fault(bad, run)
+    except Hang:
+        return f"no answer within {seconds:g} seconds"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def command_of(bad: BadInput) -> str:
+    """Name of the command of a bad input; with that of its group."""
+    return " ".join(bad.words[: 2 if bad.words[0] in ("cellkey", "securesum") else 1])
+
+
+def spread(all_of_them: list[BadInput], size: int, seed: int) -> list[BadInput]:
+    """A sample in which each command has the same share, as far as it has as many."""
+    drawn = np.random.default_rng(seed).permutation(len(all_of_them))
+    by_command: dict[str, list[BadInput]] = {}
+    for number in drawn:
+        by_command.setdefault(command_of(all_of_them[number]), []).append(all_of_them[number])
+    turns = zip_longest(*by_command.values())
+    return [bad for turn in turns for bad in turn if bad is not None][:size]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", action="store_true", help="each in a process of its own")
     parser.add_argument("--only", default="", help="those with this in their name")
+    parser.add_argument("--sample", type=int, help="so many, spread over all commands")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--seconds", type=float, help="limit for each")
     options = parser.parse_args()
     warnings.simplefilter("error", RuntimeWarning)
     chosen = [bad for bad in bad_inputs() if options.only in bad.name]
-    faults = 0
+    if options.sample:
+        chosen = spread(chosen, options.sample, options.seed)
+    sound_files()
+    faults, slowest = 0, 0.0
     for bad in chosen:
-        found = fault(bad, run_program if options.program else run_here)
+        started = time.monotonic()
+        found = in_time(bad, run_program if options.program else run_here, options.seconds)
+        slowest = max(slowest, time.monotonic() - started)
         if found:
             faults += 1
             print(f"{bad.name}\n    {found}", flush=True)
-    print(f"{len(chosen)} bad inputs, {faults} answered wrongly")
+    commands = len({command_of(bad) for bad in chosen})
+    print(
+        f"{len(chosen)} bad inputs of {commands} commands, {faults} answered wrongly; "
+        f"the slowest took {slowest:.1f} s"
+    )
     sys.exit(min(faults, 1))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import re
+import stat
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tablecloak.storage import (
     existing_file,
     replacing,
     replacing_folder,
+    require_own_folder,
     require_writable,
     write_text,
 )
@@ -89,29 +91,6 @@ def test_after_an_error_the_old_folder_is_untouched(tmp_path):
     assert names(tmp_path) == ["results"]
 
 
-def test_what_a_killed_process_left_is_removed_and_what_a_running_one_writes_is_not(tmp_path):
-    done = subprocess.Popen([sys.executable, "-c", ""])
-    done.wait()
-    (tmp_path / f".results-writing-{done.pid}-x").mkdir()
-    (tmp_path / f".results-writing-{os.getpid()}-x").mkdir()
-    with replacing_folder(tmp_path / "results"):
-        pass
-    left = {f".results-writing-{os.getpid()}-x", "results"}
-    if sys.platform == "win32":
-        # There nobody can ask without sending Ctrl-C.
-        left.add(f".results-writing-{done.pid}-x")
-    assert names(tmp_path) == sorted(left)
-
-
-def test_on_windows_no_process_is_sent_a_signal_to_ask_whether_it_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("signal 0 is Ctrl-C on Windows"))
-    (tmp_path / ".results-writing-1-x").mkdir()
-    with replacing_folder(tmp_path / "results"):
-        pass
-    assert (tmp_path / "results").is_dir()
-
-
 def test_a_name_that_leads_nowhere_is_refused_before_the_work(tmp_path):
     (tmp_path / "file").write_text("")
     require_writable(tmp_path / "new" / "folder" / "table.csv", None)
@@ -119,8 +98,6 @@ def test_a_name_that_leads_nowhere_is_refused_before_the_work(tmp_path):
         require_writable(tmp_path)
     with pytest.raises(InputError, match="leads through the file"):
         require_writable(tmp_path / "file" / "table.csv")
-    with pytest.raises(InputError, match="given for two outputs"):
-        require_writable(tmp_path / "a.csv", None, tmp_path / "a.csv")
     with pytest.raises(InputError, match="this is a file"), replacing_folder(tmp_path / "file"):
         pass
 
@@ -134,3 +111,50 @@ def test_what_should_be_read_is_a_file_and_there(tmp_path):
         existing_file(tmp_path / "b.csv")
     with pytest.raises(InputError, match="cannot be read|does not exist"):
         existing_file("a\0.csv")
+
+
+needs_pipes = pytest.mark.skipif(os.name == "nt", reason="no pipes in folders")
+
+
+@needs_pipes
+def test_what_never_ends_is_neither_read_nor_replaced(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    link = tmp_path / "link.csv"
+    link.symlink_to("/dev/zero")
+    for path in (pipe, link, Path("/dev/zero")):
+        with pytest.raises(InputError, match=re.escape(f"{path}: this is a device or a pipe")):
+            existing_file(path)
+        with pytest.raises(InputError, match="is a device or a pipe. Choose the name of a file"):
+            require_writable(path)
+        with pytest.raises(InputError, match="is a device or a pipe"), replacing(path):
+            pytest.fail("it was to be replaced")
+    assert names(tmp_path) == ["link.csv", "pipe.csv"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_results_get_a_folder_that_is_new_or_empty_or_holds_earlier_ones(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "earlier").mkdir()
+    (tmp_path / "earlier" / "about.json").write_text("{}")
+    (tmp_path / "earlier" / "table.csv").write_text("")
+    for name in ("new", "empty", "earlier"):
+        require_own_folder(tmp_path / name, "about.json")
+    with pytest.raises(InputError, match="holds files that tablecloak did not write.*new or empty"):
+        require_own_folder(tmp_path, "about.json")
+    with pytest.raises(InputError, match="leads through the file"):
+        require_own_folder(tmp_path / "earlier" / "table.csv", "about.json")
+
+
+@pytest.mark.parametrize("place", [".", "/", "home", "above", "link"])
+def test_a_folder_that_others_use_is_none_of_its_own(tmp_path, monkeypatch, place):
+    current, home = tmp_path / "work" / "now", tmp_path / "home"
+    for folder in (current, home):
+        folder.mkdir(parents=True)
+        (folder / "about.json").write_text("{}")
+    (tmp_path / "link").symlink_to(current)
+    monkeypatch.chdir(current)
+    monkeypatch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(home))
+    asked = {"home": home, "above": current.parent, "link": tmp_path / "link"}.get(place, place)
+    with pytest.raises(InputError, match=r"is the current folder.*new or empty"):
+        require_own_folder(asked, "about.json")

@@ -55,6 +55,10 @@ class _Stop:
     """When it was made."""
 
 
+MOST_THREADS = 1024
+"""Most threads of a search; a larger number is a slip of the pen."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """Deadline, cancellation, progress, threads and seed of a search.
@@ -109,8 +113,10 @@ class Budget:
         """
         if not seconds >= 0:
             raise InputError(f"`time_limit` must be 0 or more seconds. Got {seconds!r}.")
-        if threads is not None and threads < 1:
-            raise InputError(f"`threads` must be at least 1. Got {threads!r}.")
+        if threads is not None and not 1 <= threads <= MOST_THREADS:
+            raise InputError(
+                f"`threads` must be at least 1 and at most {MOST_THREADS}. Got {threads!r}."
+            )
         generator(seed)
         now = time.monotonic()
         return cls(

@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tablecloak.errors import InputError
+from tablecloak.roles import as_input, as_output, require_no_input_in
+from tablecloak.unfinished import put_in_place, temporary_beside
 
-__all__ = ["existing_file", "replacing", "replacing_folder", "require_writable", "write_text"]
+__all__ = [
+    "existing_file",
+    "readable",
+    "replacing",
+    "replacing_folder",
+    "require_own_folder",
+    "require_writable",
+    "write_text",
+]
 
 SECRET_MODE = 0o600
 PUBLIC_MODE = 0o644
 
 
 def existing_file(path: str | Path) -> Path:
-    """Return the path of a file that must exist.
+    """Return the path of a file that must exist, and that no output of this run may replace.
+
+    All files that users name are read through this function.
 
     Raises
     ------
     InputError
-        If the file does not exist, is a folder, or cannot be read.
+        If the file does not exist, is a folder or no regular file, cannot be read, or is an output.
+    """
+    path = readable(path)
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder. Give the name of a file in it.")
+    if not path.exists():
+        raise InputError(f"{path}: this file does not exist. Check the path.")
+    return as_input(path)
+
+
+def readable(path: str | Path) -> Path:
+    """Return a path that is a regular file or a folder, or leads to nothing.
+
+    Raises
+    ------
+    InputError
+        If it is a device or a pipe, which may never end, or cannot be looked at.
     """
     path = Path(path)
     try:
-        if path.is_dir():
-            raise InputError(f"{path}: this is a folder. Give the name of a file in it.")
-        if path.exists():
+        if path.is_file() or path.is_dir() or not path.exists():
             return path
     except (OSError, ValueError) as error:
         raise InputError(f"{str(path)!r}: cannot be read ({error}). Check the path.") from None
-    raise InputError(f"{path}: this file does not exist. Check the path.")
+    raise InputError(
+        f"{path}: this is a device or a pipe, which may never end. Give a regular file; what a "
+        f"program writes can be saved in one first."
+    )
 
 
 def require_writable(*paths: str | Path | None) -> None:
@@ -50,16 +74,49 @@ def require_writable(*paths: str | Path | None) -> None:
     Raises
     ------
     InputError
-        If a name is that of a folder, leads through a file, or is given twice.
+        If a name is that of a folder or a device, leads through a file, or is that of an input.
     """
-    named = [Path(name) for name in paths if name is not None]
-    for number, path in enumerate(named):
-        if path.absolute() in [other.absolute() for other in named[:number]]:
-            raise InputError(f"{path}: is given for two outputs. Choose another name for one.")
+    for path in (Path(name) for name in paths if name is not None):
         above = next((folder for folder in path.absolute().parents if folder.exists()), path)
         if path.is_dir() or not above.is_dir():
             what = "is a folder" if path.is_dir() else f"leads through the file {above}"
             raise InputError(f"{path}: {what}. Choose another name for what is written.")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: is a device or a pipe. Choose the name of a file.")
+        as_output(path)
+
+
+def require_own_folder(folder: str | Path, mark: str) -> None:
+    """Refuse a folder in which results would lie among other things.
+
+    Parameters
+    ----------
+    folder : str or Path
+        New, empty, or one of earlier results.
+    mark : str
+        Path in the folder of a file that shows that its results are ours.
+
+    Raises
+    ------
+    InputError
+        If it is the current folder, that of the user or one above, holds what this run has read, or
+        something else.
+    """
+    folder = Path(folder)
+    require_writable(folder / mark)
+    require_no_input_in(folder)
+    places = [Path.cwd(), Path(os.path.expanduser("~"))]  # noqa: PTH111 (there may be no home)
+    shared = {place for start in places for place in (start.resolve(), *start.resolve().parents)}
+    what = ""
+    if folder.resolve() in shared:
+        what = "is the current folder, your own one, or above it"
+    elif folder.is_dir() and not (folder / mark).is_file() and any(folder.iterdir()):
+        what = "holds files that tablecloak did not write"
+    if what:
+        raise InputError(
+            f"{folder}: this folder {what}. Give a new or empty folder for what is written, such "
+            f"as {folder / 'results'}."
+        )
 
 
 @contextmanager
@@ -79,24 +136,15 @@ def replacing(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
         Where to write. After an error it is removed and an older file at `path` is untouched.
     """
     path = Path(path)
+    require_writable(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The suffix is kept, because writers choose their format and compression by it.
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=".writing-", suffix="".join(path.suffixes)
-        )
+        with temporary_beside(path, is_folder=False) as temporary:
+            yield temporary
+            temporary.chmod(SECRET_MODE if secret else PUBLIC_MODE)
+            temporary.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error}). Choose another place.") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(SECRET_MODE if secret else PUBLIC_MODE)
-        temporary.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error}). Choose another place.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str, *, secret: bool = False) -> None:
@@ -125,59 +173,14 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
     path = Path(os.path.abspath(path))  # noqa: PTH100 (links stay links)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: this is a file. Give another name for the folder.")
+    require_no_input_in(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
-        new = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-writing-{os.getpid()}-"))
+        with temporary_beside(path, is_folder=True) as new:
+            yield new
+            if path.exists():
+                put_in_place(new, path)
+            else:
+                new.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error}). Choose another place.") from error
-    try:
-        yield new
-        if path.exists():
-            _exchange(new, path)
-            for entry in new.iterdir():
-                if not (path / entry.name).exists():
-                    entry.replace(path / entry.name)
-        else:
-            new.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error}). Choose another place.") from error
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
-def _exchange(one: Path, other: Path) -> None:
-    """Exchange two folders, in one step where the system can."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            here, exchange = -100, 2
-            rename = ctypes.CDLL(None, use_errno=True).renameat2
-            if rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:
-                return
-    aside = one.with_name(one.name + "-old")
-    other.replace(aside)
-    one.replace(other)
-    aside.replace(one)
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove what processes that were killed left behind."""
-    start = f".{path.name}-writing-"
-    for entry in path.parent.glob(f"{start}*"):
-        process = entry.name.removeprefix(start).split("-")[0]
-        if process.isdigit() and not _runs(int(process)):
-            shutil.rmtree(entry, ignore_errors=True)
-
-
-def _runs(process: int) -> bool:
-    """Whether a process exists; assumed true on systems where this cannot be asked."""
-    if sys.platform == "win32":
-        # On Windows signal 0 does not ask whether a process exists: it is Ctrl-C.
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -97,3 +97,25 @@ def test_a_plan_needs_some_description_of_tables():
         tc.plan()
     with pytest.raises(tc.InputError, match="`formulas` must be a text"):
         tc.plan(formulas=3)
+
+
+@pytest.mark.parametrize(
+    ("formula", "count"),
+    [
+        ("*".join(f"d{number}" for number in range(40)), "1,099,511,627,775"),
+        (":".join(["(a + b + c)"] * 12), "531,441"),
+    ],
+)
+def test_a_product_is_counted_before_it_is_made(formula, count):
+    with pytest.raises(tc.InputError, match=f"asks for {count} tables; at most 10,000"):
+        terms_of(f"~ {formula}")
+
+
+def test_a_product_of_thirteen_dimensions_has_all_its_tables():
+    assert len(terms_of("*".join(f"d{number}" for number in range(13)))) == 2**13 - 1
+
+
+def test_brackets_may_not_lie_too_deep():
+    assert terms_of("(" * 100 + "a" + ")" * 100) == [frozenset({"a"})]
+    with pytest.raises(tc.InputError, match="more than 100 brackets"):
+        terms_of("(" * 2000 + "a" + ")" * 2000)

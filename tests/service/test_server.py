@@ -16,6 +16,7 @@ from pydantic import Field
 import tablecloak as tc
 from serving import CELLS, TABLE, TOKEN, Client, serving
 from tablecloak.budget import Budget
+from tablecloak.service import server as server_module
 from tablecloak.service import work as work_module
 from tablecloak.service.call import CALLS, Call
 from tablecloak.service.server import create_app, listening
@@ -265,3 +266,57 @@ def test_a_place_where_nothing_can_listen_is_named(tmp_path, client):
     app = create_app(Work(tmp_path, 1), TOKEN, "127.0.0.1", MOST)
     with pytest.raises(tc.InputError, match=f"port {client.port}: the server cannot listen there"):
         listening(app, "127.0.0.1", client.port, MOST)
+
+
+def test_idle_and_half_sent_requests_keep_nobody_from_an_answer(tmp_path, monkeypatch):
+    """More connections than are open at a time; those that send nothing, or bit by bit, end."""
+    monkeypatch.setattr(server_module, "PATIENCE", 1.0)
+    monkeypatch.setattr(server_module, "MOST_SENDING", 2.0)
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 60)
+    head = b"POST /v1/suppress HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    starts = [b"", b"POST /v1/sup", head, head + b"Content-Length: 900\r\n\r\n{"]
+    with serving(tmp_path, MOST) as client:
+        opened = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(100)]
+        dripping = set()
+        for number, connection in enumerate(opened):
+            connection.sendall(starts[number % len(starts)])
+            connection.settimeout(60)
+        for _ in range(20):
+            threading.Event().wait(0.2)
+            for connection in opened[2::4] + opened[3::4]:
+                try:
+                    connection.send(b"x")
+                    dripping.add(connection)
+                except OSError:
+                    pass
+        assert len(dripping) == 50
+        assert client.ask("suppress", TABLE)["is_safe"]
+        ended = 0
+        for connection in opened:
+            try:
+                ended += connection.recv(1 << 16) == b""
+            except ConnectionError:
+                ended += 1
+            connection.close()
+        assert ended == len(opened)
+
+
+def test_requests_that_wait_leave_threads_for_others(client, running):
+    threads = [
+        threading.Thread(target=client.send, args=("GET", f"/v1/jobs/{running}?wait=60"))
+        for _ in range(server_module.THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    # Two of them are told at once that there is no place to wait.
+    while sum(thread.is_alive() for thread in threads) > server_module.MOST_WAITING:
+        threading.Event().wait(0.01)
+    # Nor does a new question wait for its own end; it is asked again.
+    status, job = client.send("POST", "/v1/suppress?wait=60", TABLE)
+    assert status == 202
+    while client.send("GET", f"/v1/jobs/{job['id']}")[1]["state"] != "done":
+        threading.Event().wait(0.01)
+    assert sum(thread.is_alive() for thread in threads) == server_module.MOST_WAITING
+    client.send("POST", f"/v1/jobs/{running}/stop")
+    for thread in threads:
+        thread.join()

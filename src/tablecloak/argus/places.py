@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
 from tablecloak.errors import InputError
+from tablecloak.storage import existing_file
 
 __all__ = ["find_file", "lines_of", "text_of", "tokens"]
 
@@ -42,7 +43,8 @@ def find_file(name: str, folder: Path) -> Path:
 
 def text_of(path: Path) -> str:
     """Read a text file in UTF-8, or else in the code page of Western Windows."""
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    raw = existing_file(path).read_bytes()
+    content = gzip.decompress(raw) if path.suffix == ".gz" else raw
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -18,6 +18,9 @@ Floats = npt.NDArray[np.float64]
 LOWERED_BY = 0.05
 """Step by which the least chance of no change is lowered if the variance cannot be reached."""
 
+MOST_CHANGES = 400
+"""Most different changes of a row: their probabilities are one dense program."""
+
 SAME_VARIANCE = 5e-4
 """Largest difference at which a variance counts as reached; ptable compares three digits."""
 
@@ -75,6 +78,7 @@ def design_count_table(
     """
     if not (isinstance(deviation, int) and deviation >= 1):
         raise InputError(f"`deviation` must be a whole number of 1 or more. Got {deviation!r}.")
+    _require_few(2 * deviation, "`deviation`", deviation)
     if not (isinstance(blocked, int) and 0 <= blocked < deviation):
         # Otherwise the first count that is not blocked could be raised but not lowered.
         raise InputError(
@@ -134,6 +138,7 @@ def design_magnitude_table(
     parts = round(1 / step) if step > 0 else 0
     if not parts or abs(parts * step - 1) > 1e-9:
         raise InputError(f"`step` must be 1 divided by a whole number, such as 0.5. Got {step!r}.")
+    _require_few(2 * deviation * parts, "`deviation` divided by `step`", deviation * parts)
     if not {1.0, float(deviation)} <= set(values) or values[-1] > deviation or values[0] <= 0:
         raise InputError(
             f"`rows` must hold 1 and `deviation`, here {deviation}, and nothing above it or below "
@@ -150,6 +155,15 @@ def design_magnitude_table(
         chances = _row(changes, variance, 0.0, bool(monotones[number]), bool(exact[number]))
         designed[value] = changes, _required(chances, value, variance)
     return PerturbationTable.of_rows(designed, kind)
+
+
+def _require_few(count: int, name: str, given: int) -> None:
+    """Refuse a table by the number of changes in a row, before it is made."""
+    if count > MOST_CHANGES:
+        raise InputError(
+            f"{name} must be at most {MOST_CHANGES // 2}, since each row has a probability for "
+            f"each change. Got {given:,}."
+        )
 
 
 def _each(name: str, given: object, n_rows: int) -> list[float]:

@@ -15,6 +15,7 @@ from tablecloak.cellkey.perturbation_table import KeyRows, Perturbations, Pertur
 from tablecloak.errors import InputError, listed
 from tablecloak.registry import Registry
 from tablecloak.storage import existing_file, replacing
+from tablecloak.tables.formats.format import require_few_columns
 
 __all__ = [
     "TABLE_FORMATS",
@@ -135,6 +136,7 @@ class OnsFormat(TableFormat):
 
 def _read(path: str | Path) -> list[Perturbations]:
     file = existing_file(path)
+    require_few_columns(file)
     try:
         # Fields are separated by commas or semicolons; all these tools write decimal points.
         frame = pd.read_csv(file, sep=None, engine="python", quotechar='"')

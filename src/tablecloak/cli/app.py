@@ -21,7 +21,8 @@ def serve(
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="Keep uploads and results in this folder. Default: remove them at the end."
+            help="Keep uploads and results in this folder. Default: remove them at the end.",
+            writable=True,
         ),
     ] = None,
 ) -> None:

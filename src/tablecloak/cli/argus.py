@@ -21,7 +21,9 @@ def argus(
     batch: Annotated[Path, typer.Argument(help="Batch file (.arb).")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for the tables. Default: the batch's own."),
+        typer.Option(
+            "--out", "-o", help="Folder for the tables. Default: the batch's own.", writable=True
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,

@@ -35,7 +35,9 @@ Intervals = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    names.FRAME_FILES.option("--output", "-o", text="Write all sensitive cells, worst first:"),
+    names.FRAME_FILES.option(
+        "--output", "-o", text="Write all sensitive cells, worst first:", writable=True
+    ),
 ]
 Show = Annotated[int, typer.Option(min=0, help="How many cells to print, worst first.")]
 Intruder = Annotated[
@@ -46,10 +48,12 @@ Groups = Annotated[
     bool, typer.Option(help="Apply the rules of a job to sums of suppressed cells as well.")
 ]
 Certificate = Annotated[
-    Path | None, typer.Option(help="Write the certificate (.npz) if the pattern is safe.")
+    Path | None,
+    typer.Option(help="Write the certificate (.npz) if the pattern is safe.", writable=True),
 ]
 Plot = Annotated[
-    Path | None, typer.Option(help="Draw required and achieved protection (.png, .svg).")
+    Path | None,
+    typer.Option(help="Draw required and achieved protection (.png, .svg).", writable=True),
 ]
 TimeLimit = Annotated[
     float | None,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.", writable=True)]
 Solver = Annotated[
     list[str] | None,
     typer.Option(

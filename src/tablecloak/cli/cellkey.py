@@ -34,7 +34,9 @@ Key = Annotated[str, typer.Option("--key", help="Column with the record keys.")]
 Weight = Annotated[str | None, typer.Option(help="Column with sampling weights.")]
 Inside = Annotated[
     Path | None,
-    FRAME_FILES.option("--inside", text="Write true values, keys and changes, which are secret:"),
+    FRAME_FILES.option(
+        "--inside", text="Write true values, keys and changes, which are secret:", writable=True
+    ),
 ]
 
 
@@ -44,7 +46,9 @@ def register(app: typer.Typer) -> None:
 
 
 @cellkey.command()
-def secret(path: Annotated[Path, typer.Argument(help="File to write; keep it safe.")]) -> None:
+def secret(
+    path: Annotated[Path, typer.Argument(help="File to write; keep it safe.", writable=True)],
+) -> None:
     """Make the secret from which record keys are computed, once for an office.
 
     Example: tablecloak cellkey secret office.key
@@ -97,7 +101,9 @@ def keys(
 
 @cellkey.command(cls=LiveCommand)
 def design(
-    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="CSV file to write.", writable=True)
+    ],
     deviation: Annotated[int, typer.Option(min=1, help="Largest change of a count (D).")] = 5,
     variance: Annotated[float, typer.Option(min=0.0, help="Variance of the change (V).")] = 3.0,
     blocked: Annotated[
@@ -238,7 +244,10 @@ def attack(
     ] = None,
     threshold: Annotated[int, typer.Option(min=0, help="Counts below were not published.")] = 0,
     output: Annotated[
-        Path | None, FRAME_FILES.option("--output", "-o", text="Intervals of all cells (secret):")
+        Path | None,
+        FRAME_FILES.option(
+            "--output", "-o", text="Intervals of all cells (secret):", writable=True
+        ),
     ] = None,
     time_limit: TimeLimit = 60.0,
 ) -> None:

@@ -27,7 +27,9 @@ ApprovePassed = Annotated[
     bool, typer.Option("--approve-passed", help="Approve what passed and is undecided.")
 ]
 Who = Annotated[str, typer.Option(help="Who decides; by default the name of the user.")]
-Release = Annotated[Path | None, typer.Option(help="New folder for the files of approved outputs.")]
+Release = Annotated[
+    Path | None, typer.Option(help="New folder for the files of approved outputs.", writable=True)
+]
 
 
 def register(app: typer.Typer) -> None:

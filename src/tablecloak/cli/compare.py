@@ -20,10 +20,12 @@ File = Annotated[
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
 ]
 Output = Annotated[
-    Path | None, names.FRAME_FILES.option("--output", "-o", text="Write the measures:")
+    Path | None,
+    names.FRAME_FILES.option("--output", "-o", text="Write the measures:", writable=True),
 ]
 Report = Annotated[
-    Path | None, typer.Option(help="Write an HTML page with the map; not for publication.")
+    Path | None,
+    typer.Option(help="Write an HTML page with the map; not for publication.", writable=True),
 ]
 Knows = Annotated[
     str, names.KNOWLEDGE.option("--knows", text="What the intruder knows of an adjustment:")

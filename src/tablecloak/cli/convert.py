@@ -27,7 +27,8 @@ Source = Annotated[Path, names.PROBLEM_FILES.argument("File to read, also packed
 Target = Annotated[
     Path,
     typer.Argument(
-        help=f"File to write, in the format of its name: {names.PROBLEM_FILES.placeholder}, .hst."
+        help=f"File to write, in the format of its name: {names.PROBLEM_FILES.placeholder}, .hst.",
+        writable=True,
     ),
 ]
 Apriori = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import math
 import os
@@ -9,7 +10,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from functools import wraps
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -22,8 +25,10 @@ from tablecloak.errors import (
     VerificationError,
     where_raised,
 )
+from tablecloak.roles import run_with
+from tablecloak.storage import readable
 
-__all__ = ["MADE", "Commands"]
+__all__ = ["MADE", "Commands", "parts_of"]
 
 SHOW_TRACEBACK = "TABLECLOAK_TRACEBACK"
 """Name of the environment variable that lets tracebacks through."""
@@ -47,7 +52,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        _require_finite(self)
+        _guard(*self.commands.values())
         self._has_made = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -67,8 +72,9 @@ class Commands(TyperGroup):
         self._has_made = True
         for source in MADE:
             for name, command in source().items():
-                self.commands.setdefault(name, command)
-        _require_finite(self)
+                if name not in self.commands:
+                    _guard(command)
+                    self.commands[name] = command
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the program; letters that the terminal cannot show are replaced."""
@@ -124,12 +130,43 @@ def _last_words(error: Exception) -> str:
     )
 
 
-def _require_finite(command: Any) -> None:
-    """Let all options that are numbers refuse NaN and infinity, which no range excludes."""
-    for part in getattr(command, "commands", {}).values():
-        _require_finite(part)
-        for option in part.params:
+def _guard(*commands: Any) -> None:
+    """Let commands refuse numbers that are not finite, which no range excludes, and mixed files."""
+    for command in commands:
+        _guard(*getattr(command, "commands", {}).values())
+        for option in command.params:
             option.callback = option.callback or _finite
+        if command.callback is not None:
+            command.callback = _with_files_apart(command.callback)
+
+
+def _with_files_apart(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command of which no output is an input or another output.
+
+    What it reads and writes is told by its declaration: paths that are `writable` are outputs.
+    """
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        paths: dict[bool, list[Path]] = {False: [], True: []}
+        for name, declared in get_type_hints(inspect.unwrap(command), include_extras=True).items():
+            parts = list(parts_of(declared))
+            is_output = any(getattr(part, "writable", False) for part in parts)
+            values = given.get(name) if Path in parts else None
+            for value in values if isinstance(values, list | tuple) else [values]:
+                if value is not None:
+                    paths[is_output].append(readable(value))
+        with run_with(inputs=paths[False], outputs=paths[True]):
+            return command(**given)
+
+    return run
+
+
+def parts_of(kind: Any) -> Iterator[Any]:
+    """Yield a type, and all types and annotations within it."""
+    yield kind
+    for part in get_args(kind):
+        yield from parts_of(part)
 
 
 def _finite(ctx: typer.Context, option: Any, value: Any) -> Any:

@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 
 def example(
     name: Annotated[str, names.EXAMPLES.argument("Which files to write.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = Path(),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder to write to.", writable=True)
+    ] = Path(),
 ) -> None:
     """Write small files of invented data, to try the other commands on.
 

@@ -126,7 +126,10 @@ _SHARED = [
         Annotated[
             Path,
             typer.Option(
-                "--output", "-o", help="CSV or Parquet file of protected records to write."
+                "--output",
+                "-o",
+                help="CSV or Parquet file of protected records to write.",
+                writable=True,
             ),
         ],
     ),
@@ -146,7 +149,9 @@ _SHARED = [
         "report",
         Annotated[
             Path | None,
-            typer.Option(help="HTML page on method, utility and risk; not for publication."),
+            typer.Option(
+                help="HTML page on method, utility and risk; not for publication.", writable=True
+            ),
         ],
         None,
     ),

@@ -74,9 +74,11 @@ class Names:
         ]
         return ("; " if any(names.values()) else ", ").join(shown)
 
-    def option(self, *flags: str, text: str = "") -> Any:
-        """Declare an option: `text`, then the names."""
-        return typer.Option(*flags, help=self._help(text), callback=self._callback())
+    def option(self, *flags: str, text: str = "", writable: bool = False) -> Any:
+        """Declare an option: `text`, then the names; `writable` if it is a file to write."""
+        return typer.Option(
+            *flags, help=self._help(text), callback=self._callback(), writable=writable
+        )
 
     def argument(self, text: str = "") -> Any:
         """Declare an argument: `text`, then the names."""

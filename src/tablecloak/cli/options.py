@@ -38,7 +38,9 @@ __all__ = [
 ProblemFile = Annotated[
     Path, typer.Argument(help=f"Problem as written by convert: {names.PROBLEM_FILES.placeholder}.")
 ]
-Output = Annotated[Path, names.FRAME_FILES.option("--output", "-o", text="File to write:")]
+Output = Annotated[
+    Path, names.FRAME_FILES.option("--output", "-o", text="File to write:", writable=True)
+]
 TimeLimit = Annotated[
     float,
     typer.Option(
@@ -78,7 +80,8 @@ Blur = Annotated[
     typer.Option(min=0.0, help="Widen each side by a random share of the width, up to this."),
 ]
 Certificate = Annotated[
-    Path | None, typer.Option(help="Write all proofs (.npz, secret); see `tablecloak verify`.")
+    Path | None,
+    typer.Option(help="Write all proofs (.npz, secret); see `tablecloak verify`.", writable=True),
 ]
 Weights = Annotated[str, names.WEIGHTS.option("--weights", text="Weight of a cell.")]
 Method = Annotated[str, names.SEARCH_METHODS.option("--method", text="How to search.")]

@@ -47,7 +47,8 @@ JobFile = Annotated[
 ]
 FieldColumn = Annotated[str, typer.Option(help="Column of the records whose codes are the fields.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Folder for plan.html, plan.csv and jobs/.")
+    Path | None,
+    typer.Option("--out", "-o", help="Folder for plan.html, plan.csv and jobs/.", writable=True),
 ]
 
 

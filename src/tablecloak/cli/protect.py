@@ -23,7 +23,7 @@ __all__ = ["register"]
 JobFile = Annotated[
     Path, typer.Argument(help="Job file (TOML); see docs/job-file.md. With --all a folder.")
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.", writable=True)]
 Every = Annotated[
     bool, typer.Option("--all", help="Run all job files of a folder; finished ones are skipped.")
 ]

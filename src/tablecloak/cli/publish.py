@@ -23,7 +23,7 @@ Original = Annotated[
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
 ]
 Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.", writable=True)]
 Formats = Annotated[list[str], names.RELEASES.option("--format", text="Format; repeat.")]
 Title = Annotated[str, typer.Option(help="Title of the release.")]
 Columns = Annotated[
@@ -63,15 +63,15 @@ def publish(
     Example: tablecloak publish job.toml pattern.csv -o release --columns year --marker :
     """
     from tablecloak.publish.audit import audit
-    from tablecloak.publish.publication import leaving_of_pattern, write_leaving
+    from tablecloak.publish.publication import ABOUT, leaving_of_pattern, write_leaving
     from tablecloak.publish.released_cells import read_release
-    from tablecloak.storage import require_writable
+    from tablecloak.storage import require_own_folder
     from tablecloak.tables.formats.layouts import Layout
 
     layout = Layout("wide" if columns else "long", columns or (), marker, totals)  # type: ignore[arg-type]
-    require_writable(out / "about.json")
     problem = _original(original, tolerance)
     suppressed, _ = read_release(problem, pattern)
+    require_own_folder(out, ABOUT)
     if suppressed is None:
         raise InputError(f"{pattern}: holds adjusted values. Give a suppression pattern.")
     if layout.is_wide:

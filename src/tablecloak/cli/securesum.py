@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 @securesum.command()
 def certificate(
     name: Annotated[str, typer.Argument(help="Name of the agency in the study.")],
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path(),
+    out: Annotated[Path, typer.Option(help="Folder to write to.", writable=True)] = Path(),
     days: Annotated[int, typer.Option(min=1, help="Days for which it is valid.")] = 365,
 ) -> None:
     """Make a private key, which stays here, and a certificate for the other agencies."""
@@ -60,7 +60,8 @@ def join(
     name: Annotated[str, typer.Option("--as", help="Name of this agency in the study.")],
     key: Annotated[Path, typer.Option(help="Private key of this agency.")],
     output: Annotated[
-        Path | None, FRAME_FILES.option("--output", "-o", text="File to write the result to:")
+        Path | None,
+        FRAME_FILES.option("--output", "-o", text="File to write the result to:", writable=True),
     ] = None,
 ) -> None:
     """Take part in a study with the records of this agency.

@@ -50,7 +50,9 @@ def serve(
 def call(
     name: Annotated[str, names.CALLS.argument("Call:")],
     request: Annotated[Path, typer.Argument(help="The request, as `serve` takes it (.json).")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Answer to write (.json).")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Answer to write (.json).", writable=True)
+    ],
 ) -> None:
     """Answer one question of `serve` without a server: a request from a file, the answer to one.
 

@@ -24,7 +24,9 @@ Original = Annotated[
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
 ]
 Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write. Secret.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="CSV file to write. Secret.", writable=True)
+]
 TemplateFile = Annotated[
     Path | None, typer.Option(help="CSV with a row for each cell that is asked for, in order.")
 ]

@@ -111,7 +111,7 @@ def run_campaign(
 
 def _known(folder: Path, key: str) -> Outcome | None:
     """Return the outcome that lies in a folder, if it is that of the same inputs."""
-    state = folder / "internal" / RESULT
+    state = folder / RESULT
     if not state.exists():
         return None
     try:

@@ -17,8 +17,8 @@ from tablecloak.tables.formats import write_frame
 
 __all__ = ["RESULT", "JobFiles"]
 
-RESULT = "result.json"
-"""Internal file that says how a job went, and of which inputs its results are."""
+RESULT = "internal/result.json"
+"""File that says how a job went, and of which inputs its results are."""
 
 
 class ReleaseWriter(Protocol):
@@ -72,7 +72,7 @@ class JobFiles:
         """Write how the job went, and the fingerprint of its inputs."""
         state = {"fingerprint": fingerprint, "is_safe": is_safe, "message": message}
         text = json.dumps(state, indent=2) + "\n"
-        self.written(RESULT, lambda path: write_text(path, text, secret=True))
+        self.written(Path(RESULT).name, lambda path: write_text(path, text, secret=True))
 
     def release(self, method: str, write: ReleaseWriter) -> None:
         """Write what may be published of one method, or note why it is withheld."""

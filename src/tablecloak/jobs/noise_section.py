@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
 from tablecloak.errors import suggestion
+from tablecloak.jobs.registered import Section
 from tablecloak.microdata.multipliers import Least, Most, Shape, Sizes
 
 __all__ = ["NoiseSpec"]
 
 
-class NoiseSpec(BaseModel):
+class NoiseSpec(Section, BaseModel):
     """``[noise]``: how multipliers are drawn; see `tablecloak.noisy_table`."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     least: Least = 0.05
     most: Most = 0.15

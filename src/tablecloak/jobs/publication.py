@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.jobs.load import job_of
 from tablecloak.jobs.noisy import NoisyResult
 from tablecloak.jobs.perturbed import PerturbedResult
+from tablecloak.jobs.registered import Section
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
@@ -33,10 +34,8 @@ __all__ = [
 ]
 
 
-class PublicationSpec(BaseModel):
+class PublicationSpec(Section, BaseModel):
     """``[publication]``: which tables are to be published."""
-
-    model_config = ConfigDict(extra="forbid")
 
     metadata: Path | None = None
     equations: Path | list[str] | None = None

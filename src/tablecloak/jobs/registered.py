@@ -6,18 +6,27 @@ run time are therefore accepted, and listed in the JSON schema of a job.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, TypeVar
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from tablecloak.registry import Registry
 
-__all__ = ["NameIn", "SiblingIn", "innermost", "missing", "telling"]
+__all__ = ["NameIn", "Section", "SiblingIn", "innermost", "missing", "telling"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ class SiblingIn:
             )  # fmt: skip
         model = self.registry.model(name, self.key)
         try:
-            checked = model(**given)
+            checked = with_given_kinds(given, model(**given))
         except ValidationError as error:
             raise PydanticCustomError("within", "{what}", _inner(telling(error), (name,))) from None
         values = {each: getattr(checked, each) for each in model.model_fields if each != self.key}
@@ -131,6 +140,50 @@ class SiblingIn:
         return {self.key: sibling.name} | {
             each.name: getattr(sibling, each.name) for each in parameters
         }
+
+
+class Section(BaseModel):
+    """A table of a job file: no key is unknown, no number infinite, and none is text."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_given_kinds(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        return with_given_kinds(given, handler(given))
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def with_given_kinds(given: Any, made: M) -> M:
+    """Return what was made of a table, unless text or a truth value was taken for a number.
+
+    Raises
+    ------
+    PydanticCustomError
+        Names the key, and what was found.
+    """
+    for key, value in given.items() if isinstance(given, Mapping) else ():
+        if _is_mistaken(value, getattr(made, key, None)):
+            meant = json.dumps(getattr(made, key), default=str)
+            fault: ErrorDetails = {
+                "type": "kind", "loc": (key,), "input": value,
+                "msg": f"Input should be written as {meant}",
+            }  # fmt: skip
+            raise PydanticCustomError("within", "{what}", _inner(fault, ()))
+    return made
+
+
+def _is_mistaken(value: Any, made: Any) -> bool:
+    """Whether a number or a truth value was something else before; also within lists."""
+    if isinstance(value, list) and isinstance(made, list | tuple):
+        return any(map(_is_mistaken, value, made))
+    if isinstance(value, Mapping) and isinstance(made, Mapping):
+        return any(_is_mistaken(part, made.get(key)) for key, part in value.items())
+    if isinstance(made, bool):
+        return isinstance(value, str)
+    return isinstance(made, int | float) and isinstance(value, str | bool)
 
 
 def missing(key: str, given: Any) -> PydanticCustomError:

@@ -20,6 +20,7 @@ from tablecloak.cta.preserve import parse
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.history import History
+from tablecloak.jobs.files import RESULT
 from tablecloak.jobs.load import Loaded, load_data, read_job
 from tablecloak.jobs.noisy import NoisyResult, noisy, write_noisy
 from tablecloak.jobs.perturbed import PerturbedResult, perturbed, write_perturbed
@@ -29,7 +30,7 @@ from tablecloak.jobs.write import write_results
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
 from tablecloak.solve.solver import using_solver
-from tablecloak.storage import replacing_folder
+from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.suppression.audit.audit import Audit
 from tablecloak.suppression.audit.intruder import INTRUDERS, usual_intruders
 from tablecloak.suppression.hold import Hold
@@ -80,6 +81,8 @@ def run_job(
     job = job if isinstance(job, Job) else read_job(job)
     # Taken before the data are read, so that changes made while the job runs are noticed.
     fingerprint = "" if out is None else job.fingerprint()
+    if out is not None:
+        require_own_folder(out, RESULT)
     for name in job.output.formats:
         FORMATS[name].require()
     with using_solver(job.solver):

@@ -14,14 +14,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from tablecloak.budget import MOST_THREADS
 from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
 from tablecloak.cta.distances.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.errors import suggestion
 from tablecloak.jobs.noise_section import NoiseSpec
-from tablecloak.jobs.registered import NameIn, SiblingIn, missing
+from tablecloak.jobs.registered import NameIn, Section, SiblingIn, missing
 from tablecloak.jobs.sending import TransmissionSpec
-from tablecloak.jobs.tables import TableSpec, check_files, with_own_file
+from tablecloak.jobs.tables import TableSpec, check_files, refuse_twice, with_own_file
 from tablecloak.solve.solver import SOLVERS
 from tablecloak.suppression.audit.intruder import INTRUDERS
 from tablecloak.suppression.hold import HOLDS
@@ -37,8 +38,8 @@ from tablecloak.tables.zeros import Zeros
 __all__ = ["SECTIONS", "AdjustmentSpec", "Data", "DimensionSpec", "Job", "TableSpec"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, allow_inf_nan=False)
+class _Part(Section, BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class Data(_Part):
@@ -276,7 +277,7 @@ class Job(_Part):
     title: str = ""
     seed: int = Field(0, ge=0)
     solver: SolverName | None = None
-    threads: int | None = Field(None, ge=1, exclude=True)
+    threads: int | None = Field(None, ge=1, le=MOST_THREADS, exclude=True)
     """Default: one for each processor. Not in the fingerprint: results do not depend on it."""
     data: Data
     dimensions: dict[str, DimensionSpec]
@@ -406,6 +407,8 @@ class Job(_Part):
             self._for_variables()
         ready = self.data.kind == "table"
         check_files(self.every_table, ready=ready)
+        for tables in (self.tables, *(spec.tables for spec in self.variables.values())):
+            refuse_twice(tables or [])
         if ready and any(dimension.levels for dimension in self.dimensions.values()):
             raise ValueError("levels are read from microdata; a ready table has none")
         return self

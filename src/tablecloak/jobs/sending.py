@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from tablecloak.jobs.registered import Section
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.problem import ProtectionProblem
@@ -20,19 +21,15 @@ __all__ = ["FlaggedCells", "TransmissionSpec"]
 Flags = npt.NDArray[np.bool_]
 
 
-class FlaggedCells(BaseModel):
+class FlaggedCells(Section, BaseModel):
     """One entry of ``cells``: codes, and the flag of all cells that have them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     codes: dict[str, str] = Field(min_length=1)
     flag: Confidentiality
 
 
-class TransmissionSpec(BaseModel):
+class TransmissionSpec(Section, BaseModel):
     """``[transmission]``: all values with flags, for another authority; see `Transmission`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     template: Path | None = None
     names: dict[str, str] = {}

@@ -18,22 +18,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablecloak.errors import InputError
 from tablecloak.jobs.faults import in_words
-from tablecloak.jobs.files import JobFiles
+from tablecloak.jobs.files import RESULT, JobFiles
 from tablecloak.jobs.record_files import RecordFiles
-from tablecloak.jobs.registered import SiblingIn
+from tablecloak.jobs.registered import Section, SiblingIn
 from tablecloak.microdata.assessment.assess import Assessment, assess
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
 from tablecloak.render.microdata_report import write_report
-from tablecloak.storage import replacing_folder
+from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.tables.formats import existing, record_endings
 from tablecloak.toml_file import read_toml
 
 __all__ = ["StepsJob", "StepsResult", "has_steps", "read_steps", "run_steps"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
+class _Part(Section, BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
 
 class RecordsSpec(_Part):
@@ -149,6 +149,7 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
     path, out = Path(path), Path(out)
     job = read_steps(path)
     fingerprint = job.fingerprint(read_toml(path)[0])
+    require_own_folder(out, RESULT)
     method = Chain(job.steps)
     with replacing_folder(out) as folder:
         written: list[Path] = []

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-__all__ = ["TableSpec", "check_files", "with_own_file"]
+from tablecloak.jobs.registered import Section
+
+__all__ = ["TableSpec", "check_files", "refuse_twice", "with_own_file"]
 
 
-class TableSpec(BaseModel):
+class TableSpec(Section, BaseModel):
     """``[[tables]]``: one of several linked tables: its dimensions; a ready one also has a file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     dimensions: list[str] = Field(min_length=1)
     file: Path | None = None
@@ -46,6 +46,25 @@ def check_files(tables: Iterable[TableSpec], *, ready: bool) -> None:
         )
     if not ready and False in lacking:
         raise ValueError("[[tables]] of records have no file of their own; leave it out")
+
+
+def refuse_twice(tables: Iterable[TableSpec]) -> None:
+    """Refuse a table that is named twice, in any order of its dimensions.
+
+    Raises
+    ------
+    ValueError
+        Names the table.
+    """
+    named = set()
+    for table in tables:
+        key = frozenset(table.dimensions), table.file, frozenset(table.columns.items())
+        if key in named:
+            raise ValueError(
+                f"[[tables]] names the table over {', '.join(table.dimensions)} twice; leave one "
+                f"out"
+            )
+        named.add(key)
 
 
 def with_own_file(given: Any) -> Any:

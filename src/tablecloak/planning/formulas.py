@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from math import prod
 from typing import NoReturn
 
 from tablecloak.errors import InputError
@@ -14,6 +16,15 @@ __all__ = ["read_formulas", "terms_of"]
 Term = frozenset[str]
 
 _TOKEN = re.compile(r"\s*(?:(?P<name>[^\W\d][\w.]*)|`(?P<quoted>[^`]+)`|(?P<sign>[-+*:()~01]))")
+
+MOST_TERMS = 10_000
+"""Most tables of a formula: each factor of ``*`` doubles them."""
+
+MOST_SHOWN = 200
+"""Most letters of a formula in a message."""
+
+MOST_LEVELS = 100
+"""Most brackets within each other: deeper ones exhaust the stack of this reader."""
 
 VALUE = "value"
 """Variable of a formula that names none."""
@@ -91,7 +102,7 @@ class _Reader:
             self.tokens.append((kind, match[match.lastgroup], match.start(match.lastgroup)))
             at = match.end()
         self.tokens.append(("end", "", end))
-        self.next = 0
+        self.next = self.level = 0
 
     def whole(self) -> tuple[str, dict[Term, None]]:
         """Return the variable and the terms."""
@@ -117,24 +128,34 @@ class _Reader:
                     terms[term] = None
                 else:
                     terms.pop(term, None)
+            self._require_few(len(terms))
             if self._sign() not in ("+", "-"):
                 return terms
             sign = self._take()
 
     def _product(self) -> dict[Term, None]:
-        terms = self._crossed()
+        factors = [self._crossed()]
         while self._sign() == "*":
             self._take()
-            others = self._crossed()
-            terms = {**terms, **others, **_crosses(terms, others)}
-        return terms
+            factors.append(self._crossed())
+        self._require_few(prod(1 + len(terms) for terms in factors) - 1)
+        return reduce(lambda one, other: {**one, **other, **_crosses(one, other)}, factors)
 
     def _crossed(self) -> dict[Term, None]:
-        terms = self._factor()
+        factors = [self._factor()]
         while self._sign() == ":":
             self._take()
-            terms = _crosses(terms, self._factor())
-        return terms
+            factors.append(self._factor())
+        self._require_few(prod(map(len, factors)))
+        return reduce(_crosses, factors)
+
+    def _require_few(self, count: int) -> None:
+        """Refuse a formula by the number of its terms; a product before they are made."""
+        if count > MOST_TERMS:
+            raise InputError(
+                f"Formula {self._shown()}: asks for {count:,} tables; at most {MOST_TERMS:,} are "
+                f"planned. Name those that are published, with ':' and '+' instead of '*'."
+            )
 
     def _factor(self) -> dict[Term, None]:
         kind, text, _ = self.tokens[self.next]
@@ -147,11 +168,15 @@ class _Reader:
             return {frozenset(): None}
         if text != "(":
             self._fail("a dimension is missing")
+        self.level += 1
+        if self.level > MOST_LEVELS:
+            self._fail(f"more than {MOST_LEVELS} brackets lie within each other")
         self._take()
         terms = self._sum()
         if self._sign() != ")":
             self._fail("')' is missing")
         self._take()
+        self.level -= 1
         return terms
 
     def _sign(self) -> str:
@@ -162,10 +187,14 @@ class _Reader:
         self.next += 1
         return self.tokens[self.next - 1][1]
 
+    def _shown(self) -> str:
+        text = self.formula.strip()
+        return repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}...")
+
     def _fail(self, what: str, at: int | None = None) -> NoReturn:
         place = self.tokens[self.next][2] if at is None else at
         raise InputError(
-            f"Formula {self.formula.strip()!r}: {what} at character {place + 1}. A formula is "
+            f"Formula {self._shown()}: {what} at character {place + 1}. A formula is "
             f"written like '~ nation + age * continent' or '~ (sex + lms):hst'."
         )
 

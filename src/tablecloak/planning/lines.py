@@ -75,10 +75,11 @@ class PublishedTable:
 
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key that sorts T2 before T10."""
+    """Return a key that sorts T2 before T10, whatever the number of digits."""
+    parts = [part.lstrip("0") or part[:1] for part in re.findall(r"[0-9]+|[^0-9]+", text)]
     return tuple(
-        (0, int(part), "") if part.isdecimal() else (1, 0, part.casefold())
-        for part in re.findall(r"\d+|\D+", text)
+        (0, len(part), part) if part.isdecimal() and part.isascii() else (1, 0, part.casefold())
+        for part in parts
     )
 
 

@@ -50,7 +50,11 @@ def tables_over(
         tables.
     """
     variables = sorted({line.variable for line in lines}, key=natural)
-    into = {line.name: _container(line, lines, levels, known) for line in lines}
+    outer = _outermost(lines, levels, known)
+    into = {
+        line.name: next((each for each in outer if _is_within(line, each, levels, known)), None)
+        for line in lines
+    }
     shapes = {variable: shapes_of(lines, levels, variable) for variable in variables}
     placed: dict[tuple[str, Shape], list[PublishedTable]] = {}
     for line in lines:
@@ -87,20 +91,17 @@ def _protected(
     )
 
 
-def _container(
-    line: PublishedTable,
-    lines: Sequence[PublishedTable],
-    levels: Levels,
-    known: Mapping[str, PlannedDimension],
-) -> PublishedTable | None:
-    """Return the first table that contains another one and is itself contained in none."""
-    around = [each for each in lines if _is_within(line, each, levels, known)]
-    outer = [
-        each
-        for each in around
-        if not any(_is_within(each, other, levels, known) for other in around)
-    ]
-    return outer[0] if outer else None
+def _outermost(
+    lines: Sequence[PublishedTable], levels: Levels, known: Mapping[str, PlannedDimension]
+) -> list[PublishedTable]:
+    """Return the tables that are contained in no other, in their order."""
+    outer: list[PublishedTable] = []
+    # A table with more dimensions contains many of the others, which then need no comparison.
+    for line in sorted(lines, key=lambda line: -len(levels[line.name])):
+        if not any(_is_within(line, each, levels, known) for each in outer):
+            outer = [each for each in outer if not _is_within(each, line, levels, known)] + [line]
+    names = {line.name for line in outer}
+    return [line for line in lines if line.name in names]
 
 
 def _is_within(

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError
+from tablecloak.storage import existing_file
 from tablecloak.tables.formats.csv_file import CSV
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -29,7 +30,7 @@ def read_code_values(
     """Read code-value output of tau-ARGUS with statuses; None if the file is something else."""
     if path.suffix.lower() not in (*CSV.suffixes, *CSV.record_suffixes) or not path.is_file():
         return None
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with existing_file(path).open(encoding="utf-8", errors="replace", newline="") as file:
         first = next(csv.reader(file), [])
     if len(first) != len(keys) + 2 or not first[-1].strip().isdigit():
         return None

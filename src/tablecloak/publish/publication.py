@@ -30,9 +30,12 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_decimals, released_rows
 
-__all__ = ["Leaving", "leaving_of_pattern", "write_leaving", "write_release"]
+__all__ = ["ABOUT", "Leaving", "leaving_of_pattern", "write_leaving", "write_release"]
 
 Flags = npt.NDArray[np.bool_]
+
+ABOUT = "about.json"
+"""What readers are told of a release; shows that a folder holds one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +143,8 @@ def write_leaving(
     files = _write_tables(
         leaving, [_release_format(name) for name in formats], folder, about, layout
     )
-    write_text(folder / "about.json", json.dumps(about, indent=2) + "\n")
-    files.append(folder / "about.json")
+    write_text(folder / ABOUT, json.dumps(about, indent=2) + "\n")
+    files.append(folder / ABOUT)
     if report:
         page = public_report(
             title or leaving.measure, leaving.released, leaving.hierarchies, about, leaving.unlisted

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import existing_file
 
 __all__ = ["Appetite"]
 
@@ -65,9 +66,7 @@ class Appetite(BaseModel):
         import yaml
 
         try:
-            found: Any = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file") from None
+            found: Any = yaml.safe_load(existing_file(path).read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise InputError(f"{path} is not YAML: {error}") from None
         if not isinstance(found, dict):

@@ -13,9 +13,11 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tablecloak.budget import Stopwatch
 from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.extras import required
 from tablecloak.service.call import CALLS
@@ -34,8 +36,20 @@ MEGABYTE = 2**20
 THREADS = 8
 """Requests that are read, or wait for an answer, at a time. Jobs have threads of their own."""
 
+MOST_WAITING = THREADS - 2
+"""Most requests that wait for the end of a job; others are told at once how far it is."""
+
 MOST_WAIT = 60.0
 """Most seconds that a request can wait for the end of a job."""
+
+MOST_CONNECTIONS = 500
+"""Most connections that are open; further ones are accepted when others have ended."""
+
+PATIENCE = 10.0
+"""Seconds after which a connection is closed that sends nothing, or not all headers."""
+
+MOST_SENDING = 60.0
+"""Most seconds for a whole request."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """Names by which this machine calls itself."""
@@ -118,13 +132,33 @@ def listening(app: Flask, host: str, port: int, most_bytes: int) -> Any:
             self.write(body)
 
     class Channel(HTTPChannel):  # type: ignore[misc]
+        """A connection that is closed when it is idle, or its request takes too long.
+
+        The server closes what had no activity for a while. What is sent bit by bit is none.
+        """
+
         error_task_class = Refusal
+        watch = Stopwatch()
+        last_activity: float
+
+        def handle_read(self) -> None:
+            """Take what was sent."""
+            before, is_first = self.last_activity, self.request is None
+            super().handle_read()
+            if is_first:
+                self.watch = Stopwatch()
+            part = self.request
+            if part and (not part.headers_finished or self.watch.seconds > MOST_SENDING):
+                self.last_activity = before
 
     # Bound here: waitress leaves a socket open where it cannot bind.
     server = create_server(
         app,
         sockets=[_bound(host, port)],
         threads=THREADS,
+        connection_limit=MOST_CONNECTIONS,
+        channel_timeout=PATIENCE,
+        cleanup_interval=1,
         # Who sends a little too much reads why; who sends more is cut off while sending.
         max_request_body_size=2 * most_bytes,
     )
@@ -229,6 +263,17 @@ def _add_addresses(app: Flask, work: Work) -> None:
     """Register all addresses; `openapi.py` describes them."""
     from flask import request
 
+    places = threading.BoundedSemaphore(MOST_WAITING)
+
+    def told(job: str) -> Any:
+        wait = _seconds(request.args.get("wait", "0"))
+        if not (wait and places.acquire(blocking=False)):
+            return _told(work, job, 0.0)
+        try:
+            return _told(work, job, wait)
+        finally:
+            places.release()
+
     @app.get("/openapi.json")
     def openapi() -> Any:
         return _answer(description(request.host_url.rstrip("/")))
@@ -240,9 +285,8 @@ def _add_addresses(app: Flask, work: Work) -> None:
             return _refused("address", message, 404)
         if not request.is_json:
             return _refused(*OF_STATUS[415], 415)
-        wait = _seconds(request.args.get("wait", "0"))
-        job = work.ask(CALLS[name], read_json(request.get_data(cache=False)))
-        return _told(work, job, wait)
+        _seconds(request.args.get("wait", "0"))
+        return told(work.ask(CALLS[name], read_json(request.get_data(cache=False))))
 
     @app.get("/v1/jobs")
     def jobs() -> Any:
@@ -250,12 +294,12 @@ def _add_addresses(app: Flask, work: Work) -> None:
 
     @app.get("/v1/jobs/<job>")
     def look(job: str) -> Any:
-        return _told(work, job, _seconds(request.args.get("wait", "0")))
+        return told(job)
 
     @app.post("/v1/jobs/<job>/stop")
     def stop(job: str) -> Any:
         work.stop(job)
-        return _told(work, job, _seconds(request.args.get("wait", "0")))
+        return told(job)
 
     @app.delete("/v1/jobs/<job>")
     def forget(job: str) -> Any:

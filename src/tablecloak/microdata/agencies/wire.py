@@ -14,6 +14,7 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.agencies.messages import AnyMessage, GivenUpError, Message, Stop, read
 from tablecloak.microdata.agencies.study import Study
 from tablecloak.microdata.agencies.x509 import der_of
+from tablecloak.storage import existing_file
 
 __all__ = ["GRACE_SECONDS", "Wire"]
 
@@ -65,7 +66,7 @@ class Wire:
         context.check_hostname = False  # Certificates are compared byte by byte instead.
         context.verify_mode = ssl.CERT_REQUIRED
         try:
-            context.load_cert_chain(self.addresses[self.name].certificate, key)
+            context.load_cert_chain(self.addresses[self.name].certificate, existing_file(key))
         except (OSError, ssl.SSLError) as error:
             raise InputError(
                 f"{key} cannot be used as the private key of agency {self.name!r}: {error}. Give "

@@ -9,7 +9,7 @@ from typing import Any
 
 from tablecloak.errors import InputError
 from tablecloak.extras import required
-from tablecloak.storage import write_text
+from tablecloak.storage import existing_file, write_text
 
 __all__ = ["der_of", "fingerprint_of", "make_certificate"]
 
@@ -107,7 +107,11 @@ def der_of(certificate: Path) -> bytes:
         If the file is not a certificate in PEM format.
     """
     try:
-        return ssl.PEM_cert_to_DER_cert(certificate.read_text(encoding="ascii").strip())
+        return ssl.PEM_cert_to_DER_cert(
+            existing_file(certificate).read_text(encoding="ascii").strip()
+        )
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(
             f"{certificate} is not a certificate in PEM format: {error}. Ask its agency for its "

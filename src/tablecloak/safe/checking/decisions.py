@@ -18,7 +18,7 @@ from tablecloak.safe.checking.names import (
     checksum,
     require_file_name,
 )
-from tablecloak.storage import replacing_folder, require_writable, write_text
+from tablecloak.storage import readable, replacing_folder, require_writable, write_text
 
 __all__ = ["Bundle", "Decision", "State"]
 
@@ -265,7 +265,7 @@ def _outputs(path: Path) -> dict[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(readable(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not isinstance(found, dict):

@@ -7,6 +7,7 @@ A format is one class in one file of this package. What it can hold is said by i
 
 from __future__ import annotations
 
+import gzip
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,7 +35,17 @@ __all__ = [
     "formats_holding",
     "formats_table",
     "reading",
+    "require_few_columns",
 ]
+
+GZIP = b"\x1f\x8b"
+"""How packed files begin."""
+
+MOST_COLUMNS = 1 << 14
+"""Most columns of text, as in a sheet of Excel: readers take minutes for many more."""
+
+MOST_LINE = 1 << 24
+"""Most bytes of the first lines of text."""
 
 COMPRESSED = (".gz", ".bz2", ".zip", ".xz", ".zst")
 """Endings of compressed files; the ending before tells the format."""
@@ -228,11 +239,39 @@ def _ending(path: Path) -> str:
 def reading(path: Path) -> Iterator[None]:
     """Turn any error while a file is read into an InputError that names the file."""
     try:
+        require_few_columns(path)
         yield
     except InputError:
         raise
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def require_few_columns(path: Path) -> None:
+    """Refuse text with more columns than readers can take in seconds; other files are let through.
+
+    Raises
+    ------
+    InputError
+        Names the line and the number of columns.
+    """
+    if not path.is_file():
+        return
+    with path.open("rb") as stream:
+        is_packed = stream.read(2) == GZIP
+    with (gzip.open if is_packed else Path.open)(path, "rb") as stream:
+        # Surplus entries of the first row are taken for names of rows.
+        for number in (1, 2):
+            line = stream.readline(MOST_LINE + 1)
+            if b"\0" in line:
+                return
+            columns = 1 + max(line.count(separator) for separator in (b",", b";", b"\t"))
+            if columns > MOST_COLUMNS or len(line) > MOST_LINE:
+                what = f"{columns:,} columns" if columns > MOST_COLUMNS else "too long a line"
+                raise InputError(
+                    f"{path}, line {number}: {what}; at most {MOST_COLUMNS:,} columns in "
+                    f"{MOST_LINE >> 20} MiB are read. Write one row for each cell."
+                )
 
 
 def formats_table() -> str:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.storage import replacing_folder
+from tablecloak.storage import existing_file, replacing_folder
 from tablecloak.tables.formats.format import reading
 
 __all__ = ["OURS", "GConfidTables"]
@@ -246,7 +246,7 @@ def _file(folder: Path, name: str) -> Path | None:
 
 def _read(path: Path, needed: tuple[str, ...]) -> pd.DataFrame:
     """Read a table as text, its columns named as in the user guide."""
-    with reading(path):
+    with reading(existing_file(path)):
         if path.suffix.lower() == ".sas7bdat":
             frame = pd.read_sas(path, encoding="infer").astype(object)
             frame = frame.where(frame.notna(), "").astype(str)

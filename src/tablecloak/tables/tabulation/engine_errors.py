@@ -47,6 +47,8 @@ def explained(error: Exception) -> str:
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if width:
         what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
+    elif "Maximum line size" in text:
+        what = "too long; look for a quote that is not closed, or an entry that is no code"
     elif column:
         what = "an entry is no number, or not of the kind of those before it; look for text such as"
         what += " '-' or 'x'"

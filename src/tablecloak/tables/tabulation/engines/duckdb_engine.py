@@ -18,6 +18,9 @@ __all__ = ["DuckDB"]
 MEMORY_LIMIT = "3GB"
 """Beyond it DuckDB puts what it holds on disk, into a private folder."""
 
+LONGEST_LINE = 1 << 16
+"""Most bytes of a row of text: DuckDB tries kinds and separators on all of it, again and again."""
+
 _GLOB = re.compile(r"([*?\[])")
 
 
@@ -32,11 +35,12 @@ class DuckDB(Engine):
         """Open a file; formats that DuckDB does not know are read here first."""
         connection = _connection()
         # Brackets and stars in a name are no pattern, and folders such as v=1 are no columns.
-        name, options = _GLOB.sub(r"[\1]", str(path)), {"hive_partitioning": False}
+        name, options = _GLOB.sub(r"[\1]", str(path)), dict[str, Any](hive_partitioning=False)
         match file_format.engine_kind:
             case "parquet":
                 return connection.read_parquet(name, **options)
             case "csv":
+                options["max_line_size"] = LONGEST_LINE
                 header = connection.read_csv(name, **options).columns
                 types = {c: "VARCHAR" for c in text_columns if c in header}
                 return connection.read_csv(name, types=types, **options)

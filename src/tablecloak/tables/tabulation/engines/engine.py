@@ -11,6 +11,7 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import FrameFormat, format_of
+from tablecloak.tables.formats.format import require_few_columns
 from tablecloak.tables.tabulation.engine_errors import explained
 
 __all__ = ["ENGINES", "Engine", "engine_named"]
@@ -67,6 +68,7 @@ class Engine(ABC):
         path = existing_file(path)
         file_format = format_of(path, FrameFormat, otherwise="csv")
         try:
+            require_few_columns(path)
             return self.open(path, file_format, text_columns), self.is_quick(file_format)
         except InputError:
             raise

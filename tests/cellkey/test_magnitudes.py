@@ -112,7 +112,8 @@ def test_the_order_of_records_changes_no_released_sum(options, seed):
     first = made(records)
     cells = records.groupby(["region", "branch"])
     largest = records[records.turnover == cells.turnover.transform("max")]
-    ties = largest.groupby(["region", "branch"]).weight.nunique() > 1
+    weights = largest.groupby(["region", "branch"]).weight
+    ties = weights.max() > weights.min()
     assert ties.sum() >= 8 and (first.changes != 0).sum() >= 10
     for shuffle in range(2):
         other = made(records.sample(frac=1, random_state=shuffle))

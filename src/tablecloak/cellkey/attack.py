@@ -197,7 +197,7 @@ def attack_counts(
     codes, relations = _grid(frames, trees)
     published, listed = _published(frames, codes, trees)
     guesses = guesses_for(published, listed, known, deviation, least)
-    tables = [[name for name in frame if name != "count"] for frame in frames]
+    tables = [[str(name) for name in frame if name != "count"] for frame in frames]
     lower, upper, exact = _inferred(guesses, relations, codes, tables, trees, budget)
     return CountAttack(codes, published, lower, upper, exact, guesses, listed)
 

@@ -16,6 +16,8 @@ from tablecloak.solve.solver import using_solver
 from tablecloak.tables.hierarchy import Hierarchy
 
 TREES = {"a": Hierarchy.flat(["x", "y"]), "b": Hierarchy.flat(["p", "q"])}
+THREE = {**TREES, "c": Hierarchy.flat(["m", "n"])}
+LEAVES = list(itertools.product("xy", "pq", "mn"))
 
 
 def _enumerated(attack):
@@ -55,6 +57,129 @@ def test_intervals_are_those_of_an_enumeration(seed):
     assert attacked.lower.tolist() == low.tolist()
     assert attacked.upper.tolist() == high.tolist()
     assert attacked.is_exact.all()
+
+
+def _sums(counts, cell):
+    """Sum over the combinations that a cell of some of the dimensions a, b, c stands for."""
+    members = [
+        all(code in ("Total", own) for code, own in zip(cell, leaf, strict=True)) for leaf in LEAVES
+    ]
+    return counts[..., members].sum(axis=-1)
+
+
+def _cells_of(table: str):
+    return list(
+        itertools.product(*(THREE[name].codes if name in table else ["Total"] for name in "abc"))
+    )
+
+
+def _every_table(published, deviation: int, threshold: int):
+    """All counts of the eight combinations that can lead to what is published, by enumeration."""
+    most = [
+        min(
+            max(count, threshold - 1 if count < max(threshold, 1) else 0) + deviation
+            for cell, count in published.items()
+            if all(code in ("Total", own) for code, own in zip(cell, leaf, strict=True))
+        )
+        for leaf in LEAVES
+    ]
+    counts = np.stack(np.meshgrid(*(np.arange(n + 1) for n in most), indexing="ij"), axis=-1)
+    counts = counts.reshape(-1, len(LEAVES))
+    assert len(counts) < 3 * 10**6
+    for cell, count in published.items():
+        true = _sums(counts, cell)
+        if count >= max(threshold, 1):
+            # A cell without records has no key, and stays 0.
+            fits = (true >= 1) & (np.abs(true - count) <= deviation)
+        else:
+            fits = true < max(threshold, 1) + deviation
+        counts = counts[fits]
+    return counts
+
+
+@pytest.mark.parametrize("seed", range(1, 8))
+@pytest.mark.parametrize(
+    "tables", [["a", "bc"], ["ab", "bc"], ["ab", "bc", "ac"], ["abc", "ac"]], ids="+".join
+)
+def test_intervals_of_several_tables_are_those_of_an_enumeration_where_only_d_is_known(
+    tables, seed
+):
+    random = np.random.default_rng(seed)
+    deviation, threshold = 1 + seed % 2, 2 * (seed % 3 == 0)
+    true = random.choice([0, 0, 0, 1, 2], len(LEAVES))
+    published = {}
+    for cell in dict.fromkeys(itertools.chain.from_iterable(map(_cells_of, tables))):
+        count = int(_sums(true, cell))
+        lowest = -min(count, deviation)
+        published[cell] = count + int(random.integers(lowest, deviation + 1)) if count else 0
+    frames = []
+    for table in tables:
+        shown = {
+            cell: published[cell]
+            for cell in _cells_of(table)
+            if published[cell] >= max(threshold, 1)
+        }
+        frame = pd.DataFrame(list(shown), columns=list("abc"), dtype=object)
+        frames.append(frame[list(table)].assign(count=list(shown.values())))
+    attacked = attack_counts(*frames, deviation=deviation, hierarchies=THREE, threshold=threshold)
+    counts = _every_table(published, deviation, threshold)
+    assert len(counts) and attacked.is_exact.all()
+    ends = zip(attacked.lower.tolist(), attacked.upper.tolist(), strict=True)
+    for cell, (lower, upper) in zip(attacked.codes.to_numpy().tolist(), ends, strict=True):
+        sums = _sums(counts, cell)
+        assert (cell, lower, upper) == (cell, sums.min(), sums.max())
+
+
+def test_a_published_count_above_zero_has_records_also_where_only_d_is_known():
+    release = pd.DataFrame({"a": ["x", "Total"], "count": [3, 9]})
+    attacked = attack_counts(release, deviation=3, hierarchies={"a": TREES["a"]})
+    found = attacked.to_frame().set_index("a")
+    assert found.loc["x", ["lower", "upper"]].tolist() == [3, 6]
+    alone = attack_counts(
+        release.head(1).assign(a="Total"), deviation=3, hierarchies={"a": TREES["a"]}
+    )
+    assert alone.to_frame().set_index("a").loc["Total", ["lower", "upper"]].tolist() == [1, 6]
+
+
+def test_tables_that_agree_two_by_two_but_are_those_of_no_records_are_found_out():
+    # a goes with b and b with c, but a with the other c.
+    pairs = {"ab": ["xp", "yq"], "bc": ["pm", "qn"], "ac": ["xn", "ym"]}
+    frames = []
+    for table, shown in pairs.items():
+        cells = [*shown, *((code, "Total") for pair in shown for code in pair[:1])]
+        cells += [("Total", pair[1]) for pair in shown]
+        frame = pd.DataFrame([tuple(cell) for cell in cells], columns=list(table))
+        frame = pd.concat(
+            [
+                frame.assign(count=1),
+                pd.DataFrame([["Total", "Total", 2]], columns=[*table, "count"]),
+            ]
+        )
+        frames.append(frame)
+    for two in itertools.combinations(frames, 2):
+        assert attack_counts(*two, deviation=0, hierarchies=THREE).determined.all()
+    with pytest.raises(InputError, match="No table of whole counts fits"):
+        attack_counts(*frames, deviation=0, hierarchies=THREE)
+
+
+def test_intervals_are_outer_bounds_where_tables_leave_out_too_many_combinations(monkeypatch):
+    random = np.random.default_rng(3)
+    people = pd.DataFrame(
+        {
+            **{name: random.choice(THREE[name].leaves, 40) for name in "abc"},
+            "record_key": random.integers(0, 10**8, 40) / 10**8,
+        }
+    )
+    made = [
+        perturb_counts(people, {name: THREE[name] for name in names}, design_count_table(2, 1.5))
+        for names in ("ab", "bc", "ac")
+    ]
+    joint = attack_counts(*made)
+    monkeypatch.setattr("tablecloak.cellkey.attack.MOST_JOINT", 7)
+    without = attack_counts(*made)
+    assert joint.is_exact.all()
+    assert np.array_equal(without.is_exact, without.determined) and not without.is_exact.all()
+    assert ((without.lower <= joint.lower) & (joint.upper <= without.upper)).all()
 
 
 def test_true_counts_lie_within_their_intervals():
@@ -132,6 +257,13 @@ def test_a_deviation_that_is_too_small_is_found_out():
     release = pd.DataFrame({"a": ["x", "y", "Total"], "count": [3, 3, 12]})
     with pytest.raises(InputError, match="No table of whole counts fits"):
         attack_counts(release, deviation=1, hierarchies={"a": TREES["a"]})
+
+
+def test_a_count_that_the_perturbation_table_never_publishes_is_named():
+    table = design_count_table(5, 3, blocked=2)
+    release = pd.DataFrame({"a": ["x", "Total"], "count": [2, 9]})
+    with pytest.raises(InputError, match="The published count 2 follows from no true count"):
+        attack_counts(release, perturbations=table, hierarchies={"a": TREES["a"]})
 
 
 def test_a_program_without_any_table_of_whole_counts_is_told_like_an_empty_interval():

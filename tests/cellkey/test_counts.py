@@ -52,6 +52,19 @@ def test_the_records_of_cellkey_give_its_published_table(instances):
     assert round(frame.perturbed.mean(), 3) == 872.333
 
 
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_order_of_records_changes_no_released_count(seed, weight):
+    people = _people(seed=seed)
+    people["weight"] = np.random.default_rng(seed).choice([0.1, 1.0, 1.5, 7.3], len(people))
+    first = perturb_counts(people, ["region", "sex", "age"], TABLE, weight=weight)
+    assert (first.changes != 0).sum() >= 10
+    for shuffle in range(3):
+        other = people.sample(frac=1, random_state=shuffle)
+        made = perturb_counts(other, ["region", "sex", "age"], TABLE, weight=weight)
+        pd.testing.assert_frame_equal(made.release(), first.release(), check_exact=True)
+
+
 def test_the_test_records_of_the_ons_give_their_published_table():
     made = perturb_counts(ons_records(), ["var1", "var5", "var8"], KeyRows.rounding(), threshold=10)
     frame = made.to_frame()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from tablecloak.cellkey import design_count_table, design_magnitude_table
 from tablecloak.errors import InputError
@@ -91,6 +94,97 @@ def test_magnitudes_have_the_rows_and_steps_that_are_asked_for():
     assert frame.query("i == 5").v.tolist() == pytest.approx(list(np.arange(-25, 26) / 5))
     assert frame.query("i == 1").j.min() == 0
     np.testing.assert_allclose(table.moments().variance.iloc[1:], 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("deviation", "variance", "rows", "options"),
+    [
+        (10, 2, [1, 10], {}),
+        (10, 2, [1, 10], {"exact_variance": [True, False]}),
+        (10, 2, [1, 10], {"exact_variance": [True, False], "step": 0.25}),
+        (8, 1, [1, 5, 8], {}),
+        (10, 3, [1, 5, 10], {"exact_variance": [True, False, False]}),
+        (5, 1, [1, 3, 5], {"exact_variance": [True, False, False], "step": 0.2}),
+    ],
+)
+def test_the_example_tables_of_ptable_for_magnitudes_can_be_designed(
+    deviation, variance, rows, options
+):
+    table = design_magnitude_table(deviation, variance, rows, **options)
+    moments = table.moments().iloc[1:]
+    np.testing.assert_allclose(moments["mean"], 0, atol=1e-6)
+    assert (moments["variance"] <= variance + 1e-5).all()
+    assert moments["variance"].iloc[-1] == pytest.approx(variance, abs=1e-5)
+    last = table.to_frame().query("i == @deviation").p.to_numpy()
+    np.testing.assert_allclose(last, last[::-1], atol=2.0001e-8)
+    assert (np.diff(last[: deviation + 1]) >= -2e-8).all()
+
+
+@cache
+def _extreme_variance(changes, monotone, sign):
+    """Smallest (sign 1) or largest (-1) variance of changes of mean 0, by a linear program."""
+    v = np.array(changes, dtype=np.float64)
+    n_below = int(np.sum(v < 0)) if monotone and 0 in changes else 0
+    falls = np.eye(len(v))[:n_below] - np.eye(len(v), k=1)[:n_below]
+    found = linprog(
+        sign * v**2,
+        A_ub=falls if n_below else None,
+        b_ub=np.zeros(n_below) if n_below else None,
+        A_eq=np.vstack([np.ones(len(v)), v]),
+        b_eq=[1, 0],
+    )
+    assert found.status == 0
+    return sign * found.fun
+
+
+def test_a_design_is_refused_if_and_only_if_a_linear_program_finds_no_distribution():
+    random, seen = np.random.default_rng(4), {True: 0, False: 0}
+    n_far = 0
+    for _ in range(120):
+        deviation = int(random.integers(1, 17))
+        blocked = int(random.integers(0, min(deviation, 4)))
+        monotone, exact = bool(random.random() < 0.7), bool(random.random() < 0.4)
+        variance = float(random.choice([0.5, 1, 1.05, 2, 3, 5, 8])) + 1e-3 * random.random()
+        stay = float(random.choice([0, 0.3, 0.5, 0.8]))
+        rows = range(1, (deviation + blocked + 1 if blocked else deviation) + 1)
+        targets = [range(max(i - deviation, 0), i + deviation + 1) for i in rows]
+        changes = [
+            tuple(j - i for j in js if j == 0 or j > blocked)
+            for i, js in zip(rows, targets, strict=True)
+        ]
+        exists = all(
+            _extreme_variance(row, monotone, 1) <= variance
+            and (not exact or variance <= _extreme_variance(row, monotone, -1))
+            for row in changes
+        )
+        options = {"blocked": blocked, "stay": stay, "monotone": monotone, "exact_variance": exact}
+        seen[exists] += 1
+        n_far += exists and monotone and deviation >= 12
+        if exists:
+            moments = design_count_table(deviation, variance, **options).moments()
+            np.testing.assert_allclose(moments["mean"], 0, atol=1e-6)
+            assert (moments["variance"] <= variance + 1e-5).all()
+        else:
+            with pytest.raises(InputError, match="no distribution has mean 0"):
+                design_count_table(deviation, variance, **options)
+    assert seen[True] >= 40 and seen[False] >= 20 and n_far >= 5
+
+
+def test_the_smallest_variance_that_a_row_can_have_is_no_reason_to_refuse_it():
+    table = design_count_table(2, 1, blocked=1).to_frame()
+    assert table.query("i == 1").p.tolist() == [0.5, 0.5, 0.0]
+    assert (design_count_table(3, 0).changes(np.arange(5), np.full(5, 10**14)) == 0).all()
+
+
+def test_a_chance_of_no_change_is_kept_where_only_one_distribution_has_it():
+    # Half of all counts stay, and the variance is 2: the others move as far as they can.
+    table = design_count_table(2, 2, stay=0.5, monotone=False, exact_variance=True).to_frame()
+    assert table.query("i == 2").p.tolist() == [0.25, 0.0, 0.5, 0.0, 0.25]
+
+
+def test_conditions_that_hold_by_themselves_leave_the_distribution_as_it_is():
+    chances = design_count_table(1, 1, monotone=True).to_frame().query("i == 1").p
+    np.testing.assert_allclose(chances, 1 / 3, atol=1.0001e-8)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,8 @@ from tablecloak.cellkey.entropy import largest_entropy
 
 
 def _of_moments(changes, variance):
-    equal = np.vstack([np.ones(len(changes)), changes])
-    return largest_entropy(
-        equal, np.array([1.0, 0.0]), np.atleast_2d(changes**2), np.array([variance])
-    )
+    features = np.vstack([changes, changes**2])
+    return largest_entropy(features, np.array([0.0, variance]), np.array([True, False]))
 
 
 def test_without_a_binding_variance_the_uniform_distribution_has_the_largest_entropy():
@@ -42,3 +40,34 @@ def test_a_bound_variance_makes_the_distribution_exponential_in_v_and_its_square
     terms = np.vander(changes, 3)
     rest = np.log(found) - terms @ np.linalg.lstsq(terms, np.log(found), rcond=None)[0]
     assert np.abs(rest).max() < 1e-6
+
+
+@settings(max_examples=25)
+@given(st.integers(3, 9), st.integers(2, 9), st.integers(0, 10**6))
+def test_no_step_towards_another_permitted_distribution_adds_entropy(n, n_rising, seed):
+    random, n_rising = np.random.default_rng(seed), min(n_rising, n)
+
+    def rising():
+        chances = random.dirichlet(np.ones(n))
+        chances[:n_rising] = np.sort(chances[:n_rising])
+        return chances
+
+    features, is_equal = random.normal(size=(2, n)), np.array([True, False])
+    permitted = rising()
+    targets = features @ permitted
+    found = largest_entropy(features, targets, is_equal, n_rising)
+    assert (found > 0).all() and abs(found.sum() - 1) < 1e-12
+    assert (np.diff(found[:n_rising]) >= -1e-12).all()
+    assert abs(features[0] @ found - targets[0]) < 1e-9 > features[1] @ found - targets[1]
+    # The objective is concave: its derivative towards anything that is permitted is at most 0.
+    assert -(permitted - found) @ np.log(found) <= 1e-9
+
+
+def test_contradicting_rows_are_proved_to_have_no_distribution():
+    features = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]])
+    both = np.array([False, False])
+    assert largest_entropy(features, np.array([0.5, 0.2]), both) is None
+    # A rising sequence of three has a mean of 1 or more.
+    assert largest_entropy(features[:1], np.array([0.99]), both[:1], 3) is None
+    found = largest_entropy(features[:1], np.array([1.0]), both[:1], 3)
+    np.testing.assert_allclose(found, np.full(3, 1 / 3), atol=1e-9)

@@ -83,6 +83,43 @@ def test_a_sum_never_changes_its_sign():
     assert (made.perturbed * made.table.values >= 0).all()
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"weights": (1.0,)},
+        {"weights": (1.0, 0.6, 0.3)},
+        {"base": "mean"},
+        {"base": "range"},
+        {"base": "sum"},
+    ],
+)
+def test_the_order_of_records_changes_no_released_sum(options, seed):
+    random, n = np.random.default_rng(seed + 10), 150
+    # Few sizes and many weights: the largest contributions of most cells tie in size.
+    records = _firms(
+        seed,
+        n,
+        branch=random.choice(list("pqrs"), n),
+        turnover=random.choice([0.0, 10.0, 20.0, 30.0], n),
+        weight=random.choice([0.1, 1.0, 1.5, 2.25, 7.3], n),
+    )
+    noise = MagnitudeNoise({"all": TABLE, "small_cells": SMALL}, Flex(15, 0.3, 0.03), **options)
+
+    def made(order):
+        return perturb_magnitudes(order, ["region", "branch"], "turnover", noise, weight="weight")
+
+    first = made(records)
+    cells = records.groupby(["region", "branch"])
+    largest = records[records.turnover == cells.turnover.transform("max")]
+    weights = largest.groupby(["region", "branch"]).weight
+    ties = weights.max() > weights.min()
+    assert ties.sum() >= 8 and (first.changes != 0).sum() >= 10
+    for shuffle in range(2):
+        other = made(records.sample(frac=1, random_state=shuffle))
+        pd.testing.assert_frame_equal(other.release(), first.release(), check_exact=True)
+
+
 def test_contributions_below_the_separation_point_use_their_own_table():
     noise = MagnitudeNoise({"all": TABLE, "small_cells": SMALL}, Constant(0.3), weights=(1.0, 0.5))
     assert noise.separation_point == pytest.approx(1 / (np.sqrt(1.25) * 0.3), rel=1e-4)

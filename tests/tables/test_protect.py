@@ -74,12 +74,57 @@ def test_coalition_of_two_adds_one_more_contributor():
     assert verdict(table, tc.PPercent(10, coalition=2)) == ("u", 2.0, pytest.approx(2.0))
 
 
-def test_with_several_rules_the_largest_safe_total_counts_and_the_first_names_the_reason():
-    problem = one_cell([80, 15, 5]).protect(
-        tc.MinimumFrequency(5), tc.PPercent(10), tc.Dominance(1, 75)
+@pytest.mark.parametrize(
+    ("margin", "lower", "upper"),
+    [
+        (0, 80 / 0.75 - 100, 80 / 0.75 - 100),
+        (20, 20, 20),
+        ((5, 30), 80 / 0.75 - 100, 30),
+        ((30, 5), 30, 80 / 0.75 - 100),
+    ],
+)
+def test_with_several_rules_the_largest_level_counts_and_the_first_names_the_reason(
+    margin, lower, upper
+):
+    rules = [tc.MinimumFrequency(5, range=margin), tc.PPercent(10), tc.Dominance(1, 75)]
+    for order in itertools.permutations(rules):
+        problem = one_cell([80, 15, 5]).protect(*order)
+        assert problem.reasons[1] == "dominance"
+        assert problem.lower_protection[1] == pytest.approx(lower)
+        assert problem.upper_protection[1] == pytest.approx(upper)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_are_the_largest_of_those_that_each_broken_rule_alone_asks_for(seed):
+    random, n = np.random.default_rng(seed), 60
+    frame = pd.DataFrame(
+        {
+            "d": random.choice(list("abcdefghij"), n),
+            "v": np.round(random.lognormal(3, 1.5, n)) * (random.random(n) < 0.8),
+            "asks": random.choice([0, 1, 2], n, p=[0.8, 0.1, 0.1]),
+        }
     )
-    assert problem.reasons[1] == "dominance"
-    assert problem.upper_protection[1] == pytest.approx(80 / 0.75 - 100)
+    frame.loc[frame.d == "j", "v"] = 0.0
+    table = tc.tabulate(frame, ["d"], "v", request="asks", n_largest=4)
+    rules = [
+        tc.Dominance(1, 60),
+        tc.Dominance(2, 85),
+        tc.PPercent(15),
+        tc.Request(20, minimum=5, range=(10, 40)),
+        tc.MinimumFrequency(8, range=(35, 5)),
+        tc.MinimumFrequency(5, range=12),
+        tc.ZeroUnsafe(6),
+    ]
+    options = {"lower_factor": 0.7, "external_bounds": (-1e6, 1e6)}
+    alone = [table.protect(rule, **options) for rule in rules]
+    both = table.protect(*random.permutation(np.array(rules, dtype=object)).tolist(), **options)
+    for side in ("lower_protection", "upper_protection"):
+        largest = np.max([getattr(problem, side) for problem in alone], axis=0)
+        np.testing.assert_allclose(getattr(both, side), largest)
+    broken = np.sum([problem.sensitive for problem in alone], axis=0)
+    assert (broken >= 2).sum() >= 4
+    first = [[p.reasons[cell] for p in alone if p.sensitive[cell]] for cell in range(len(broken))]
+    assert both.reasons.tolist() == [names[0] if names else "" for names in first]
 
 
 @given(

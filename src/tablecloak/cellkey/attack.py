@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.budget import Budget
 from tablecloak.cellkey.counts import PerturbedCounts
 from tablecloak.cellkey.guesses import Guesses, guesses_for
 from tablecloak.cellkey.inference import possible_counts
+from tablecloak.cellkey.joint_counts import cycle_of, joint_relations
 from tablecloak.cellkey.perturbation_table import Perturbations
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
@@ -38,6 +39,10 @@ Truths = npt.NDArray[np.bool_]
 
 MOST_CELLS = 2_000_000
 """Largest number of cells of a grid, empty ones included, so that the attack fits into memory."""
+
+MOST_JOINT = 50_000
+"""Largest number of combinations that are added where tables form a cycle. Each is a variable of
+every integer program; with more of them few programs end in time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +197,34 @@ def attack_counts(
     codes, relations = _grid(frames, trees)
     published, listed = _published(frames, codes, trees)
     guesses = guesses_for(published, listed, known, deviation, least)
-    lower, upper, exact = possible_counts(guesses, relations, budget)
+    tables = [[str(name) for name in frame if name != "count"] for frame in frames]
+    lower, upper, exact = _inferred(guesses, relations, codes, tables, trees, budget)
     return CountAttack(codes, published, lower, upper, exact, guesses, listed)
+
+
+def _inferred(
+    guesses: Guesses,
+    relations: csr_array,
+    codes: pd.DataFrame,
+    tables: Sequence[Sequence[str]],
+    trees: Mapping[str, Hierarchy],
+    budget: Budget,
+) -> tuple[Integers, Integers, Truths]:
+    """Return the interval of each true count, and whether both ends are attained by records."""
+    cycle = cycle_of(tables)
+    if not cycle:
+        return possible_counts(guesses, relations, budget)
+    joint = joint_relations(codes, cycle, trees, MOST_JOINT)
+    if joint is None:
+        lower, upper, _ = possible_counts(guesses, relations, budget)
+        # Tables of counts that agree need not be those of any records.
+        return lower, upper, np.equal(lower, upper)
+    n_cells, n_joint = len(codes), joint.shape[1] - len(codes)
+    wider = csr_array(hstack([relations, csr_array((relations.shape[0], n_joint))], format="csr"))
+    both = csr_array(vstack([wider, joint], format="csr"))
+    is_cell = np.arange(n_cells + n_joint) < n_cells
+    lower, upper, exact = possible_counts(guesses.with_open(n_joint), both, budget, wanted=is_cell)
+    return lower[is_cell], upper[is_cell], exact[is_cell]
 
 
 def _taken(

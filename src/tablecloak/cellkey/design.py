@@ -68,7 +68,8 @@ def design_count_table(
 
     Notes
     -----
-    The tables are those of the R package ptable (Enderle, Destatis), to 8 digits.
+    The tables are those of the R package ptable (Enderle, Destatis), to 8 digits. A design is
+    refused only with a proof that no distribution meets its constraints; see `largest_entropy`.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def design_count_table(
         changes = (targets[(targets == 0) | (targets > blocked)] - value).astype(np.float64)
         least = 0.0 if value <= blocked else stays[number]
         chances = _row(changes, variance, least, bool(monotones[number]), bool(exact[number]))
-        rows[float(value)] = changes, _required(chances, value, variance)
+        rows[float(value)] = changes, _required(chances, value, variance, bool(exact[number]))
     return PerturbationTable.of_rows(rows)
 
 
@@ -153,7 +154,7 @@ def design_magnitude_table(
             lowest + np.arange(round((value + deviation - lowest) * parts) + 1) / parts - value
         )
         chances = _row(changes, variance, 0.0, bool(monotones[number]), bool(exact[number]))
-        designed[value] = changes, _required(chances, value, variance)
+        designed[value] = changes, _required(chances, value, variance, bool(exact[number]))
     return PerturbationTable.of_rows(designed, kind)
 
 
@@ -179,11 +180,13 @@ def _each(name: str, given: object, n_rows: int) -> list[float]:
     return entries
 
 
-def _required(chances: Floats | None, value: float, variance: float) -> Floats:
+def _required(chances: Floats | None, value: float, variance: float, exact: bool) -> Floats:
     if chances is None:
+        remedy = "another" if exact else "a larger"
         raise InputError(
-            f"Row i = {value:g}: no distribution has mean 0 and the variance {variance:g}. Take a "
-            f"larger variance, a larger `deviation`, or block fewer counts."
+            f"Row i = {value:g}: no distribution has mean 0 and {'' if exact else 'at most '}the "
+            f"variance {variance:g}. Take {remedy} variance, a larger `deviation`, block fewer "
+            f"counts, or do without `monotone`."
         )
     return chances
 
@@ -205,24 +208,10 @@ def _row(
 def _probabilities(
     changes: Floats, variance: float, stay: float, monotone: bool, exact: bool
 ) -> Floats | None:
-    equal, right = [np.ones(len(changes)), changes], [1.0, 0.0]
-    at_most: list[Floats] = []
-    limits: list[float] = []
-    (equal if exact else at_most).append(changes**2)
-    (right if exact else limits).append(variance)
     unchanged = changes == 0
+    rows = [(changes, 0.0, True), (changes**2, variance, exact)]
     if stay:
-        at_most.append(-unchanged.astype(np.float64))
-        limits.append(-stay)
-    if monotone and unchanged.any():
-        for position in range(int(np.flatnonzero(unchanged)[0])):
-            difference = np.zeros(len(changes))
-            difference[position : position + 2] = 1.0, -1.0
-            at_most.append(difference)
-            limits.append(0.0)
-    return largest_entropy(
-        np.array(equal),
-        np.array(right),
-        np.array(at_most).reshape(len(limits), len(changes)),
-        np.array(limits),
-    )
+        rows.append((-unchanged.astype(np.float64), -stay, False))
+    features, targets, is_equal = zip(*rows, strict=True)
+    n_rising = int(np.flatnonzero(unchanged)[0]) + 1 if monotone and unchanged.any() else 0
+    return largest_entropy(np.array(features), np.array(targets), np.array(is_equal), n_rising)

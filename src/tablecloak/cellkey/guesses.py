@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.cellkey.perturbation_table import Perturbations
+from tablecloak.errors import InputError
 
 __all__ = ["Guesses", "guesses_for"]
 
@@ -42,6 +43,19 @@ class Guesses:
         low = np.array([counts[0] for counts in self.counts], dtype=np.int64)
         high = np.array([counts[-1] for counts in self.counts], dtype=np.int64)
         return low[self.case], high[self.case]
+
+    def with_open(self, n_cells: int) -> Guesses:
+        """Append cells of which nothing is published, none of them larger than the largest guess.
+
+        Each is a part of some cell that has guesses.
+        """
+        counts = np.arange(max(int(each[-1]) for each in self.counts) + 1, dtype=np.int64)
+        case = np.full(n_cells, len(self.counts), dtype=np.int64)
+        return Guesses(
+            np.concatenate([self.case, case]),
+            [*self.counts, counts],
+            [*self.chances, np.ones(len(counts))],
+        )
 
     def snapped(self, lower: Integers, upper: Integers) -> tuple[Integers, Integers]:
         """Move the ends of intervals inwards to the next guess."""
@@ -99,10 +113,16 @@ def guesses_for(
     listed : numpy.ndarray of bool, shape (n_cells,)
         Cells that are not listed were perturbed to 0, or below the threshold.
     perturbations : Perturbations or None
-        None: every change up to the deviation is possible, and all are equally likely.
+        None: every change of a count above 0 by at most the deviation is possible, and all are
+        equally likely; a true count of 0 is never changed.
     deviation : int or None
         Largest change; only used without `perturbations`.
     threshold : int
+
+    Raises
+    ------
+    InputError
+        If a published count follows from no true count.
     """
     shown = np.where(listed, published, -1)
     kinds, case = np.unique(shown, return_inverse=True)
@@ -110,6 +130,11 @@ def guesses_for(
     for kind in kinds:
         targets = range(max(threshold, 1)) if kind < 0 else range(int(kind), int(kind) + 1)
         found = _guesses_of(targets, perturbations, deviation)
+        if not found:
+            raise InputError(
+                f"The published count {int(kind)} follows from no true count by the perturbation "
+                f"table that is given. Give the one that was used, or only `deviation`."
+            )
         counts.append(np.array(sorted(found), dtype=np.int64))
         chances.append(np.array([found[n] for n in sorted(found)]))
     return Guesses(case.reshape(-1).astype(np.int64), counts, chances)
@@ -123,11 +148,20 @@ def _guesses_of(
     assert reach is not None
     found: dict[int, float] = {}
     for count in range(max(targets[0] - reach, 0), targets[-1] + reach + 1):
-        if perturbations is None:
-            found[count] = 1.0 / (2 * reach + 1)
-            continue
-        chances = perturbations.chances(count)
+        chances = _assumed(count, reach) if perturbations is None else perturbations.chances(count)
         chance = sum(chances.get(target - count, 0.0) for target in targets)
         if chance > 0:
             found[count] = chance
     return found
+
+
+def _assumed(count: int, reach: int) -> dict[int, float]:
+    """Return the chance of each change of a true count where only the largest change is known.
+
+    A cell without records has no key: cell keys never change a true 0. Of all other counts each
+    change that does not lead below 0 is as likely as any other.
+    """
+    if count == 0:
+        return {0: 1.0}
+    lowest = -min(count, reach)
+    return dict.fromkeys(range(lowest, reach + 1), 1.0 / (reach - lowest + 1))

@@ -107,7 +107,8 @@ def perturb_magnitudes(
 
     x^ = x + sum over the k largest contributions x_j of m(x_j) eps_j x_j v_j. The change v_j is
     looked up in the perturbation table at |x| in units of the noise, and interpolated between two
-    rows. A sum never changes its sign.
+    rows. A sum never changes its sign. Of equal contributions the one with the larger weight comes
+    first: the result does not depend on the order of the records.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Contributions:
         Signed, weighted sum X of the variable by which contributors are ranked.
     largest : numpy.ndarray of float, shape (n_cells, k)
         The k largest unweighted contributions by absolute value, decreasing; 0 where a
-        cell has fewer.
+        cell has fewer. Of equal ones that with the larger weight comes first.
     largest_weight : numpy.ndarray of float, shape (n_cells, k)
         Their sampling weights; 0 where a cell has fewer contributors.
     largest_contributor : numpy.ndarray of int, shape (n_cells, k)

@@ -67,7 +67,9 @@ def protect(
     ----------
     table : Table
     *rules : Rule
-        A cell is sensitive if any of them finds it unsafe.
+        A cell is sensitive if any of them finds it unsafe. On each side its level is the largest
+        that these rules ask for, in whatever order they are given; the reason is the first of them
+        by `precedence`. No rule asks for a sliding level.
     floor : float, default=1
         Smallest protection level, in the unit of the table. tau-ARGUS uses 1 whatever the
         unit; set it to what 1 means in yours.
@@ -208,33 +210,23 @@ def _bounds(
 
 
 def levels_by(table: Table, hits: Hits, floor: float, lower_factor: float) -> tuple[Floats, Floats]:
-    """Return the levels of all cells, by the rule that made them unsafe.
+    """Return the levels of all cells: on each side the largest of the rules that they break.
 
     Parameters
     ----------
     table : Table
     hits : list of (Rule, numpy.ndarray of bool)
-        Rules in the order in which they apply, and the cells that each finds unsafe.
+        Rules, and the cells that each finds unsafe.
     floor, lower_factor : float
         As in `protect`.
     """
-    lower, upper = np.zeros(table.n_cells), np.zeros(table.n_cells)
-    floors = np.full(table.n_cells, float(floor))
-    distances = []
-    # Later rules first, so that the levels of the first rule that applies are kept.
-    for rule, hit in reversed(hits):
+    lower, upper = np.zeros(table.n_cells), np.full(table.n_cells, float(floor))
+    for rule, hit in hits:
         distance = rule.safe_distance(table)
-        if distance is not None:
-            distances.append((distance, hit))
-            continue
-        low, high = rule.levels(table)
-        lower[hit], upper[hit] = low[hit] * lower_factor, high[hit]
-        floors = np.where(hit, floor if rule.has_floor else 0.0, floors)
-    if distances:
-        width = np.max([distance for distance, _ in distances], axis=0)
-        far = np.any([hit for _, hit in distances], axis=0) & (width > 0)
-        lower[far], upper[far] = width[far] * lower_factor, width[far]
-    lower, upper = np.maximum(lower, floors), np.maximum(upper, floor)
+        low, high = rule.levels(table) if distance is None else (distance, distance)
+        low = np.maximum(low * lower_factor, floor if rule.has_floor else 0.0)
+        lower = np.where(hit, np.maximum(lower, low), lower)
+        upper = np.where(hit, np.maximum(upper, high), upper)
     if table.is_count:
         # Counts are whole, so that a level is reached only at the next whole number.
         lower, upper = np.ceil(lower * (1 - NOISE)), np.ceil(upper * (1 - NOISE))

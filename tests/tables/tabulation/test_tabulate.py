@@ -135,6 +135,29 @@ def test_the_order_of_records_and_the_source_change_nothing(tmp_path):
         assert np.array_equal(first.contributions.largest, other.contributions.largest)
 
 
+def test_equal_contributions_are_ordered_by_what_they_are_and_not_by_their_rows():
+    random, n = np.random.default_rng(2), 200
+    frame = pd.DataFrame(
+        {
+            "region": random.choice(["N1", "N2", "S1"], n),
+            "v": random.choice([10.0, 20.0], n),
+            "weight": random.choice([0.5, 1.0, 3.0], n),
+            "waiver": random.choice(["yes", "no"], n),
+            "own_p": random.choice([np.nan, 0.0, 5.0, 20.0], n),
+        }
+    )
+    roles = {"weight": "weight", "waiver": "waiver", "waiver_p": "own_p", "n_largest": 40}
+    first = tc.tabulate(frame, ["region"], "v", **roles).contributions
+    assert (np.diff(first.largest_weight, axis=1) < 0).sum(axis=1).all()
+    for shuffle in range(3):
+        shuffled = frame.sample(frac=1, random_state=shuffle)
+        other = tc.tabulate(shuffled, ["region"], "v", **roles).contributions
+        for name in ("largest", "largest_weight"):
+            assert np.array_equal(getattr(first, name), getattr(other, name))
+        for name in ("unwaived", "own_p"):
+            assert np.array_equal(getattr(first.waivers, name), getattr(other.waivers, name))
+
+
 def test_codes_keep_their_leading_zeros(tmp_path):
     (tmp_path / "m.csv").write_text("nace,v\n01,5\n02,6\n02,7\n")
     assert tc.tabulate(tmp_path / "m.csv", ["nace"], "v").keys["nace"].tolist()[1:] == ["01", "02"]

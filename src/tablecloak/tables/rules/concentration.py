@@ -27,8 +27,8 @@ SAME = 1e-9
 class ConcentrationRule(Rule):
     """A rule on the share of the largest contributors; not a rule itself.
 
-    Its levels come from `safe_total`: d = max over all given rules of (safe total - X), and
-    LPL = UPL = |v| d / |X|, or d where contributions cancel, since |v| / |X| is then meaningless.
+    Its levels come from `safe_total`: d = safe total - X, and LPL = UPL = |v| d / |X|, or d where
+    contributions cancel, since |v| / |X| is then meaningless.
     """
 
     looks_at_amounts: ClassVar[bool] = True

@@ -105,9 +105,9 @@ def _single_records(records: Any, keys: list[str]) -> Any:
 def _largest_units(units: Any, keys: list[str], identifier: str, n_largest: int) -> pd.DataFrame:
     import ibis
 
-    rank = ibis.row_number().over(
-        group_by=keys, order_by=[units["size"].desc(), units[identifier].asc()]
-    )
+    # As in `Largest`: what identifies a contributor decides only between those that are alike.
+    falling = [units[column].desc() for column in ("size", "weight", *_marks(units))]
+    rank = ibis.row_number().over(group_by=keys, order_by=[*falling, units[identifier].asc()])
     top = units.mutate(rank=rank)
     top = top.filter(top["rank"] < n_largest).order_by([*keys, "rank"])
     frame: pd.DataFrame = top.select(

@@ -246,6 +246,21 @@ def test_an_audit_judges_the_same_groups_as_the_search():
         assert len(tc.audit(problem, problem.sensitive, groups=groups).groups) == 4
 
 
+def test_no_sum_is_found_where_no_two_cells_are_hidden_in_a_problem_with_sums(careful):
+    nothing = np.zeros(careful.problem.table.n_cells, dtype=bool)
+    assert len(find_sums(careful.problem, nothing, tc.Groups([RULE]))) == 0
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_sums_are_protected_beside_an_earlier_release(seed):
+    earlier = tc.suppress(protected(random_records(seed, (2, 3))), time_limit=1000)
+    problem = protected(random_records(100 + seed, (2, 3)))
+    found = tc.suppress(problem, published=earlier, groups=RULE, time_limit=1000)
+    assert found.certificate.verify().exact
+    hidden = found.suppressed[: problem.table.n_cells]
+    assert tc.audit(problem, hidden, groups=RULE, published=earlier).is_safe
+
+
 def test_sums_stay_what_they_are_if_no_others_are_found():
     problem = protected(two_singletons())
     found = find_sums(problem, problem.sensitive, tc.Groups([RULE]))

@@ -165,7 +165,7 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     """
     sets = _judged(problem, hidden & ~problem.table.rests, groups.most)
     known = set(_names(_defined(problem)))
-    is_new = np.array([name not in known for name in _names(sets)] if known else True)
+    is_new = np.array([name not in known for name in _names(sets)], dtype=np.bool_)
     kept = np.flatnonzero((sets @ problem.sensitive.astype(np.float64) > 0) & is_new)
     sets = csr_array(sets[kept, :])
     table = as_table(problem, sets)

@@ -278,7 +278,8 @@ def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
         bound=0.0,
         seconds=0.0,
         decimals=asked.decimals,
-        integer=answer.is_whole,
+        # Without a last digit no value has to be a multiple of it, even if all are whole.
+        integer=answer.is_whole and asked.decimals is not None,
         notes=answer.notes,
         distance=asked.distance.name,
     )

@@ -90,7 +90,8 @@ def reconcile(
         Cells in order of importance, by codes as in `fixed`. Each pass makes the changes of its
         cells small and then fixes them; a last pass adjusts all other cells.
     whole : bool, default=False
-        Whether the last step makes whole numbers, each within 1 of the real number.
+        Whether the last step makes whole numbers, each within 1 of the real number. Bounds are then
+        the outermost whole numbers within the given ones.
     time_limit : float, default=60
         Seconds.
     progress : callable, optional

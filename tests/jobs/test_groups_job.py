@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.main import app
+from tablecloak.jobs.load import read_job
 
 JOB = """
 [data]
@@ -92,6 +93,30 @@ def test_a_job_names_the_sum_that_no_pattern_protects(folder):
 def test_groups_need_contributors_and_a_rule_for_sums(folder):
     with pytest.raises(tc.InputError, match="needs contributors of each cell"):
         tc.run_job(job(folder, "groups = true", rule=COUNTS))
+
+
+@pytest.mark.parametrize("section", ["suppression", "audit"])
+def test_groups_without_a_rule_for_sums_are_refused_when_the_job_is_read(folder, section):
+    text = job(folder, rule=COUNTS).read_text().replace("groups = true", "")
+    (folder / "job.toml").write_text(text.replace(f"[{section}]", f"[{section}]\ngroups = true"))
+    told = rf"\[{section}\] groups: needs .* dominance, p-percent or prior-posterior"
+    with pytest.raises(tc.InputError, match=told):
+        read_job(folder / "job.toml")
+
+
+@pytest.mark.parametrize("command", ["suppress", "audit"])
+def test_commands_refuse_groups_that_they_could_not_judge(folder, tmp_path, command):
+    plain = job(folder, rule=COUNTS).read_text().replace("groups = true", "")
+    (folder / "job.toml").write_text(plain)
+    tc.write_jj(tc.examples.cox_rounded(), folder / "table.jj")
+    pd.DataFrame({"cell": range(25), "status": "published"}).to_csv(folder / "p.csv")
+    more = {"suppress": ["-o", str(tmp_path / "s.csv")], "audit": [str(folder / "p.csv")]}
+    for file in ("job.toml", "table.jj"):
+        words = [command, str(folder / file), *more[command], "--groups"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2
+        told = " ".join(done.output.split())
+        assert f"{file}: --groups needs a job (.toml) with a rule that applies to sums" in told
 
 
 def test_the_command_protects_sums_by_the_rules_of_a_job(folder, tmp_path):

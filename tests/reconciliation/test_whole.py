@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError
+from tablecloak.reconciliation import reconcile
 from tablecloak.reconciliation.question import Question
 from tablecloak.reconciliation.whole import whole_table
 
@@ -48,3 +50,16 @@ def test_what_has_no_whole_table_is_refused_with_a_proof():
     question = _question(real, [[1, -1, 0], [1, 1, -1]], lower=fixed, upper=np.array([1.0, 1, 1]))
     with pytest.raises(InputError, match=r"within 1 of the real one \(proved\)"):
         whole_table(question, real, Budget.of(10))
+
+
+def test_bounds_that_are_not_whole_hold_whole_tables_all_the_same():
+    # A whole number below 0.4 lies beyond the bound, and 1 + 1 is more than 1 beyond 0.8.
+    frame = pd.DataFrame({"r": ["Total", "a", "b"], "value": [0.2, 0.1, 0.1]})
+    found = reconcile(frame, ["r"], lower=0.4, whole=True)
+    assert found.values.tolist() == [2, 1, 1]
+
+
+def test_a_fixed_value_that_is_not_whole_is_named():
+    frame = pd.DataFrame({"r": ["Total", "a", "b"], "value": [2.5, 1, 1]})
+    with pytest.raises(InputError, match=r"r=Total: no whole number .* value 2\.5 .* not whole"):
+        reconcile(frame, ["r"], fixed={"r": "Total"}, whole=True)

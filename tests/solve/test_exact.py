@@ -110,6 +110,17 @@ def test_a_cell_alone_in_a_row_does_not_move():
     assert exact.tolist() == [5.0, 0.0, 5.0, 2.0]
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_stored_zeros_change_no_solution(zero):
+    matrix = np.array([[3, -2, 0, 0], [0, 3, -7, 0], [0, 0, 5, -11]])
+    row, column = np.indices(matrix.shape).reshape(2, -1)
+    stored = np.where(matrix == 0, zero, matrix).ravel()
+    x, held = np.array([1 / 3 * 2, 1.0, 3 / 7, 15 / 77]), np.zeros(4, dtype=bool)
+    with_zeros = NullSpace(row, column, stored, held).near(x)
+    assert with_zeros is not None
+    assert np.array_equal(with_zeros, NullSpace(*entries(matrix), held).near(x))
+
+
 def test_cycles_are_only_rounded():
     matrix = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]])
     x = np.array([1, -1, -1, 1]) * 7.3 + 1e-12

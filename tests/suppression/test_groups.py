@@ -22,8 +22,10 @@ import tablecloak as tc
 from contributors import with_contributors
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.certificates.verifier import RefusedError, compare, read, verify
+from tablecloak.suppression.audit.audit import audit_pattern
 from tablecloak.suppression.proof import TRUTH
 from tablecloak.tables.keys import are_sums
+from tablecloak.tables.rules.rule import RULES
 from tablecloak.tables.sums import find_sums
 
 P = 10
@@ -203,6 +205,60 @@ def test_two_singletons_in_one_row_do_not_stay_alone(careful):
 def test_a_problem_that_has_its_sums_gets_none_of_them_twice(careful):
     again = tc.suppress(careful.problem, groups=RULE, time_limit=1000)
     assert (again.loss, len(again.suppressed)) == (careful.loss, len(careful.suppressed))
+
+
+JUDGES_OF_CELLS = [
+    tc.MinimumFrequency(3),
+    tc.Manual([0]),
+    tc.Request(10),
+    tc.ZeroUnsafe(1),
+    tc.KDisclosure(1),
+    tc.AttributeDisclosure(),
+]
+
+
+def test_every_rule_says_whether_it_applies_to_sums():
+    names = {rule.name for rule in RULES if not rule.applies_to_sums}
+    assert names == {rule.name for rule in JUDGES_OF_CELLS}
+    for rule in (RULE, tc.PriorPosterior(20, 50), tc.Dominance(1, 75)):
+        assert tc.Groups([rule]).rules == [rule]
+
+
+@pytest.mark.parametrize("rule", JUDGES_OF_CELLS, ids=lambda rule: rule.name)
+def test_rules_that_judge_cells_alone_are_refused_for_sums_at_every_door(rule):
+    problem = protected(two_singletons())
+    hidden, values = problem.sensitive, problem.table.values
+    told = f"rule '{rule.name}' judges single cells.* dominance, p-percent or prior-posterior"
+    for ask in (
+        lambda groups: tc.suppress(problem, groups=groups),
+        lambda groups: tc.audit(problem, hidden, groups=groups),
+        lambda groups: tc.audit(problem, values, groups=groups),
+        lambda groups: audit_pattern(problem, hidden, groups=groups),
+    ):
+        for groups in (rule, [RULE, rule]):
+            with pytest.raises(tc.InputError, match=told):
+                ask(groups)
+
+
+def test_an_audit_judges_the_same_groups_as_the_search():
+    problem = protected(two_singletons())
+    for groups in (RULE, [RULE], tc.Groups([RULE])):
+        assert len(tc.audit(problem, problem.sensitive, groups=groups).groups) == 4
+
+
+def test_no_sum_is_found_where_no_two_cells_are_hidden_in_a_problem_with_sums(careful):
+    nothing = np.zeros(careful.problem.table.n_cells, dtype=bool)
+    assert len(find_sums(careful.problem, nothing, tc.Groups([RULE]))) == 0
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_sums_are_protected_beside_an_earlier_release(seed):
+    earlier = tc.suppress(protected(random_records(seed, (2, 3))), time_limit=1000)
+    problem = protected(random_records(100 + seed, (2, 3)))
+    found = tc.suppress(problem, published=earlier, groups=RULE, time_limit=1000)
+    assert found.certificate.verify().exact
+    hidden = found.suppressed[: problem.table.n_cells]
+    assert tc.audit(problem, hidden, groups=RULE, published=earlier).is_safe
 
 
 def test_sums_stay_what_they_are_if_no_others_are_found():

@@ -17,6 +17,7 @@ import naive_attacks
 import readme
 import tablecloak as tc
 from equation_systems import energy, exposed, random_system
+from margins import with_margins
 
 SEEDS = 50
 IN_THE_SUITE = (2, 3)
@@ -104,6 +105,31 @@ def test_sums_of_hidden_cells_are_protected_also_where_variables_are_joined():
     assert tc.audit(problem, careless, groups=rules).groups
     pattern = tc.suppress(problem, groups=rules, method="sequential")
     assert not tc.audit(problem, pattern, groups=rules).groups
+
+
+def test_one_rounded_equation_for_each_cell_is_proved_whatever_its_share():
+    """Shares differ from cell to cell, so that no small factor makes what follows whole."""
+    random = np.random.default_rng(0)
+    codes = [(f"r{row}", f"c{column}") for row in range(5) for column in range(5)]
+    leaves = pd.DataFrame(codes, columns=["row", "column"])
+    given = np.round(random.lognormal(4, 1, 25), 2)
+    share = np.round(random.uniform(0.1, 2, 25), 1)
+    values = {"given": given, "made": np.round(share * given, 1)}
+    sensitive = {"given": ["c1", "c2"], "made": ["c0", "c4"]}
+    problems = {
+        name: with_margins(
+            leaves.assign(value=values[name]), ["row", "column"], "value", digits=2
+        ).protect(tc.Manual([{"row": "r2", "column": code} for code in sensitive[name]], range=15))
+        for name in values
+    }
+    equations = [
+        tc.Equation(f"made = {size!r}*given", {"row": row, "column": column}, tolerance=1.0)
+        for size, (row, column) in zip(share.tolist(), codes, strict=True)
+    ]
+    problem = tc.join(problems, equations)
+    pattern = tc.suppress(problem, method="sequential", time_limit=1)
+    assert pattern.certificate.verify().checked == problem.n_sensitive
+    assert tc.audit(problem, pattern).is_safe
 
 
 def test_units_that_differ_by_a_million_lose_neither_a_cell_nor_the_proof():

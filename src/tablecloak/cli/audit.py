@@ -111,13 +111,13 @@ def audit(
         require_writable_result(output, certificate, plot)
         if plot is not None:
             picture_format(plot)
-        problem, rules = read_original(original, tolerance)
+        problem, rules = read_original(original, tolerance, groups=groups)
         audited = run(
             problem,
             release,
             require=require,
             intruders=intruder or [],
-            groups=rules if groups else (),
+            groups=rules,
             published=read_earlier(problem, published, between),
             detail="intervals" if intervals else "verdict",
             time_limit=inf if time_limit is None else time_limit,

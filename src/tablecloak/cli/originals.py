@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
     from tablecloak.jobs.schema import Job
@@ -13,10 +16,26 @@ if TYPE_CHECKING:
 __all__ = ["read_original", "read_original_as_asked"]
 
 
-def read_original(path: Path, tolerance: float) -> tuple[ProtectionProblem, list[Rule]]:
-    """Return the problem of a file, and the rules of a job that apply to sums of cells."""
+def read_original(
+    path: Path, tolerance: float, *, groups: bool
+) -> tuple[ProtectionProblem, Sequence[Rule]]:
+    """Return the problem of a file; if `groups`, also the rules of the job for sums of cells.
+
+    Raises
+    ------
+    InputError
+        If the rules are asked for, and the file is no job or has none that applies to sums.
+    """
     problem, job = _read(path, tolerance)
-    return problem, [] if job is None else job.group_rules
+    rules = job.group_rules if groups and job is not None else ()
+    if groups and not rules:
+        from tablecloak.tables.sums import rules_for_sums
+
+        raise InputError(
+            f"{path}: --groups needs a job (.toml) with a rule that applies to sums of cells: "
+            f"{rules_for_sums()}. Name such a job, or leave --groups out."
+        )
+    return problem, rules
 
 
 def read_original_as_asked(

@@ -27,7 +27,6 @@ from tablecloak.cli.options import (
 from tablecloak.cli.originals import read_original
 from tablecloak.cli.published import Between, Earlier, read_earlier
 from tablecloak.cli.results import require_writable_result, write_result
-from tablecloak.errors import InputError
 
 __all__ = ["register"]
 
@@ -98,12 +97,7 @@ def suppress(
     from tablecloak.suppression.suppress import suppress as run
 
     with reporting() as reporter:
-        problem, rules = read_original(file, tolerance)
-        if groups and not rules:
-            raise InputError(
-                f"{file}: --groups needs a job (.toml) with a rule that applies to sums of cells, "
-                f"such as p-percent."
-            )
+        problem, rules = read_original(file, tolerance, groups=groups)
         require_writable_result(output, certificate)
         pattern = run(
             problem,
@@ -112,7 +106,7 @@ def suppress(
             weights=weights,
             protect_against=protect_against or (),
             hold=hold,
-            groups=rules if groups else (),
+            groups=rules,
             unfreeze=unfreeze,
             published=read_earlier(problem, published, between),
             previous=None if previous is None else read_previous(problem, previous),

@@ -324,7 +324,8 @@ def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
         bound=0.0,
         seconds=0.0,
         decimals=asked.decimals,
-        integer=answer.is_whole,
+        # Without a last digit no value has to be a multiple of it, even if all are whole.
+        integer=answer.is_whole and asked.decimals is not None,
         notes=answer.notes,
         distance=asked.distance.name,
         reach=question.reach,

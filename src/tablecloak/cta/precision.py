@@ -126,7 +126,10 @@ def from_units(whole: Floats, decimals: int) -> Floats:
 
 
 def exact_products(relations: csr_array, whole: Integers) -> Floats:
-    """Return relations @ whole, which is 0 exactly for relations that hold."""
+    """Return relations @ whole, which is 0 exactly for relations that hold.
+
+    Coefficients are read as the decimal numbers as which they were written: 0.1 is one tenth.
+    """
     size = abs(relations) @ np.abs(whole).astype(np.float64)
     coefficients = np.rint(relations.data)
     if np.all(coefficients == relations.data) and float(size.max(initial=0.0)) < SAFE_SUM:
@@ -139,7 +142,7 @@ def exact_products(relations: csr_array, whole: Integers) -> Floats:
     for row in range(relations.shape[0]):
         part = slice(relations.indptr[row], relations.indptr[row + 1])
         terms = zip(relations.data[part].tolist(), relations.indices[part].tolist(), strict=True)
-        sums.append(float(sum(Fraction(c) * int(whole[cell]) for c, cell in terms)))
+        sums.append(float(sum(Fraction(repr(c)) * int(whole[cell]) for c, cell in terms)))
     return np.array(sums, dtype=np.float64)
 
 

@@ -173,17 +173,17 @@ def _groups(job: Job, problem: ProtectionProblem) -> Groups | None:
     Raises
     ------
     InputError
-        If the job asks for it, and no rule applies to sums, or the data have no contributors.
+        If the job asks for it, and the data have no contributors.
     """
     options, table = job.suppression, problem.table
     if options is None or not options.groups:
         return None
-    if job.group_rules and (table.contributions or table.holdings):
+    if table.contributions or table.holdings:
         given = job.protection
         return Groups(job.group_rules, floor=given.floor, lower_factor=given.lower_factor)
     raise InputError(
-        "[suppression] groups = true needs contributors of each cell, and a rule that applies "
-        "to sums, such as p-percent. Leave it out, or tabulate from records."
+        "[suppression] groups = true needs contributors of each cell, which the data do not have. "
+        "Leave it out, or tabulate from records."
     )
 
 

@@ -32,6 +32,7 @@ from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
 from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.sums import rules_for_sums
 from tablecloak.tables.weights.rule import WEIGHT_RULES
 from tablecloak.tables.zeros import Zeros
 
@@ -405,6 +406,13 @@ class Job(_Part):
             raise missing("rules", {})
         if self.variables or self.equations:
             self._for_variables()
+        for section, part in (("suppression", self.suppression), ("audit", self.audit)):
+            if part is not None and part.groups and not self.group_rules:
+                raise ValueError(
+                    f"[{section}] groups: needs contributors of each cell and a rule that applies "
+                    f"to sums of cells: {rules_for_sums()}. Add one under [[rules]], or leave "
+                    f"groups out"
+                )
         ready = self.data.kind == "table"
         check_files(self.every_table, ready=ready)
         for tables in (self.tables, *(spec.tables for spec in self.variables.values())):

@@ -33,6 +33,7 @@ from tablecloak.tables.earlier import Published
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.sums import Groups
 
 __all__ = ["Release", "audit", "ends_of", "told_by"]
 
@@ -63,7 +64,7 @@ def audit(
     *,
     require: Requirement | str = Requirement.TWO_SIDED,
     intruders: Intruder | str | Sequence[Intruder | str] = "external",
-    groups: Sequence[Rule] = (),
+    groups: Groups | Rule | Sequence[Rule] = (),
     published: Earlier = (),
     detail: Literal["verdict", "intervals"] = "verdict",
     seed: int = 0,
@@ -89,7 +90,7 @@ def audit(
         Who attacks a pattern besides the external intruder: "contributors" (each with its own
         contributions), "pairs" (two that meet), "all-pairs", "holdings", "zeros" (knows zeros),
         "integers" (knows that values are whole), "any-cell" (knows any one hidden cell).
-    groups : sequence of Rule, default=()
+    groups : Groups, Rule, or sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well, such as
         ``[PPercent(10)]``. This looks at sums that everybody can compute; of a pattern by
         `tablecloak.suppress` with `groups`, its own problem has the sums that can be estimated.
@@ -120,6 +121,7 @@ def audit(
     Every intruder knows all that is published, all relations and the external bounds. For what
     insiders know besides, see `tablecloak.suppression.audit.intruders` and docs/guarantees.md.
     """
+    groups = Groups.parse(groups) or ()
     suppressed, intervals, values = told_by(problem, release)
     if values is not None:
         return audit_values(problem, values)

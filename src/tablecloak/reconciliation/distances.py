@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.solve.solver import Capability, chosen_solver
 
-__all__ = ["NEARNESS", "Nearness"]
+__all__ = ["NEARNESS", "Nearness", "settled"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,22 +95,15 @@ def _by_active_set(question: Question, budget: Budget) -> Iterator[NearestPoint]
     """Yield the point of the quadratic program, and what Newton's method makes of it."""
     if not chosen_solver().can(Capability.QUADRATIC):
         return
-    # Changes, not values: their size is that of the tolerances.
-    side = question.sides - question.relations @ question.values
+    asked, unit, weight = question.of_changes()
     program = Program(
-        np.zeros(question.n_cells),
-        question.relations,
-        side,
-        side,
-        question.lower - question.values,
-        question.upper - question.values,
+        np.zeros(asked.n_cells), asked.relations, asked.sides, asked.sides, asked.lower, asked.upper
     )
-    x, duals = solve_quadratic(program, question.weights, budget.left)
-    if len(x):
-        x = np.clip(question.values + x, question.lower, question.upper)
-        residual = np.max(np.abs(question.residual(x)) / question.scale(), initial=0.0)
-        yield NearestPoint(x, -duals, float(residual))
-        yield least_squares(question, budget, start=-duals)
+    changes, duals = solve_quadratic(program, asked.weights, budget.left)
+    if len(changes):
+        x, multipliers = question.changed(unit * changes), -unit * weight * duals
+        yield NearestPoint(x, multipliers, question.worst(x))
+        yield least_squares(question, budget, start=multipliers)
 
 
 class _ByProgram(Nearness):
@@ -121,16 +115,17 @@ class _ByProgram(Nearness):
 
     def nearest(self, question: Question, budget: Budget) -> NearestPoint:
         """See `Nearness.nearest`."""
-        program = self.program(question)
+        asked, unit, weight = question.of_changes()
+        program = self.program(asked)
         found = LinearSolver(program, interior="first").solve(budget.left)
         if not len(found.x):
             return NearestPoint(question.values, np.zeros(program.n_rows), np.inf)
         n = question.n_cells
-        x = np.clip(
-            question.values + found.x[:n] - found.x[n : 2 * n], question.lower, question.upper
-        )
-        residual = float(np.max(np.abs(question.residual(x)) / question.scale(), initial=0.0))
-        return NearestPoint(x, found.duals, residual)
+        x = question.changed(unit * (found.x[:n] - found.x[n : 2 * n]))
+        # Rows beyond the relations compare changes with their limit, in whatever unit.
+        multipliers = found.duals.copy()
+        multipliers[: len(question.sides)] *= weight
+        return NearestPoint(x, multipliers, question.worst(x))
 
     def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
         """See `Nearness.bound`."""
@@ -175,6 +170,17 @@ class LeastSum(_ByProgram):
         rows, side, lower, upper = _changes(question)
         cost = np.concatenate([question.weights, question.weights])
         return Program(cost, rows, side, side, lower, upper)
+
+
+def settled(question: Question, x: Floats, budget: Budget) -> Floats:
+    """Return a table near a point that nearly adds up, with smaller residuals.
+
+    The residuals of a solver are a share of what it was asked for. Asked for the residuals alone,
+    it leaves a share of these.
+    """
+    near = replace(question, values=x, weights=np.ones(len(x)))
+    found = LeastSum().nearest(near, budget).x
+    return found if question.worst(found) < question.worst(x) else x
 
 
 @NEARNESS.register

@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-__all__ = ["Question"]
+__all__ = ["WHOLE", "Question"]
 
 Floats = npt.NDArray[np.float64]
+
+WHOLE = 1e-6
+"""Largest distance from a whole number at which a real number counts as whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,49 @@ class Question:
         size = np.maximum(np.abs(self.values), 1.0)
         found: Floats = abs(self.relations) @ size + np.abs(self.sides)
         return np.maximum(found, 1.0)
+
+    def of_changes(self) -> tuple[Question, float, float]:
+        """Return the question for the changes x - y, in units in which they are about 1.
+
+        Solvers have absolute tolerances: in the unit of the table, these would be too coarse for
+        some tables and finer than a float for others.
+
+        Returns
+        -------
+        question : Question
+            Its values are 0.
+        unit : float
+            Size of a change of 1: the largest residual, or distance of a value from its bounds.
+        weight : float
+            Size of a weight of 1: the geometric mean of the weights.
+        """
+        off = np.maximum(self.lower - self.values, self.values - self.upper)
+        # Relations follow from each other; their residuals do so only if they are not rounded.
+        long = csr_array(self.relations, dtype=np.longdouble)
+        side = (self.sides - long @ self.values.astype(np.longdouble)).astype(np.float64)
+        unit = max(float(np.max(np.abs(side), initial=0.0)), float(np.max(off, initial=0.0))) or 1.0
+        weight = float(np.exp(np.mean(np.log(self.weights))))
+        question = Question(
+            values=np.zeros(self.n_cells),
+            weights=self.weights / weight,
+            relations=self.relations,
+            sides=side / unit,
+            lower=(self.lower - self.values) / unit,
+            upper=(self.upper - self.values) / unit,
+        )
+        return question, unit, weight
+
+    def changed(self, changes: Floats) -> Floats:
+        """Return the values with changes, within the bounds."""
+        return np.clip(self.values + changes, self.lower, self.upper)
+
+    def worst(self, x: Floats) -> float:
+        """Return the largest residual of a relation, relative to its terms."""
+        return float(np.max(np.abs(self.residual(x)) / self.scale(), initial=0.0))
+
+    def in_whole_numbers(self) -> Question:
+        """Return the question with the outermost whole numbers within the bounds as bounds."""
+        return replace(self, lower=np.ceil(self.lower - WHOLE), upper=np.floor(self.upper + WHOLE))
 
     def fixed_at(self, cells: npt.NDArray[np.bool_], values: Floats) -> Question:
         """Return the question with some cells fixed at values."""

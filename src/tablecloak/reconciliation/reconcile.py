@@ -12,7 +12,7 @@ import pandas as pd
 
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, ModelError, SolverError, listed, suggestion
-from tablecloak.reconciliation.distances import NEARNESS, Nearness
+from tablecloak.reconciliation.distances import NEARNESS, Nearness, settled
 from tablecloak.reconciliation.least_squares import NearestPoint
 from tablecloak.reconciliation.question import Question
 from tablecloak.reconciliation.reconciled import ACCEPTED, Pass, ReconciledTable
@@ -21,6 +21,7 @@ from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.keys import label_of
+from tablecloak.tables.published import common_decimals
 from tablecloak.tables.ready import ReadyCells, read_cells
 
 __all__ = ["reconcile"]
@@ -30,6 +31,16 @@ Truths = npt.NDArray[np.bool_]
 
 LATER = 1e-6
 """Factor of the weights of cells of later passes, so that they hardly affect earlier ones."""
+
+CLOSE, SURE = 1e-6, 0.25
+"""Share of the last digit within which a value counts as a multiple of it, but for the errors of a
+solver; and largest share that roundings of large values may explain."""
+
+DUST = 1e-14
+"""Roundings of the terms of a relation, as a share of their sum."""
+
+EXACT = 2.0**53
+"""Sums of whole numbers below this are exact."""
 
 MOST_NAMED = 5
 """Largest number of cells and relations that an error names."""
@@ -79,7 +90,8 @@ def reconcile(
         Cells in order of importance, by codes as in `fixed`. Each pass makes the changes of its
         cells small and then fixes them; a last pass adjusts all other cells.
     whole : bool, default=False
-        Whether the last step makes whole numbers, each within 1 of the real number.
+        Whether the last step makes whole numbers, each within 1 of the real number. Bounds are then
+        the outermost whole numbers within the given ones.
     time_limit : float, default=60
         Seconds.
     progress : callable, optional
@@ -135,6 +147,9 @@ def reconcile(
         upper=_numbers_of(frame, upper, np.inf, "upper"),
     ).fixed_at(_chosen(frame, fixed), cells.values)
     _check_bounds(question, cells.keys)
+    if whole:
+        question = question.in_whole_numbers()
+        _check_whole(question, cells.keys)
     groups = [_chosen(frame, codes) for codes in order]
     passes, values = _in_order(question, groups, measure, whole, cells.keys, budget)
     result = ReconciledTable(
@@ -191,6 +206,10 @@ def _in_order(
         weights = np.where(done, 1.0, LATER) * question.weights
         asked = replace(question, weights=weights)
         point = measure.nearest(asked, budget)
+        if point.residual > ACCEPTED:
+            x = settled(asked, point.x, budget)
+            point = replace(point, x=x, residual=asked.worst(x))
+        point = _without_dust(asked, point)
         _require_table(asked, point, keys, budget)
         loss = measure.loss(asked, point.x)
         bound = min(measure.bound(asked, point.multipliers, loss), loss)
@@ -198,6 +217,35 @@ def _in_order(
         values = whole_table(asked, point.x, budget) if whole else point.x
         question = question.fixed_at(done, values)
     return tuple(passes), values
+
+
+def _without_dust(question: Question, point: NearestPoint) -> NearestPoint:
+    """Return the point in the decimals of the given values, or at least without binary dust.
+
+    Cells become multiples of the last digit where they differ from these by a solver's errors or
+    the roundings of their relations alone. If all do, the relations have to hold exactly.
+    """
+    decimals = common_decimals(question.values)
+    if decimals is None:
+        return point
+    step = 10.0**-decimals
+    rounded = np.round(point.x, decimals)
+    dust = DUST * (abs(question.relations).T @ question.scale())
+    is_near = np.abs(rounded - point.x) <= np.clip(dust, CLOSE * step, SURE * step)
+    is_near &= (rounded >= question.lower) & (rounded <= question.upper)
+    if np.all(is_near) and _adds_up(question, rounded, decimals):
+        return replace(point, x=rounded, residual=0.0)
+    x = np.where(is_near, rounded, point.x)
+    residual = question.worst(x)
+    return point if residual > max(point.residual, DUST) else replace(point, x=x, residual=residual)
+
+
+def _adds_up(question: Question, x: Floats, decimals: int) -> bool:
+    """Whether all relations hold exactly for multiples of a last digit."""
+    scale = 10.0**decimals
+    whole, sides = np.rint(x * scale), np.rint(question.sides * scale)
+    terms = abs(question.relations) @ np.abs(whole) + np.abs(sides)
+    return bool(np.all(terms < EXACT) and np.array_equal(question.relations @ whole, sides))
 
 
 def _numbers_of(
@@ -276,19 +324,26 @@ def _check_bounds(question: Question, keys: pd.DataFrame) -> None:
         )
 
 
+def _check_whole(question: Question, keys: pd.DataFrame) -> None:
+    crossed = np.flatnonzero(question.lower > question.upper)
+    if len(crossed):
+        cell = int(crossed[0])
+        raise InputError(
+            f"Cell {label_of(keys, cell)}: no whole number lies within its bounds, or the value "
+            f"{question.values[cell]:.15g} at which it is fixed is not whole ({len(crossed)} such "
+            f"cells). Correct `lower`, `upper` or `fixed`, or leave out `whole`."
+        )
+
+
 def _require_table(
     question: Question, point: NearestPoint, keys: pd.DataFrame, budget: Budget
 ) -> None:
     """Refuse a table that does not add up; if it is proved that none does, say why."""
     if point.residual <= ACCEPTED:
         return
+    asked, _, _ = question.of_changes()
     program = Program(
-        np.zeros(question.n_cells),
-        question.relations,
-        question.sides,
-        question.sides,
-        question.lower,
-        question.upper,
+        np.zeros(asked.n_cells), asked.relations, asked.sides, asked.sides, asked.lower, asked.upper
     )
     found = find_infeasibility(program, time_limit=max(budget.left, 10.0))
     if not found.confirmed:

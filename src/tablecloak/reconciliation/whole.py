@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, SolverError
-from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.distances import settled
+from tablecloak.reconciliation.question import WHOLE, Question
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
@@ -17,9 +18,6 @@ from tablecloak.solve.solver import SolveStatus
 __all__ = ["whole_table"]
 
 Floats = npt.NDArray[np.float64]
-
-NEAR = 1e-6
-"""Largest distance from a whole number at which a real number counts as whole."""
 
 LEAST_SECONDS = 1.0
 """Time limit in seconds of one program after the time is over: without it there is no answer."""
@@ -53,19 +51,13 @@ def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
     (Cox and Ernst 1982) and a linear program finds them. In more dimensions they may not suffice;
     then a value that is whole already may also change, by 1 at most.
     """
-    near = np.where(np.abs(real - np.rint(real)) <= NEAR, np.rint(real), real)
-    tightest = np.floor(near), np.ceil(near)
-    widest = np.ceil(near - 1.0), np.floor(near + 1.0)
-    settled = True
-    for low, high in (tightest, widest):
-        program = _program(question, near, low, high)
-        if program is None:
-            continue
-        found, is_settled = _solved(program, budget)
-        if found is not None:
-            return low + found
-        settled &= is_settled
-    if settled:
+    found, is_certain = _nearest(question, real, budget)
+    if found is None and np.any(np.abs(question.residual(real)) > WHOLE):
+        # Large numbers add up to within some units only, and no whole table is near such a one.
+        found, is_certain = _nearest(question, settled(question, real, budget), budget)
+    if found is not None:
+        return found
+    if is_certain:
         raise InputError(
             "No table of whole numbers lies within 1 of the real one (proved). Allow more by "
             "fixing fewer cells, or take the table of real numbers."
@@ -76,12 +68,25 @@ def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
     )
 
 
-def _program(question: Question, near: Floats, low: Floats, high: Floats) -> Program | None:
+def _nearest(question: Question, real: Floats, budget: Budget) -> tuple[Floats | None, bool]:
+    """Return whole numbers within 1 of real ones, or None and whether it is certain."""
+    near = np.where(np.abs(real - np.rint(real)) <= WHOLE, np.rint(real), real)
+    tightest = np.floor(near), np.ceil(near)
+    widest = np.ceil(near - 1.0), np.floor(near + 1.0)
+    bounds, is_certain = question.in_whole_numbers(), True
+    for ends in (tightest, widest):
+        low, high = np.maximum(ends[0], bounds.lower), np.minimum(ends[1], bounds.upper)
+        if np.any(low > high):
+            continue
+        steps, is_settled = _solved(_program(question, near, low, high), budget)
+        if steps is not None:
+            return low + steps, True
+        is_certain &= is_settled
+    return None, is_certain
+
+
+def _program(question: Question, near: Floats, low: Floats, high: Floats) -> Program:
     """Return the program min sum w (low + t - x)^2, linear in t, which is exact for t in {0, 1}."""
-    low = np.maximum(low, np.ceil(question.lower - NEAR))
-    high = np.minimum(high, np.floor(question.upper + NEAR))
-    if np.any(low > high):
-        return None
     slope = question.weights * (2 * (low - near) + (high - low))
     side = question.sides - question.relations @ low
     return Program(
@@ -103,7 +108,7 @@ def _solved(program: Program, budget: Budget) -> tuple[Floats | None, bool]:
     relaxed = LinearSolver(program).solve(seconds)
     if relaxed.status is SolveStatus.INFEASIBLE:
         return None, True
-    if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= NEAR):
+    if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= WHOLE):
         return np.rint(relaxed.x), True
     found = solve(program, time_limit=max(budget.left, LEAST_SECONDS), gap=0.05)
     if len(found.x):

@@ -192,7 +192,7 @@ class NullSpace:
     Parameters
     ----------
     row, column, coefficient : numpy.ndarray, shape (n_entries,)
-        Whole coefficients, as for `snapped`.
+        Whole coefficients, as for `snapped`; those of 0 count for nothing.
     held : numpy.ndarray of bool, shape (n_cells,)
         Cells at a bound or exactly at their need; the repair moves other cells first.
     ended : callable, optional
@@ -274,6 +274,9 @@ def _eliminated(
     cells: list[set[int]] = [set() for _ in held]
     is_held = held.tolist()
     for r, c, a in zip(row.tolist(), column.tolist(), coefficient.tolist(), strict=True):
+        # Sparse matrices may store zeros, such as coefficients that were rounded to 0.
+        if not a:
+            continue
         rows.setdefault(r, {})[c] = int(a)
         cells[c].add(r)
     room = min(FILL * max(len(row), 50), MOST_STEPS)

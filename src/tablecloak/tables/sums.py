@@ -26,10 +26,18 @@ from tablecloak.tables.keys import SUM
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.protect import levels_by
 from tablecloak.tables.rests import with_further_cells
-from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.waivers import Waivers
 
-__all__ = ["Groups", "Sums", "find_sums", "joined_contributions", "with_sums"]
+__all__ = [
+    "Groups",
+    "Sums",
+    "as_table",
+    "find_sums",
+    "joined_contributions",
+    "rules_for_sums",
+    "with_sums",
+]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -48,7 +56,8 @@ class Groups:
     Parameters
     ----------
     rules : sequence of Rule
-        Each sum is judged as if it were a cell, contributions of one contributor added up.
+        Each sum is judged as if it were a cell, contributions of one contributor added up. Rules
+        apply to sums if their class says so, see `Rule.applies_to_sums`.
     most : int, default=5
         Most cells of a sum that is only a part of the hidden cells of a relation. The sum of all of
         them, and of all but one, is judged whatever their number.
@@ -58,7 +67,7 @@ class Groups:
     Raises
     ------
     InputError
-        If there is no rule, or a number is out of range.
+        If there is no rule, one does not apply to sums, or a number is out of range.
     """
 
     rules: Sequence[Rule]
@@ -72,6 +81,12 @@ class Groups:
                 f"`groups` must be rules that sums of hidden cells obey, such as "
                 f"[PPercent(10)]. Got {self.rules!r}."
             )
+        odd = [rule.name for rule in self.rules if not rule.applies_to_sums]
+        if odd:
+            raise InputError(
+                f"`groups`: the rule {odd[0]!r} judges single cells and does not apply to sums of "
+                f"them. Use {rules_for_sums()}, and leave {odd[0]!r} to the cells."
+            )
         if not 2 <= self.most <= 10:
             raise InputError(f"`most` must lie between 2 and 10. Got {self.most!r}.")
 
@@ -82,6 +97,12 @@ class Groups:
             return given
         rules = (given,) if isinstance(given, Rule) else tuple(given)
         return cls(rules) if rules else None
+
+
+def rules_for_sums() -> str:
+    """Return the names of the rules that apply to sums of cells, for messages."""
+    *names, last = [rule.name for rule in RULES if rule.applies_to_sums]
+    return f"{', '.join(names)} or {last}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +165,10 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     """
     sets = _judged(problem, hidden & ~problem.table.rests, groups.most)
     known = set(_names(_defined(problem)))
-    is_new = np.array([name not in known for name in _names(sets)] if known else True)
+    is_new = np.array([name not in known for name in _names(sets)], dtype=np.bool_)
     kept = np.flatnonzero((sets @ problem.sensitive.astype(np.float64) > 0) & is_new)
     sets = csr_array(sets[kept, :])
-    table = _as_table(problem, sets)
+    table = as_table(problem, sets)
     ordered = sorted(groups.rules, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered] if len(kept) else []
     width = max(len(rule.name) for rule in ordered)
@@ -269,8 +290,8 @@ def _choices(number: int, most: int) -> Iterator[Integers]:
     yield whole[None, :]
 
 
-def _as_table(problem: ProtectionProblem, sets: csr_array) -> Any:
-    """Return what rules look at, as if each set were a cell."""
+def as_table(problem: ProtectionProblem, sets: csr_array) -> Any:
+    """Return what rules look at, as if each set of cells, a row of ones, were a cell."""
     table = problem.table
     group = np.repeat(np.arange(sets.shape[0]), _sizes(sets))
     joined = {

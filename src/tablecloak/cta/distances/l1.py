@@ -51,8 +51,8 @@ class L1(Distance):
         whole = _whole(searched) if searched.wants_whole else None
         if whole is None and searched.must_be_whole:
             raise SolverError(
-                "No adjustment in whole numbers was found for the best directions. Raise "
-                "`time_limit`, or pass integer=False."
+                "No adjustment in whole numbers was found for the best directions, and others were "
+                "not tried. Raise `time_limit`, give `directions`, or pass integer=False."
             )
         if whole is None:
             changes = additive_changes(model, searched.changes, searched.budget)

@@ -41,6 +41,7 @@ from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.sums import Groups
 
 __all__ = ["Audit", "attacked", "audit_pattern"]
 
@@ -242,7 +243,7 @@ def audit_pattern(
     *,
     require: Requirement | str = Requirement.TWO_SIDED,
     intruders: Intruder | str | Sequence[Intruder | str] = "external",
-    groups: Sequence[Rule] = (),
+    groups: Groups | Rule | Sequence[Rule] = (),
     intervals: tuple[Floats, Floats] | None = None,
     detail: Literal["verdict", "intervals"] = "verdict",
     seed: int = 0,
@@ -266,7 +267,7 @@ def audit_pattern(
         "holdings", "zeros", "integers", "any-cell", or members of
         `tablecloak.suppression.audit.intruders`. Against a table of counts "integers" always
         attacks as well.
-    groups : sequence of Rule, default=()
+    groups : Groups, Rule, or sequence of Rule, default=()
         Rules that the sum of the suppressed cells of a relation must satisfy as well.
     intervals : tuple of numpy.ndarray of float, shape (n_cells,), optional
         Published lower and upper ends of every cell (partial suppression).
@@ -293,7 +294,8 @@ def audit_pattern(
     Raises
     ------
     InputError
-        If shapes do not fit, or the table lacks contributors that the intruders need.
+        If shapes do not fit, the table lacks contributors that the intruders need, or a rule of
+        `groups` does not apply to sums.
     ModelError
         If external bounds alone break a protection level.
     VerificationError
@@ -301,7 +303,7 @@ def audit_pattern(
     """
     if detail not in ("verdict", "intervals"):
         raise InputError(f"`detail` must be 'verdict' or 'intervals'. Got {detail!r}.")
-    hidden = np.array(suppressed, dtype=bool)
+    hidden, asked = np.array(suppressed, dtype=bool), Groups.parse(groups)
     if hidden.shape != problem.status.shape:
         raise InputError(
             f"`suppressed` has {hidden.size} entries, but the table has {problem.table.n_cells} "
@@ -312,7 +314,13 @@ def audit_pattern(
         question = question.knowing(*intervals)
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     with budget.interruptible():
-        return attacked(question, hidden, budget, groups=groups, is_exact=detail == "intervals")
+        return attacked(
+            question,
+            hidden,
+            budget,
+            groups=() if asked is None else asked.rules,
+            is_exact=detail == "intervals",
+        )
 
 
 def attacked(

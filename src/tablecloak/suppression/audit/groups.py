@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
-from tablecloak.tables.sums import joined_contributions
+from tablecloak.tables.sums import as_table
 
 __all__ = ["SensitiveGroup", "sensitive_groups"]
 
@@ -65,15 +65,11 @@ def sensitive_groups(
     if not len(relation):
         return []
     numbers, group = np.unique(relation, return_inverse=True)
-    stand_in = SimpleNamespace(
-        values=np.bincount(group, problem.table.values[cell], minlength=len(numbers)),
-        n_cells=len(numbers),
-        contributions=joined_contributions(problem.table.contributions, group, cell, len(numbers)),
-        holdings=joined_contributions(problem.table.holdings, group, cell, len(numbers)),
-    )
+    shape = len(numbers), problem.table.n_cells
+    table = as_table(problem, csr_array((np.ones(len(cell)), (group, cell)), shape=shape))
     found: dict[int, str] = {}
     for rule in rules:
-        for number in np.flatnonzero(rule.unsafe(stand_in)).tolist():  # type: ignore[arg-type]
+        for number in np.flatnonzero(rule.unsafe(table)).tolist():
             found.setdefault(number, rule.name)
     return [
         SensitiveGroup(int(numbers[number]), np.sort(cell[group == number]), found[number])

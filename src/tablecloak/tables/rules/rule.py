@@ -46,7 +46,8 @@ class Rule:
     looks_at_amounts: ClassVar[bool] = False
     """Whether it applies to amounts only, not to a table of counts."""
     applies_to_sums: ClassVar[bool] = False
-    """Whether it also judges sums of suppressed cells, each published cell as one contributor."""
+    """Whether it also judges sums of suppressed cells, as if each were a cell. It must be a rule by
+    which a sum of safe cells is safe; other rules are refused where sums are asked for."""
     heeds_waivers: ClassVar[bool] = False
     """Whether waivers of contributors can make a cell safe."""
     has_floor: ClassVar[bool] = True

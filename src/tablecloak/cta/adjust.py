@@ -14,6 +14,7 @@ from tablecloak.cta.answering import answered
 from tablecloak.cta.asked import Asked
 from tablecloak.cta.infeasibility import NAMING_SECONDS
 from tablecloak.cta.model import Directions
+from tablecloak.cta.precision import last_unit
 from tablecloak.cta.question import Question
 from tablecloak.cta.refinement import adjusted_values
 from tablecloak.cta.spread import Spread
@@ -294,7 +295,8 @@ def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
             if best.is_optimal or not question.is_cut or budget.is_over:
                 break
             # No table of less loss lies farther away.
-            lost = best.loss / best.unit**asked.distance.power
+            unit = 1.0 if asked.decimals is None else last_unit(asked.decimals)
+            lost = best.loss / unit**asked.distance.power
             reach = asked.distance.reach(asked.weights, lost) * (1 + REACH_SLACK)
             reach = np.where(np.isfinite(reach), reach, FARTHER * question.reach)
         wider = asked.question(reach)
@@ -310,8 +312,13 @@ def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
     answer = answered(question, asked, budget)
     values = adjusted_values(asked.problem, question, answer, asked.decimals)
     preserved: Sequence[PreservedRow] = question.preserved
+    proof, reach = answer.certificate, question.reach
     if asked.decimals is not None and not answer.is_whole:
-        # The values have more digits, so that nothing is said of a last one.
+        # The values have more digits, so that nothing is said of a last one. Multipliers of rows
+        # prove a bound whatever the unit.
+        if proof is not None:
+            proof = proof.collected(question, answer.changes.astype(np.float64))
+        reach = reach * last_unit(asked.decimals)
         asked = asked.in_real_numbers()
         preserved = asked.rows(asked.problem, whole=False)
     result = Adjustment(
@@ -320,7 +327,7 @@ def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
         weights=asked.weights,
         sensitive_limit=asked.sensitive_limit,
         preserved=(*preserved, *asked.conditions),
-        bound_certificate=answer.certificate,
+        bound_certificate=proof,
         bound=0.0,
         seconds=0.0,
         decimals=asked.decimals,
@@ -328,11 +335,11 @@ def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
         integer=answer.is_whole and asked.decimals is not None,
         notes=answer.notes,
         distance=asked.distance.name,
-        reach=question.reach,
+        reach=reach,
     )
-    proved = result.proved_bound()
-    result = replace(result, bound=proved)
-    result.check(proved)
+    bound = result.proved_bound()
+    result = replace(result, bound=bound)
+    result.check(bound)
     return result
 
 

@@ -53,6 +53,11 @@ class Collected:
         """Return a proof by one set of multipliers for the whole table."""
         return cls((([ROOT], {0: multipliers}),), np.zeros_like(direction), direction, combined)
 
+    def collected(self, question: Question, changes: npt.NDArray[np.float64]) -> Collected:
+        """Return the proof itself, which holds for every question; see `LossBound`."""
+        del question, changes
+        return self
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a certificate."""
         forest = Forest(self.trees).arrays()

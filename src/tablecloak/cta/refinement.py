@@ -19,7 +19,13 @@ from scipy.sparse import csr_array, hstack
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import Answer
 from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.precision import LEVEL_SHARE, RELATION_ULPS, from_units, last_unit
+from tablecloak.cta.precision import (
+    LEVEL_SHARE,
+    RELATION_ULPS,
+    from_units,
+    last_unit,
+    near_bound,
+)
 from tablecloak.cta.question import Question
 from tablecloak.cta.search.schedule import INTERIOR_ROWS
 from tablecloak.cta.tight_rows import units_of
@@ -112,7 +118,10 @@ def published_values(problem: ProtectionProblem, changes: Extended) -> Floats:
     short_above = sensitive & (changes > 0) & (moved < share * problem.upper_protection)
     short_below = sensitive & (changes < 0) & (-moved < share * problem.lower_protection)
     values = np.where(short_above, np.nextafter(values, np.inf), values)
-    return np.where(short_below, np.nextafter(values, -np.inf), values)
+    values = np.where(short_below, np.nextafter(values, -np.inf), values)
+    # What a true value leaves behind when it falls to a bound of 0 is its own rounding error.
+    within = np.clip(values, problem.lower_bound, problem.upper_bound)
+    return np.where(np.abs(within - values) <= near_bound(true, values), within, values)
 
 
 def group_changes(model: AdjustmentModel, z: npt.ArrayLike) -> Extended:

@@ -25,6 +25,7 @@ from typing import Any
 import attack_certificates as plain
 import numpy as np
 from attack_bounds import KINDS as SEARCHES
+from forged_certificates import VERDICTS
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
@@ -591,9 +592,9 @@ def attack(case: tuple[Arrays, str], random: Random, folder: Path) -> tuple[str,
 def wrong(arrays: Arrays, original: Arrays, expected: str, answers: list[tuple[int, str]]) -> str:
     """What is wrong with the answers to a certificate, alone and beside its problem file."""
     for code, text in answers:
-        if not text.startswith("PROVED: " if code == 0 else "REFUSED: "):
+        if not text.startswith(VERDICTS.get(code, "\n")):
             return f"exit code {code} with {text!r}"
-    refused = [text for code, text in answers if code]
+    refused = [text for code, text in answers if code == 1]
     if expected == "true":
         return f"a true certificate: {refused[0]}" if refused else ""
     if len(refused) == len(answers):
@@ -605,7 +606,7 @@ def wrong(arrays: Arrays, original: Arrays, expected: str, answers: list[tuple[i
             Judge(arrays).judge()
     except Exception as error:  # whatever the judge cannot make sense of, it does not share
         return f"accepted, but {type(error).__name__}: {error}"
-    if answers[1][0] == 0 and not same_problem(arrays, original):
+    if answers[1][0] != 1 and not same_problem(arrays, original):
         return "accepted beside the file of another problem"
     return ""
 

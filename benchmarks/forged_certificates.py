@@ -63,6 +63,10 @@ class Forged:
     suffix: str = ".jj"
 
 
+VERDICTS = {0: "PROVED: ", 1: "REFUSED: ", 3: "NOT CLAIMED: protection of "}
+"""How a verdict begins, by the exit code."""
+
+
 @dataclass
 class Forgery:
     name: str
@@ -1006,7 +1010,8 @@ def fault(forged: Forged, code: int, text: str, compared: bool) -> str:
     """What is wrong with an answer."""
     if code == 1 and text.startswith("REFUSED: ") and text.count("\n") == 1 and text[9:].strip():
         return ""
-    if code or not text.startswith("PROVED: ") or text.count("PROVED") > 1:
+    begins = VERDICTS.get(code, "\n")
+    if code == 1 or not text.startswith(begins) or text.count("PROVED") > (code == 0):
         return f"exit code {code} with {text!r}"
     if not forged.says or (forged.says == "alone" and compared):
         return f"believed: {text!r}"

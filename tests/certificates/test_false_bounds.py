@@ -253,7 +253,7 @@ def test_the_last_digit_stands_in_the_verdict_beside_the_bound(verdict):
     plain = adjusted(problem, [1001, 2000, 3001], np.ones(3), 2.0)
     code, text = verdict(problem, plain | leaf(1.0))
     assert code == 0
-    assert "the bound is for multiples of 1:" in text
+    assert "the bound is for multiples of 1;" in text
     assert "written with more digits" not in text
 
 

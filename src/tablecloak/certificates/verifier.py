@@ -37,8 +37,7 @@ MOST_BYTES = 2**31  # largest size of all arrays together, and of a problem file
 MOST_RATIO, FREE_BYTES = 200, 2**26  # arrays take at most 200 times the file's bytes, or 64 MiB
 MOST_LETTERS = 200  # longest name of an insider
 MOST_DIGITS, MOST_BYTES_EACH = 400, 1000  # problem file: longest number; bytes per cell or term
-STEPS_A_MINUTE = 2.0**33  # numbers that numpy handles in a minute on a slow machine
-BYTES_A_MINUTE = 2.0**23  # bytes of a file for which a check may take a minute; one at least
+STEPS_A_MINUTE = 2.0**33  # numbers that numpy handles; a check has a minute, or one for 8 MiB
 STEPS_EACH = 10**4  # steps that a few calls of numpy take, however short their arrays are
 MOST_LONG = 2**21  # most products whose sums are not exact in floats
 MOST_TERMS = 2**24  # most terms of all combined relations
@@ -587,7 +586,8 @@ def long_sums(rows, one, other):
     lowest = int(np.min(shift, initial=0))
     found = defaultdict(int)
     columns = rows, np.ldexp(first, 53).astype(np.int64), np.ldexp(second, 53).astype(np.int64)
-    for r, c, d, places in np.stack([*columns, shift - lowest], axis=1).tolist():
+    lists = [part.tolist() for part in (*columns, shift - lowest)]
+    for r, c, d, places in zip(*lists, strict=True):
         found[r] += c * d << places
     return found, Fraction(2) ** lowest
 
@@ -771,9 +771,10 @@ def check_relations(data, relations, level):
     inside = data["suppressed"][relations.cells]
     np.maximum.at(scale, relations.row[inside], np.abs(relations.given[inside]))
     scale, touched_real = np.minimum(scale, 1.0), np.zeros(relations.count, dtype=bool)
+    lengths = np.diff(relations.column_starts)[data["witness_cells"]]
+    relations.effort.spend(STEPS_EACH * len(least) + 10.0 * np.sum(lengths))
     for witness, (start, stop) in enumerate(itertools.pairwise(data["witness_starts"].tolist())):
         cells, moves = data["witness_cells"][start:stop], data["witness_data"][start:stop]
-        relations.effort.spend(STEPS_EACH + 10.0 * np.sum(np.diff(relations.column_starts)[cells]))
         at = positions(relations.column_starts, cells)
         moves = np.repeat(moves, np.diff(relations.column_starts)[cells])
         rows, place = np.unique(relations.column_row[at], return_inverse=True)
@@ -840,7 +841,9 @@ def check_insiders(data, need, effort):
     sides = [(sign, data[f"{side}_witness"], data[f"claim_{side}"])
              for sign, side in ((1, "upper"), (-1, "lower"))]  # fmt: skip
     common = [sign * reach(data, need[0], numbers) for sign, numbers, _ in sides]
-    known, cut, pairs = set(), 0, 0
+    known, cut, pairs, each = set(), 0, 0, len(values) + len(witness) + 10.0 * len(need[0])
+    steps = (STEPS_EACH + 10 * each) * len(data["intruder_names"])
+    effort.spend(steps + 10 * np.sum(np.diff(columns)[cells]))
     nobody = np.zeros(len(data["intruder_names"]) + 1, dtype=np.int64)
     left_out = data.get("open_starts", nobody), data.get("open_index", nobody[:0])
     for insider in range(len(data["intruder_names"])):
@@ -854,7 +857,6 @@ def check_insiders(data, need, effort):
         pairs += len(open_)
         if len(open_) < len(need[0]):
             known.add(tuple(part.tobytes() for part in facts))
-        effort.spend(STEPS_EACH + 10.0 * (len(values) + len(witness) + 10 * len(need[0])))
         entries = order[positions(columns, at)]
         moves, length = data["witness_data"][entries], np.diff(columns)[at]
         outside = moves < np.repeat(least[own], length)
@@ -1978,8 +1980,7 @@ def main(arguments):
         print("usage: python verifier.py CERTIFICATE.npz [ORIGINAL.jj] [--minutes=MOST]")
         return 2
     try:
-        minutes = [1.0, Path(paths[0]).stat().st_size / BYTES_A_MINUTE]
-        minutes = float(most[-1]) if most else max(minutes)
+        minutes = float(most[-1]) if most else max(1.0, Path(paths[0]).stat().st_size / 2**23)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a file that causes a warning is refused
             data = read(paths[0])

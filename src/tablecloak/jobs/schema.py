@@ -413,6 +413,10 @@ class Job(_Part):
                     f"to sums of cells: {rules_for_sums()}. Add one under [[rules]], or leave "
                     f"groups out"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _tables_once(self) -> Job:
         ready = self.data.kind == "table"
         check_files(self.every_table, ready=ready)
         for tables in (self.tables, *(spec.tables for spec in self.variables.values())):

@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test coverage docs dist wheel-check clean
+.PHONY: demo test test-oldest test-newest coverage docs dist wheel-check clean
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11, or call make PYTHON=python3"; exit 1; }
@@ -27,6 +27,17 @@ test: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
+# The tests with the oldest versions of libraries that pyproject.toml admits, and with the newest
+# there are; each in an environment of its own. The oldest need the oldest Python.
+test-oldest: RESOLUTION := lowest-direct
+test-newest: RESOLUTION := highest
+test-oldest test-newest: test-%:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: name a Python, as in make $@ PYTHON=python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade uv
+	$(VENV)-$*/bin/uv pip install --quiet --python $(VENV)-$*/bin/python --upgrade --resolution $(RESOLUTION) --editable ".[dev]"
+	$(VENV)-$*/bin/pytest -q -n 2 --dist worksteal $(TESTS)
+
 # Lines that no test reaches, in build/coverage; processes that tests start are counted too.
 coverage: $(VENV)/installed-dev
 	$(BIN)/pytest -q -n 2 --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage
@@ -44,4 +55,4 @@ wheel-check: dist
 	$(BIN)/python tests/wheel_check.py --dist dist
 
 clean:
-	rm -rf $(VENV) build dist results .coverage*
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest build dist results .coverage*

@@ -104,3 +104,14 @@ def test_only_the_executors_start_threads_for_work(trees):
         in ("ThreadPoolExecutor", "ProcessPoolExecutor")
     }
     assert all(name.startswith("executors") for name in starters)
+
+
+def test_graphs_are_searched_in_one_place(trees):
+    # It makes the indices of 32 bits that older releases of scipy ask for.
+    searchers = {
+        name
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom) and "csgraph" in ast.unparse(node)
+    }
+    assert searchers == {"tables/graphs.py"}

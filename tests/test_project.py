@@ -79,6 +79,23 @@ def test_every_python_that_is_claimed_is_tested_and_the_oldest_is_the_one_requir
     assert PROJECT["project"]["requires-python"] == f">={claimed[0]}"
 
 
+def test_the_oldest_libraries_run_on_the_oldest_python_and_the_newest_on_the_newest():
+    jobs = workflow(ROOT / ".github/workflows/tests.yml")["jobs"]
+    pythons = jobs["linux"]["strategy"]["matrix"]["python"]
+    for name, python in (("oldest", pythons[0]), ("newest", pythons[-1])):
+        setup, run = jobs[name]["steps"][1], jobs[name]["steps"][-1]
+        assert setup["with"]["python-version"] == python
+        assert run["run"] == f"make test-{name} PYTHON=python"
+
+
+def test_every_library_has_an_oldest_version():
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    named = [*PROJECT["project"]["dependencies"], *(each for extra in extras for each in extra)]
+    libraries = [each for each in named if not each.startswith("tablecloak[")]
+    assert len(libraries) > 30
+    assert [each for each in libraries if ">=" not in each] == []
+
+
 def test_workflows_call_targets_of_the_makefile_and_files_that_exist():
     targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.M))
     runs = "\n".join(all_runs())

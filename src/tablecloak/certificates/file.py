@@ -38,7 +38,7 @@ def write_certificate(result: Certified, path: str | Path) -> None:
     """
     arrays = arrays_of(result.certificates, result.problem)
     with replacing(path, secret=True) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(file, **arrays)
         file.flush()
         # A certificate that the stand-alone verifier refuses is never written.
         try:

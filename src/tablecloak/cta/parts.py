@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tablecloak.cta.room import Room
+from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["parts_of"]
@@ -29,13 +29,8 @@ def parts_of(problem: ProtectionProblem, room: Room) -> Integers:
     room : Room
     """
     movable = np.flatnonzero((room.up > 0) | (room.down > 0))
-    relations = csr_array(problem.table.relations[:, movable]).tocoo()
+    relations = csr_array(problem.table.relations[:, movable])
     relations.eliminate_zeros()
-    n, m = relations.shape[1], relations.shape[0]
-    edges = csr_array(
-        (np.ones(relations.nnz), (relations.col, n + relations.row)), shape=(n + m, n + m)
-    )
-    _, label = connected_components(edges, directed=False)
     part = np.full(problem.table.n_cells, -1, dtype=np.int64)
-    part[movable] = np.unique(label[:n], return_inverse=True)[1]
+    part[movable] = components_of_columns(relations)
     return part

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
-from scipy.sparse.csgraph import connected_components
 
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.solver import SolveStatus
+from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.table import Table
 
 __all__ = ["Known", "Limit"]
@@ -103,11 +103,7 @@ class Known:
     @cached_property
     def _labels(self) -> Integers:
         """Number of the component of each unknown cell."""
-        rows, columns = self._matrix.shape
-        entries = self._matrix.tocoo()
-        edges = (np.ones(entries.nnz), (entries.row, entries.col + rows))
-        graph = csr_array(edges, shape=(rows + columns, rows + columns))
-        return np.asarray(connected_components(graph, directed=False)[1][rows:], dtype=np.int64)
+        return components_of_columns(csr_array(self._matrix))
 
     def component(self, cell: int) -> Integers:
         """Return the unknown cells that relations connect with a cell, itself included."""

@@ -123,6 +123,7 @@ def seen_by_pandas(check: Callable[[Any, Any], float]) -> Callable[[Any, Any], f
 
 def _for_pandas(column: pa.ChunkedArray) -> pd.Series:
     """Return a column of Arrow as one of pandas, in which whole numbers and bools stay so."""
+    import pyarrow as pa
     import pyarrow.types as kinds
 
     kind = column.type
@@ -131,6 +132,9 @@ def _for_pandas(column: pa.ChunkedArray) -> pd.Series:
         if kinds.is_boolean(kind):
             return pd.Series(pd.arrays.BooleanArray(column.fill_null(False).to_numpy(), missing))
         return pd.Series(pd.arrays.IntegerArray(column.fill_null(0).to_numpy(), missing))
+    if kinds.is_dictionary(kind) and kinds.is_unsigned_integer(kind.index_type):
+        # As polars 1 numbers categories; pandas does so with a sign.
+        column = column.cast(pa.dictionary(pa.int64(), kind.value_type, kind.ordered))
     found: pd.Series = column.to_pandas()
     return found
 

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tablecloak.suppression.elimination import Solutions
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.distinct import distinct_rows
+from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SUMMED_UP_CELLS", "Robustness"]
@@ -170,13 +170,6 @@ def _facts(problem: ProtectionProblem, is_open: Flags) -> Integers:
 
 def _components(matrix: csr_array, moving: Flags) -> tuple[Integers, int]:
     """Return the component of each moving cell, -1 for others, and their number."""
-    n_rows, kept = matrix.shape[0], np.flatnonzero(moving)
-    part = csr_array(matrix[:, kept])
-    row = np.repeat(np.arange(n_rows), np.diff(part.indptr))
-    edges = (np.ones(len(row)), (row, part.indices + n_rows))
-    n = n_rows + len(kept)
-    _, label = connected_components(csr_array(edges, shape=(n, n)), directed=False)
-    used, number = np.unique(label[n_rows:], return_inverse=True)
     component = np.full(len(moving), -1, dtype=np.int64)
-    component[kept] = number.reshape(-1)
-    return component, len(used)
+    component[moving] = components_of_columns(csr_array(matrix[:, np.flatnonzero(moving)]))
+    return component, _n(component)

@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.exact_span import ExactSpan
 from tablecloak.suppression.needs import Needs, own_precision
 from tablecloak.tables.distinct import distinct_rows
+from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["System", "entries_of"]
@@ -198,11 +198,7 @@ class System:
 
     def components(self) -> Integers:
         """Return the number of the component of each cell."""
-        n_rows, n = self.matrix.shape[0], self.matrix.shape[0] + self.n_unknown
-        row = np.repeat(np.arange(n_rows), np.diff(self.matrix.indptr))
-        edges = (np.ones(len(row)), (row, self.matrix.indices + n_rows))
-        _, label = connected_components(csr_array(edges, shape=(n, n)), directed=False)
-        return np.unique(label[n_rows:], return_inverse=True)[1].astype(np.int64)
+        return components_of_columns(self.matrix)
 
     def bundles(self) -> list[System]:
         """Split into components, small ones bundled; components without needs are left out.

@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+from tablecloak.tables.graphs import components, spanning_forest
 
 __all__ = ["CoupledCells", "whole_rows"]
 
@@ -140,7 +141,8 @@ class CoupledCells:
         is_same = between.data[at] * between.data[at + 1] < 0
         # Cells that cannot change are joined to the last node, which stands for 0.
         ends = np.append(one, still), np.append(two, np.full(len(still), n))
-        tree = _spanning(*ends, n + 1)
+        low, high = np.minimum(*ends).astype(np.int64), np.maximum(*ends)
+        tree = spanning_forest(low, high, low * (n + 1) + high, n + 1)
         inner = tree[tree < len(pairs)]
         plus, minus, part = _turns(one[inner], two[inner], is_same[inner], n)
         odd = np.flatnonzero(plus[one] != np.where(is_same, plus[two], minus[two]))
@@ -167,16 +169,6 @@ def whole_rows(relations: csr_array) -> Flags:
     return whole
 
 
-def _spanning(one: Integers, two: Integers, n: int) -> Integers:
-    """Return the numbers of edges between n nodes that are a spanning forest."""
-    low, high = np.minimum(one, two).astype(np.int64), np.maximum(one, two)
-    key, first = np.unique(low * n + high, return_index=True)
-    lengths = np.arange(1, len(key) + 1)
-    tree = minimum_spanning_tree(csr_array((lengths, (key // n, key % n)), shape=(n, n)))
-    edges: Integers = first[np.rint(tree.data).astype(np.int64) - 1]
-    return edges
-
-
 def _turns(
     one: Integers, two: Integers, is_same: Flags, n: int
 ) -> tuple[Integers, Integers, Integers]:
@@ -186,7 +178,6 @@ def _turns(
     """
     here = np.concatenate([one, one + n])
     there = np.concatenate([np.where(is_same, two, two + n), np.where(is_same, two + n, two)])
-    edges = csr_array((np.ones(len(here)), (here, there)), shape=(2 * n, 2 * n))
-    label = connected_components(edges, directed=False)[1].astype(np.int64)
+    label = components(here, there, 2 * n)
     plus, minus = label[:n], label[n:]
     return plus, minus, np.minimum(plus, minus)

@@ -147,7 +147,8 @@ class Shuffling(Method[ShuffledRelease]):
             array[records] = frame[name].array[donors]
             released[name] = pd.Series(array, index=frame.index)
             moved.loc[records, name] = ranks[name].to_numpy()[donors]
-        own = [moved[name].corr(ranks[name]) for name in self.columns]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            own = [moved[name].corr(ranks[name]) for name in self.columns]
         return ShuffledRelease(
             released, before, _correlations(moved), pd.Series(own, index=list(self.columns))
         )

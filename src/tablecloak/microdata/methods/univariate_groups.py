@@ -84,7 +84,9 @@ def _last_sizes(ordered: Floats, k: int) -> list[int]:
             sizes[changed, step - 1] = most - best
         ends[changed] = distance[:, length:]
         found = np.concatenate([start[:1], ends[:-1] - ends[:-1].min(axis=1, keepdims=True)])
-        is_same = np.isclose(found, start, rtol=SAME, atol=SAME * _largest(found)).all(axis=1)
+        # In the units of each row; numpy 1 takes no tolerances of rows.
+        unit = np.maximum(_largest(found), np.finfo(float).tiny)
+        is_same = np.isclose(found / unit, start / unit, rtol=SAME, atol=SAME).all(axis=1)
         changed = np.flatnonzero(~is_same)
         start[changed] = found[changed]
     found_sizes: list[int] = sizes.ravel()[:count].tolist()

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from tablecloak.safe.joint.small_groups import Classes, search
+from tablecloak.tables.graphs import components, spanning_forest
 
 __all__ = ["small_groups_of_two", "tied"]
 
@@ -56,25 +56,23 @@ def tied(one: Ints, other: Ints, weight: Ints, n: int, least: int, *, may_add: b
         crosses = start != end
         if not crosses.any():
             return component
-        shape = (int(component.max()) + 1,) * 2
+        n_left = int(component.max()) + 1
         start, end, heavy = start[crosses], end[crosses], weight[crosses]
         # No potential falls along an edge by less than 0, so that all of a cycle have the same.
-        graph = csr_array((np.ones(len(start)), (start, end)), shape=shape)
-        _, joined = connected_components(graph, directed=True, connection="strong")
+        joined = components(start, end, n_left, strong=True)
         if may_add:
-            both = csr_array((heavy, (np.minimum(start, end), np.maximum(start, end))), shape=shape)
+            both = csr_array(
+                (heavy, (np.minimum(start, end), np.maximum(start, end))), shape=(n_left, n_left)
+            )
             both.sum_duplicates()
             ends = both.tocoo()
             start, end, heavy = ends.row, ends.col, ends.data
         ties = heavy >= least
-        if may_add and not ties.any() and joined.max() + 1 == shape[0]:
+        if may_add and not ties.any() and joined.max() + 1 == n_left:
             ties = _joined_by_forests(start, end, heavy, least)
-        if not ties.any() and joined.max() + 1 == shape[0]:
+        if not ties.any() and joined.max() + 1 == n_left:
             return component
-        tied_graph = csr_array(
-            (np.ones(ties.sum()), (joined[start[ties]], joined[end[ties]])), shape=shape
-        )
-        found = connected_components(tied_graph, directed=False)[1]
+        found = components(joined[start[ties]], joined[end[ties]], n_left)
         component = np.unique(found[joined][component], return_inverse=True)[1].reshape(-1)
 
 
@@ -85,18 +83,14 @@ def _joined_by_forests(low: Ints, high: Ints, weight: Ints, least: int) -> npt.N
     most = EDGES_PER_NODE * len(nodes)
     chosen = np.argsort(-weight, kind="stable")[:most]
     left = weight[chosen].astype(float)
-    shape = (len(nodes),) * 2
-    place = csr_array((np.arange(1, len(chosen) + 1), (one[chosen], other[chosen])), shape=shape)
+    one, other = one[chosen], other[chosen]
     for _ in range(least - 1):
-        remains = left > 0
-        if not remains.any():
+        remains = np.flatnonzero(left > 0)
+        if not len(remains):
             break
         # Heavy edges are taken last: the light ones are used up, and the heavy ones remain.
-        graph = csr_array(
-            (left[remains], (one[chosen][remains], other[chosen][remains])), shape=shape
-        )
-        tree = minimum_spanning_tree(graph).tocoo()
-        left[place[tree.row, tree.col] - 1] -= 1
+        forest = spanning_forest(one[remains], other[remains], left[remains], len(nodes))
+        left[remains[forest]] -= 1
     joins = np.zeros(len(weight), dtype=bool)
     joins[chosen] = left > 0
     return joins

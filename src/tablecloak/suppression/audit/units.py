@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsmr
+
+from tablecloak.tables.graphs import components_of_columns
 
 __all__ = ["Units"]
 
@@ -74,14 +75,7 @@ class Units:
 
 def _logarithms(matrix: csr_array, row: npt.NDArray[np.int64], is_plain: Flags) -> Floats:
     """Return the logarithm of the unit of each column: one for all columns of one variable."""
-    n_columns = matrix.shape[1]
-    same = matrix[np.flatnonzero(is_plain), :]
-    n_plain = same.shape[0]
-    ends = np.repeat(np.arange(n_plain), np.diff(same.indptr)), same.indices + n_plain
-    total = n_plain + n_columns
-    graph = csr_array((np.ones(len(ends[0])), ends), shape=(total, total))
-    label = connected_components(graph, directed=False)[1][n_plain:]
-    kind = np.unique(label, return_inverse=True)[1]
+    kind = components_of_columns(matrix[np.flatnonzero(is_plain), :])
     first = np.minimum(matrix.indptr[row], len(row) - 1)
     other = np.flatnonzero(~is_plain[row] & (kind[matrix.indices] != kind[matrix.indices[first]]))
     reference = first[other]

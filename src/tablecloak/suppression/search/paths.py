@@ -20,10 +20,10 @@ import copy
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse import csr_array
 
 from tablecloak.suppression.system import System, entries_of
+from tablecloak.tables.graphs import components, shortest_paths
 
 __all__ = ["Paths"]
 
@@ -92,14 +92,13 @@ class Paths:
         one, other = by_cell.indices[first[twice]], by_cell.indices[first[twice] + 1]
         same = by_cell.data[first[twice]] == by_cell.data[first[twice] + 1]
         # Each relation has two nodes, for signs 1 and -1; each cell links the pairs that fit.
-        links = (
+        label = components(
             np.concatenate([one, one + n_rows]),
             np.concatenate(
                 [np.where(same, other + n_rows, other), np.where(same, other, other + n_rows)]
             ),
-        )
-        graph = coo_array((np.ones(len(links[0])), links), shape=(2 * n_rows, 2 * n_rows))
-        label = connected_components(graph, directed=False)[1].reshape(2, n_rows)
+            2 * n_rows,
+        ).reshape(2, n_rows)
         if np.any(label[0] == label[1]):
             return None
         factor = np.where(label[0] < label[1], 1.0, -1.0)
@@ -146,8 +145,7 @@ class Paths:
         start, stop = int(self.head[cell]), int(self.tail[cell])
         if sign < 0:
             start, stop = stop, start
-        graph = csr_array((price, self.indices, self.starts), shape=(self.n_nodes, self.n_nodes))
-        distance, before = dijkstra(graph, indices=start, return_predecessors=True)
+        distance, before = shortest_paths(price, self.indices, self.starts, start)
         if not np.isfinite(distance[stop]):
             return None
         arcs = []

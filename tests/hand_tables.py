@@ -24,14 +24,15 @@ def problem_of(
     frozen: Sequence[str] = (),
     bounds: tuple[float, float] = (0.0, 1000.0),
     integer: bool | None = None,
+    sides: Sequence[float] = (),
 ) -> tc.ProtectionProblem:
-    """Cells by their codes, with relations as rows of coefficients whose sums are 0."""
+    """Cells by their codes, with relations as rows of coefficients; `sides` are 0 if not given."""
     n = len(codes)
     table = tc.Table(
         keys=pd.DataFrame({"code": list(codes)}),
         values=np.array(values, dtype=float),
         relations=csr_array(np.array(relations, dtype=float).reshape(-1, n)),
-        right_hand_side=np.zeros(len(relations)),
+        right_hand_side=np.array(sides or np.zeros(len(relations)), dtype=float),
         integer=integer,
     )
     at = {code: place for place, code in enumerate(codes)}

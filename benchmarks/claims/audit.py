@@ -10,7 +10,6 @@ import tablecloak as tc
 from tablecloak.bench.claims import Claim, Column, Instance, Method
 from tablecloak.bench.measure import timed
 from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.system import System
 from tables import TABLES
@@ -22,8 +21,7 @@ BASELINE_SECONDS = 90.0
 def baseline(problem, hidden, at_most):
     """Seconds of two programs for each sensitive cell, and how many cells were tried."""
     started, done = time.process_time(), 0
-    finite = with_finite_bounds(problem)
-    attack = Attack(System.of(finite, needs_of(finite, "two-sided"), hidden))
+    attack = Attack(System.of(problem, needs_of(problem, "two-sided"), hidden))
     cells = attack.system.needs.cells
     for index in np.argsort(np.arange(len(cells)) * 0.6180339887 % 1.0):
         done += 1

@@ -12,12 +12,14 @@ from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 import naive_attacks as naive
 import tablecloak as tc
 from random_tables import random_problem
+from tablecloak.budget import Budget
 from tablecloak.suppression.external_bounds import with_finite_bounds
+from tablecloak.suppression.requirement import Requirement
 
 
 def extensive_optimum(problem: tc.ProtectionProblem) -> float:
     """One copy of the table for each side of each sensitive cell, all in one program."""
-    problem = with_finite_bounds(problem)
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
     n, a = problem.table.n_cells, problem.table.values
     free = (~problem.frozen).astype(float)
     cells = np.flatnonzero(problem.sensitive)

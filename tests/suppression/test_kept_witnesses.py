@@ -11,7 +11,6 @@ from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.audit import attacked
 from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.requirement import Requirement
@@ -22,7 +21,7 @@ from tablecloak.suppression.witness import WitnessPool
 @pytest.fixture(scope="module")
 def system() -> System:
     """All cells of a table of which nothing is published."""
-    problem = with_finite_bounds(tc.examples.cox_rounded())
+    problem = tc.examples.cox_rounded()
     hidden = np.ones(problem.table.n_cells, dtype=bool)
     return System.of(problem, needs_of(problem, Requirement.TWO_SIDED), hidden)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import tablecloak as tc
+from hand_tables import problem_of
+from tablecloak.certificates import verifier
+from tablecloak.certificates.file import write_certificate
 
 CANCELLING = pd.DataFrame(
     [("a1", "b1", 0.1), ("a1", "b1", 0.2), ("a1", "b2", -0.3), ("a2", "b1", 1), ("a2", "b2", -1)],
@@ -64,19 +69,10 @@ def test_a_wrong_total_of_parts_that_cancel_is_refused():
 
 def test_an_adjusted_table_of_zeros_can_be_attacked():
     """Relations of the true table leave binary dust that its own terms explain, not those of 0."""
-    values = {
-        "x": 0.12,
-        "x1": 0.12,
-        "y": 0.27,
-        "y1": 0.15,
-        "y2": 0.12,
-        "z": 0.3,
-        "z1": 0.1,
-        "z2": 0.2,
-    }
-    total = pd.DataFrame({"a": ["Total", *values], "v": [0.69, *values.values()]})
-    tree = {"x": ["x1"], "y": ["y1", "y2"], "z": ["z1", "z2"]}
-    table = tc.Table.from_frame(total, {"a": tree}, "v")
+    dust = 0.1 + 0.2 - 0.3
+    values = {"Total": 0.0, "x": dust, "x1": 0.1, "x2": 0.2, "x3": -0.3}
+    total = pd.DataFrame({"a": list(values), "v": list(values.values())})
+    table = tc.Table.from_frame(total, {"a": {"x": ["x1", "x2", "x3"]}}, "v")
     assert np.any(table.right_hand_side != 0)
     zeros = table.with_values(np.zeros(table.n_cells))
     assert np.all(zeros.values == 0)
@@ -93,3 +89,44 @@ def test_a_figure_that_is_wrong_in_its_eighth_digit_is_no_dust(share):
     frame = pd.DataFrame({"a": ["Total", "x", "y", "z"], "v": values})
     with pytest.raises(tc.InputError, match="is not additive"):
         tc.Table.from_frame(frame, ["a"], "v")
+
+
+FREE = {"bounds": (-np.inf, np.inf)}
+
+
+def test_a_relation_of_decimal_numbers_keeps_its_right_hand_side():
+    """-2e11 + 0.49317 + 2e11 is 0.4931640625 in binary numbers; the file says 0.49317."""
+    terms, values = [[-1.0, 0.49317, 1.0]], [2e11, 1.0, 2e11]
+    problem = problem_of("abc", values, terms, {}, sides=[0.49317], **FREE)
+    assert problem.table.right_hand_side.tolist() == [0.49317]
+
+
+def test_decimal_tables_of_all_sizes_keep_their_right_hand_sides():
+    random, rounded = np.random.default_rng(5), 0
+    for _ in range(200):
+        terms = np.round(10 ** random.uniform(-4, 4, 4), 4)
+        values = np.round(10 ** random.uniform(-2, 6, 4), 2)
+        exact = sum(Fraction(str(c)) * Fraction(str(v)) for c, v in zip(terms, values, strict=True))
+        side = float(exact)
+        table = problem_of("abcd", values, [terms], {}, sides=[side], bounds=(0.0, 1e7)).table
+        assert table.right_hand_side.tolist() == [side]
+        rounded += float(terms @ values) != side
+    assert rounded >= 20
+
+
+def test_an_honest_certificate_holds_for_a_file_whose_sums_round(tmp_path):
+    terms, values = [[-1.0, 0.49317, 1.0]], [2e11, 1.0, 2e11]
+    problem = problem_of("abc", values, terms, {}, sides=[0.49317], **FREE)
+    write_certificate(tc.suppress(problem), tmp_path / "proof.npz")
+    lines = ["0", "3"]
+    lines += [f"{cell} {value!r} 1 s -inf inf 0 0 0" for cell, value in enumerate(values)]
+    lines += ["1", "0.49317 3 : 0 (-1) 1 (0.49317) 2 (1)"]
+    (tmp_path / "table.jj").write_text("\n".join(lines) + "\n")
+    given = verifier.read(tmp_path / "proof.npz")
+    assert verifier.verify(given, tmp_path / "table.jj")[0].startswith("PROVED")
+
+
+def test_what_is_left_over_beyond_dust_moves_to_the_right_hand_side():
+    frame = pd.DataFrame({"a": ["Total", "x", "y"], "v": [10.3, 5.1, 5.1]})
+    table = tc.Table.from_frame(frame, ["a"], "v", tolerance=0.2)
+    assert table.right_hand_side == pytest.approx([-0.1])

@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import block_array, csr_array, diags_array
 
+from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.room import room_of
 from tablecloak.cta.tight import TightForm
 from tablecloak.solve.program import Program
 from tablecloak.suppression.external_bounds import with_finite_bounds
+from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import Master, joined
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
@@ -32,7 +34,7 @@ SECONDS = 5.0
 
 def audit_program(problem: ProtectionProblem) -> Program:
     """Return the intruder's program: the largest value of the largest sensitive cell."""
-    problem = with_finite_bounds(problem)
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
     pattern = suppress(problem, method="sequential", time_limit=SECONDS)
     hidden = np.flatnonzero(pattern.suppressed)
     sensitive = np.flatnonzero(problem.sensitive)
@@ -63,7 +65,7 @@ def adjustment_mixed(problem: ProtectionProblem) -> Program:
 
 def suppression_master(problem: ProtectionProblem) -> Program | None:
     """Return the master problem of suppression with the rows that a search has found."""
-    problem = with_finite_bounds(problem)
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
     found = suppress(problem, method="exact", time_limit=SECONDS).bound_certificate
     if found is None:
         return None
@@ -78,7 +80,7 @@ def suppression_complete(problem: ProtectionProblem) -> Program | None:
     Kelly, Golden and Assad: Cell suppression: disclosure protection for sensitive tabular data,
     Networks 22 (1992). None if it is too large, or asks for a width.
     """
-    problem = with_finite_bounds(problem)
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
     movable = np.flatnonzero(~problem.frozen)
     needs = [
         (int(cell), sign, level[cell])
@@ -155,7 +157,7 @@ def _column_bounds(
 
 
 def _adjustment(problem: ProtectionProblem) -> TightForm:
-    problem = with_finite_bounds(problem)
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
     room = room_of(problem, limit=None)
     return TightForm.of(AdjustmentModel.of(problem, WeightRule.RELATIVE.of(problem), room))
 

@@ -30,7 +30,7 @@ COUNTED = (
 
 def counts_within(
     problem: ProtectionProblem, lower: Floats, upper: Floats, time_limit: float
-) -> tuple[Integers, Integers]:
+) -> tuple[Floats, Floats]:
     """Narrow intervals of counts to whole numbers that fit all relations.
 
     Parameters
@@ -40,12 +40,17 @@ def counts_within(
         What is known of each count by itself.
     time_limit : float
         Seconds; ends that are not settled by then are outer bounds.
+
+    Returns
+    -------
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+        Whole numbers; an upper end that nothing limits is infinite.
     """
-    low = np.maximum(np.ceil(lower - UNCHANGED), 0).astype(np.int64)
-    high = np.floor(upper + UNCHANGED).astype(np.int64)
+    low, high = np.maximum(np.ceil(lower - UNCHANGED), 0), np.floor(upper + UNCHANGED)
     if np.max(high - low, initial=0) > MOST_COUNTS:
         return low, high
-    pairs, case = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
+    ends = np.column_stack([low, high]).astype(np.int64)
+    pairs, case = np.unique(ends, axis=0, return_inverse=True)
     counts = [np.arange(first, last + 1) for first, last in pairs]
     chances = [np.full(len(each), 1 / max(len(each), 1)) for each in counts]
     table = problem.table
@@ -56,10 +61,12 @@ def counts_within(
         sides=table.right_hand_side,
         wanted=problem.sensitive,
     )
-    return found[0], found[1]
+    return found[0].astype(np.float64), found[1].astype(np.float64)
 
 
-def inferred(problem: ProtectionProblem, lower: Integers, upper: Integers) -> dict[str, float]:
+def inferred(
+    problem: ProtectionProblem, lower: Integers | Floats, upper: Integers | Floats
+) -> dict[str, float]:
     """Return the share of sensitive counts that are determined, and the mean width of intervals."""
     width = (upper - lower)[problem.sensitive]
     if not len(width):

@@ -92,7 +92,7 @@ class ReleaseKind(ABC, Generic[R]):
 
     def possible(
         self, release: R, lower: Floats, upper: Floats, time_limit: float
-    ) -> tuple[Integers, Integers] | None:
+    ) -> tuple[Integers, Integers] | tuple[Floats, Floats] | None:
         """Return between which whole numbers each true count lies for an intruder.
 
         Parameters

@@ -12,7 +12,6 @@ from tablecloak.explaining.explanation import Explanation
 from tablecloak.explaining.intervals_text import interval_facts, interval_lines
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.explaining.rule_text import largest_contributors, rule_text
-from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
@@ -147,13 +146,12 @@ def _members(
     problem: ProtectionProblem, asked: PatternQuestion, cell: int
 ) -> list[tuple[str, Knowledge]]:
     """Return the insiders who know cells connected with a cell, those who know it itself first."""
-    finite = with_finite_bounds(problem)
     inside = np.zeros(problem.table.n_cells, dtype=bool)
     inside[asked.known.component(cell)] = True
     found = [
         (kind.name_of_kind, knowledge)
         for kind in asked.intruders
-        for knowledge in kind.members(finite, asked.hidden)
+        for knowledge in kind.members(problem, asked.hidden)
         if np.any(inside[knowledge.cells])
     ]
     return sorted(

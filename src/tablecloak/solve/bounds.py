@@ -73,7 +73,11 @@ def violation(program: Program, x: Floats) -> Violation:
 
 
 def dual_bound(
-    program: Program, duals: Floats, *, lower: Floats | None = None, upper: Floats | None = None
+    program: Program,
+    duals: Floats | npt.NDArray[np.longdouble],
+    *,
+    lower: Floats | None = None,
+    upper: Floats | None = None,
 ) -> float:
     """Return a lower bound on the optimal value that holds for *any* row multipliers.
 

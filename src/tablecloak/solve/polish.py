@@ -15,7 +15,7 @@ from scipy.sparse.linalg import lsqr
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
 
-__all__ = ["polished"]
+__all__ = ["polished", "settled_duals"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -55,6 +55,35 @@ def polished(program: Program, x: Floats, duals: Floats) -> tuple[Floats, Floats
     if violation(program, x).worst < violation(program, point).worst:
         point = x
     return point, _multipliers(program, duals, active, inside) if len(duals) else duals
+
+
+def settled_duals(program: Program, duals: Floats) -> npt.NDArray[np.longdouble]:
+    """Return multipliers whose prices of columns without bounds are exactly 0, if they nearly are.
+
+    Only then do they prove a bound: an infinite room times a rounding error is infinite.
+
+    Parameters
+    ----------
+    program : Program
+    duals : numpy.ndarray of float, shape (n_rows,)
+
+    Returns
+    -------
+    numpy.ndarray of longdouble, shape (n_rows,)
+        For `tablecloak.solve.bounds.dual_bound`, which counts what extended precision cannot tell
+        from 0 as 0.
+    """
+    y = duals.astype(np.longdouble)
+    transposed = program.extended[1]
+    size = np.abs(program.cost) + abs(program.matrix).T @ np.abs(duals)
+    endless = np.isinf(program.lower) | np.isinf(program.upper)
+    reduced = program.cost - transposed @ y
+    zero = endless & _near(reduced.astype(np.float64), np.zeros_like(size), size)
+    part = csr_array(program.matrix[:, zero].T)
+    for _ in range(3):
+        left = (program.cost - transposed @ y)[zero]
+        y += _least_squares(part, left.astype(np.float64))
+    return y
 
 
 def _multipliers(program: Program, duals: Floats, active: Flags, inside: Flags) -> Floats:

@@ -22,7 +22,6 @@ from tablecloak.certificates.tree import (
     proved,
     tree_of,
 )
-from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
@@ -134,7 +133,7 @@ def _as_two_sided(problem: ProtectionProblem, requirement: Requirement) -> Prote
     This allows bounds to be checked for requirements that the verifier does not know, and for
     the least widths of cells without levels.
     """
-    needs, n = needs_of(with_finite_bounds(problem), requirement), problem.table.n_cells
+    needs, n = needs_of(problem, requirement), problem.table.n_cells
     levels = {}
     for name, need in (
         ("upper_protection", needs.upper),

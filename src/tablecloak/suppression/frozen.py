@@ -14,6 +14,7 @@ from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.audit.audit import attacked
 from tablecloak.suppression.audit.finding import Verdict
+from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.frozen_cells import Unfrozen
 from tablecloak.suppression.merging import search_merged
 from tablecloak.suppression.question import Question
@@ -87,17 +88,25 @@ def frozen_in_vain(
     problem: ProtectionProblem, requirement: Requirement, budget: Budget
 ) -> Unfrozen:
     """Find the fewest cells to unfreeze within a budget. See `fewest_to_unfreeze`."""
-    if not _exposed(problem, requirement, problem.frozen, budget).any():
+    exposed, is_proved = _exposed(problem, requirement, problem.frozen, budget)
+    if not len(exposed):
         return Unfrozen(problem, np.zeros(0, dtype=np.int64), 0)
+    fewest = int(np.any(is_proved))
     may_go = problem.frozen & ~are_rests(problem.table.keys)
-    exposed = _exposed(problem, requirement, problem.frozen & ~may_go, budget)
-    if exposed.any():
-        cells = np.flatnonzero(exposed)
+    exposed, is_proved = _exposed(problem, requirement, problem.frozen & ~may_go, budget)
+    if np.any(is_proved):
+        cells = exposed[is_proved]
         raise ModelError(
             f"{len(cells)} sensitive cells cannot be protected even if no cell is frozen: "
             f"{listed(problem.table.labels(cells[:5]))}. Lower their levels, or widen the external "
             f"bounds in their relations.",
             cells=cells,
+        )
+    if len(exposed):
+        raise SolverError(
+            f"It was not settled whether {len(exposed)} sensitive cells can be protected if no "
+            f"cell is frozen: {listed(problem.table.labels(exposed[:5]))}. Measure the variables "
+            f"of their relations in units of similar size, or change their levels."
         )
     weights = np.where(may_go, problem.weights, 0.0)
     asked = problem.with_changes(
@@ -105,19 +114,22 @@ def frozen_in_vain(
         status=np.select([may_go, problem.status == "s"], ["s", "m"], problem.status),
         weights=np.where(may_go, 1 + TIE * weights / (1 + weights.sum()), 0.0),
     )
-    question = Question.of(asked, requirement, "external")
-    state = search_merged(SearchMethod.parse("exact"), question.finite, requirement, budget)
+    finite = with_finite_bounds(asked, requirement, budget)
+    state = search_merged(SearchMethod.parse("exact"), finite, requirement, budget)
     found = closed(asked, state, budget, time_limit=budget.left)
     cells = np.flatnonzero(found.suppressed & may_go)
     # Any choice of k cells weighs less than k + TIE.
-    fewest = int(np.floor(found.bound - TIE - 1e-6)) + 1
-    return Unfrozen(problem, cells, min(max(fewest, 1), len(cells)))
+    fewest = max(fewest, int(np.floor(found.bound - TIE - 1e-6)) + 1)
+    return Unfrozen(problem, cells, min(fewest, len(cells)))
 
 
 def _exposed(
     problem: ProtectionProblem, requirement: Requirement, frozen: Flags, budget: Budget
-) -> Flags:
-    """Return the sensitive cells that are not protected if all but frozen cells are hidden."""
+) -> tuple[npt.NDArray[np.int64], Flags]:
+    """Return the sensitive cells that are not protected if all but frozen cells are hidden.
+
+    The second result flags those among them that are proved to be attackable.
+    """
     status = np.where(problem.frozen & ~frozen, CellStatus.SAFE.value, problem.status)
     question = Question.of(problem.with_changes(status=status), requirement, "external")
     audit = attacked(question, ~frozen, budget.within(np.inf))
@@ -125,7 +137,7 @@ def _exposed(
         raise SolverError(
             "It was not settled which sensitive cells the frozen cells expose. Raise `time_limit`."
         )
-    open_ = np.array([verdict is not Verdict.PROTECTED for verdict in audit.verdicts], dtype=bool)
-    flags = np.zeros(problem.table.n_cells, dtype=bool)
-    flags[audit.needs.cells[open_]] = True
-    return flags
+    pairs = zip(audit.needs.cells.tolist(), audit.verdicts, strict=True)
+    open_ = [(cell, verdict) for cell, verdict in pairs if verdict is not Verdict.PROTECTED]
+    cells = np.array([cell for cell, _ in open_], dtype=np.int64)
+    return cells, np.array([each is Verdict.ATTACKABLE for _, each in open_], dtype=bool)

@@ -21,6 +21,7 @@ from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.audit.audit import Audit, attacked
 from tablecloak.suppression.audit.finding import Verdict
 from tablecloak.suppression.audit.intruder import Intruder
+from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.merging import search_merged
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -76,7 +77,8 @@ class Search:
         question = Question.of(problem, self.require, self.intruders, self.hold)
         share = INSIDERS_SHARE if question.named else WHOLE_NUMBERS_SHARE
         part = budget.share(share if question.intruders else 1.0)
-        state = search_merged(self.method, question.finite, question.requirement, part)
+        finite = with_finite_bounds(problem, question.requirement, budget)
+        state = search_merged(self.method, finite, question.requirement, part)
         state = run_phases(INSIDERS, replace(state, question=question), budget)
         return closed(problem, state, budget, time_limit=self.time_limit)
 

@@ -252,7 +252,7 @@ def publish_intervals(
     requirement = Requirement.parse(require)
     if weights is not None:
         problem = problem.with_weights(weights)
-    finite = with_finite_bounds(problem)
+    finite = with_finite_bounds(problem, requirement, budget)
     merged = merged_for(finite, requirement)
     search = IntervalSearch(merged, merged.added_up(_costs(finite)), budget)
     with budget.interruptible():
@@ -350,7 +350,7 @@ def protecting_room(problem: ProtectionProblem) -> tuple[Floats, Floats]:
     ModelError
         Names the cells that cannot be protected even if every interval is wide open.
     """
-    finite = with_finite_bounds(problem)
+    finite = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
     merged = merged_for(finite, Requirement.TWO_SIDED)
     system = System.of(finite, needs_of(finite, Requirement.TWO_SIDED), ~finite.frozen)
     open_ = wide_open(merged, Attack(system_of(merged)), Budget.of())

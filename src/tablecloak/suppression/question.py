@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
 from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
-from tablecloak.suppression.external_bounds import with_finite_bounds, with_intervals
+from tablecloak.suppression.external_bounds import with_intervals
 from tablecloak.suppression.hold import Hold
 from tablecloak.suppression.needs import Needs, needs_of
 from tablecloak.suppression.requirement import Requirement
@@ -30,9 +30,7 @@ class Question:
     Parameters
     ----------
     problem : ProtectionProblem
-        The problem as given, to which certificates refer.
-    finite : ProtectionProblem
-        The problem with finite external bounds, which programs use.
+        The problem as given, to which certificates refer. Its external bounds may be infinite.
     requirement : Requirement
     needs : Needs
         Distances to which every sensitive cell must be able to move.
@@ -46,7 +44,6 @@ class Question:
     """
 
     problem: ProtectionProblem
-    finite: ProtectionProblem
     requirement: Requirement
     needs: Needs
     intruders: Sequence[Intruder]
@@ -87,10 +84,9 @@ class Question:
         given = parse_intruders(intruders)
         named = given if hold.is_asked else []
         kinds = with_whole_numbers(named, problem)
-        finite = with_finite_bounds(problem)
-        needs = needs_of(finite, requirement)
+        needs = needs_of(problem, requirement)
         names = tuple(kind.name_of_kind for kind in named if not kind.is_everybody)
-        return cls(problem, finite, requirement, needs, kinds, names, hold)
+        return cls(problem, requirement, needs, kinds, names, hold)
 
     def knowing(self, lower: Floats, upper: Floats) -> Question:
         """Return the question if everybody also knows published intervals, shape (n_cells,).
@@ -100,5 +96,4 @@ class Question:
         InputError
             If an interval does not contain the true value.
         """
-        known = with_intervals(self.finite, lower, upper)
-        return replace(self, problem=known, finite=known)
+        return replace(self, problem=with_intervals(self.problem, lower, upper))

@@ -45,7 +45,14 @@ class WitnessPool(KeptWitnesses):
         All positions here number its cells.
     """
 
-    def add(self, deviation: Floats, budget: Budget, *, is_thorough: bool = True) -> None:
+    def add(
+        self,
+        deviation: Floats,
+        budget: Budget,
+        *,
+        is_thorough: bool = True,
+        asked: int = -1,
+    ) -> None:
         """Keep a solution, and its mirror image, where they prove something new.
 
         Parameters
@@ -56,13 +63,22 @@ class WitnessPool(KeptWitnesses):
             Making the solution exact is given up when it ends.
         is_thorough : bool, default=True
             Whether a solution that moves many cells may take an elimination of its own.
+        asked : int, optional
+            The cell that the solution was to move: its move is never noise, however far
+            coefficients carry it to other cells.
         """
         if len(deviation):
             cells = np.flatnonzero(deviation)
-            self.add_sparse(cells, deviation[cells], budget, is_thorough=is_thorough)
+            self.add_sparse(cells, deviation[cells], budget, is_thorough=is_thorough, asked=asked)
 
     def add_sparse(
-        self, cells: Integers, deviation: Floats, budget: Budget, *, is_thorough: bool = True
+        self,
+        cells: Integers,
+        deviation: Floats,
+        budget: Budget,
+        *,
+        is_thorough: bool = True,
+        asked: int = -1,
     ) -> None:
         """Keep a solution that is given on the cells that it moves."""
         size = np.abs(deviation)
@@ -70,7 +86,7 @@ class WitnessPool(KeptWitnesses):
         most = 0
         exactness = Exactness(self.system, self.needs, self._whole_only, is_thorough)
         for noise in NOISES:
-            large = size > noise * largest
+            large = (size > noise * largest) | (cells == asked)
             moved, d = cells[large], deviation[large]
             index = self.need_of[moved]
             touched = index >= 0

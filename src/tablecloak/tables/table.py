@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from tablecloak import showing
 from tablecloak.errors import InputError, listed, plain
-from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off
+from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import are_rests, cell_of, described_sum, label_of
@@ -74,7 +74,8 @@ class Table:
         Contributors of each cell, grouped by contributor and by holding.
     tolerance : float, default=0
         Accepted absolute error of a relation, for tables that were rounded before. What is
-        left over is moved to the right-hand side, so that the values satisfy A a = b.
+        left over beyond binary dust is moved to the right-hand side, so that the values satisfy
+        A a = b.
     decimals : int, optional
         Digits after the decimal point that are published. Values must be multiples of the last
         one, and are rounded to it, so that sums carry no binary dust. By default published
@@ -118,7 +119,7 @@ class Table:
             fix("values", _read_only(_in_decimals(self)))
         _check_unique(self)
         _check_additive(self)
-        residual = self.relations @ self.values - self.right_hand_side
+        residual = left_over(self.relations, self.values, self.right_hand_side)
         fix("right_hand_side", _read_only(self.right_hand_side + residual))
         fix("integer", _is_whole(self))
 
@@ -212,7 +213,7 @@ class Table:
         side = self.right_hand_side
         if new.shape == self.values.shape and np.all(np.isfinite(new)):
             bad = is_off(self.relations, new, side, self.tolerance, reference=self.values)
-            side = np.where(bad, side, self.relations @ new)
+            side = np.where(bad, side, side + left_over(self.relations, new, side))
         return replace(
             self,
             values=new,

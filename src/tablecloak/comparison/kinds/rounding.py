@@ -57,7 +57,7 @@ class Rounding(ReleaseKind[RoundedTable]):
 
     def possible(
         self, release: RoundedTable, lower: Floats, upper: Floats, time_limit: float
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[Floats, Floats]:
         """Return what follows from the rounded counts and the base together."""
         return counts_within(release.problem, *release.intervals(), time_limit)
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from tablecloak.comparison.inferred import counts_within, protects
 from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.suppression.requirement import Requirement
@@ -61,7 +60,7 @@ class Suppression(ReleaseKind[SuppressionPattern]):
 
     def possible(
         self, release: SuppressionPattern, lower: Floats, upper: Floats, time_limit: float
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[Floats, Floats]:
         """Return the whole numbers within the intervals that fit together."""
         return counts_within(release.problem, lower, upper, time_limit)
 
@@ -82,13 +81,14 @@ class Suppression(ReleaseKind[SuppressionPattern]):
 def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
     """Return the interval of each cell that follows from what a pattern publishes.
 
-    Published cells have intervals of width 0. Two linear programs for each suppressed cell.
+    Published cells have intervals of width 0. Two linear programs for each suppressed cell. An end
+    that nothing limits is infinite.
 
     Returns
     -------
     lower, upper : numpy.ndarray of float, shape (n_cells,)
     """
-    problem = with_finite_bounds(pattern.problem)
+    problem = pattern.problem
     lower, upper = problem.table.values.copy(), problem.table.values.copy()
     needs = needs_of(problem, Requirement.TWO_SIDED)
     system = System.of(problem, needs, pattern.suppressed & ~problem.frozen)
@@ -98,7 +98,4 @@ def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
         # The end is a proved bound: an error of the solver never makes the interval too narrow.
         upper[cell] += attack.extreme(at, 1).limit
         lower[cell] -= attack.extreme(at, -1).limit
-    return (
-        np.maximum(lower, pattern.problem.lower_bound),
-        np.minimum(upper, pattern.problem.upper_bound),
-    )
+    return np.maximum(lower, problem.lower_bound), np.minimum(upper, problem.upper_bound)

@@ -152,10 +152,13 @@ class Attack:
 
     def _room(self) -> tuple[Floats, Floats]:
         """Return how far each cell may move down and up, given its share and the cap."""
-        return (
-            self._share * np.maximum(self._low, -self._cap),
-            self._share * np.minimum(self._high, self._cap),
+        # A published cell does not move, even if its room is infinite.
+        some = self._share > 0
+        low, high = (
+            np.multiply(self._share, room, out=np.zeros(len(some)), where=some)
+            for room in (np.maximum(self._low, -self._cap), np.minimum(self._high, self._cap))
         )
+        return low, high
 
     def _leave(self, *, restart: bool = True) -> None:
         self._ends, self._nearest = {}, None

@@ -347,7 +347,7 @@ def attacked(
     """
     watch = Stopwatch()
     members = Members(question, hidden)
-    bundles = System.of(question.finite, question.needs, hidden).bundles()
+    bundles = System.of(question.problem, question.needs, hidden).bundles()
     parts = [Part(system, WitnessPool(system)) for system in bundles]
     _learn(parts, witnesses or [], hidden)
     attack_parts(parts, members, budget.share(1 - CHECK_SHARE), is_exact=is_exact)

@@ -44,7 +44,7 @@ class Members:
         found = [
             (kind.name_of_kind, knowledge)
             for kind in kinds
-            for knowledge in kind.members(question.finite, suppressed)
+            for knowledge in kind.members(question.problem, suppressed)
         ]
         self.know_whole_numbers = any(kind.knows_whole_numbers for kind in kinds)
         self.counts = {

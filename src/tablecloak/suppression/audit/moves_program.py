@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.polish import settled_duals
 from tablecloak.solve.program import Program
 from tablecloak.suppression.audit.units import Units
 
@@ -33,6 +34,17 @@ suffice to meet it; rooms of 1e12 would only cost precision."""
 REACHED = 1e-3
 """Share of `FARTHEST` beyond which an answer may have been limited by that cap."""
 
+FARTHEST_UNIT = 1e15
+"""Unit of length, as a multiple of the usual one, beyond which no program is solved again: where
+rooms are infinite, some cells always move as far as they may, and precision ends there."""
+
+ENDLESS = 1e-6
+"""Least move, beside moves of up to `FARTHEST`, of a cell that moves on without end."""
+
+BALANCED = 1e-12
+"""Largest residual of a row, as a share of its terms, in moves without end: a move that is noise of
+the solver has nothing to balance it."""
+
 REFUTED = 1e-3
 """Share of the distance reached within which a proved limit ends the search, although moves may
 have been capped. Chosen by trial; not measured."""
@@ -51,7 +63,7 @@ class Extreme:
     deviation : numpy.ndarray of float, shape (n_unknown,)
         The solution that moves it farthest; empty if no point was accepted.
     reach : float
-        Distance by which it moves the cell, >= 0.
+        Distance by which it moves the cell, >= 0; inf if that was asked for, and nothing ends it.
     limit : float
         Proved upper bound on this distance, at most the distance at which the search was told to
         stop; inf if the proof failed.
@@ -147,6 +159,8 @@ class MovesProgram:
             As for `Attack.extreme`.
         """
         wanted = min(enough, float(self.high[column] if sign > 0 else -self.low[column]))
+        if wanted == np.inf and self._is_endless(column, sign, time_limit):
+            return Extreme(np.zeros(0), np.inf, np.inf, np.zeros(self._solver.program.n_rows))
         if nearby and 0 < wanted < np.inf:
             own = wanted / self._units.column[column]
             self._measure_in(own / (REACHED * FARTHEST))
@@ -158,15 +172,32 @@ class MovesProgram:
             extreme, is_capped = self._extreme(column, sign, enough, time_limit)
             if best is not None and best.limit < extreme.limit:
                 extreme = replace(extreme, limit=best.limit, duals=best.duals)
+            if best is not None and best.reach > extreme.reach:
+                extreme = replace(extreme, reach=best.reach, deviation=best.deviation)
             # A limit is proved without the cap. Where it refutes the distance asked for, a larger
             # unit would only cost precision.
             is_refuted = enough < np.inf and extreme.limit <= min(
                 enough * (1 - 1e-9), extreme.reach * (1 + REFUTED)
             )
-            if not is_capped or is_refuted or extreme.reach >= wanted * (1 - 1e-9):
+            is_last = not is_capped or self.unit > FARTHEST_UNIT * self.usual
+            if is_last or is_refuted or extreme.reach >= wanted * (1 - 1e-9):
                 return extreme
             best = extreme
             self._measure_in(self.unit * FARTHEST * REACHED)
+
+    def _is_endless(self, column: int, sign: int, time_limit: float) -> bool:
+        """Whether moves within infinite rooms alone take a column on, so that nothing ends it."""
+        every = np.arange(len(self.low))
+        low, high = (np.where(np.isinf(side), FARTHEST, 0.0) for side in (self.low, self.high))
+        self._solver.change_bounds(every, -low, high)
+        self._price(np.array([column]), np.array([-float(sign)]))
+        solution = self._solver.solve(time_limit)
+        self._set_bounds()
+        if not len(solution.x) or sign * float(solution.x[column]) <= ENDLESS:
+            return False
+        matrix = self._solver.program.matrix
+        terms = abs(matrix) @ np.abs(solution.x)
+        return bool(np.all(np.abs(matrix @ solution.x) <= BALANCED * terms))
 
     def _extreme(
         self, place: int, sign: int, enough: float, time_limit: float
@@ -182,21 +213,28 @@ class MovesProgram:
             self._solver.change_bounds(column, np.array([-stop]), high)
         self._price(column, np.array([-float(sign)]))
         solution = self._solver.solve(time_limit)
-        asked = self._solver.lower[column].copy(), self._solver.upper[column].copy()
         self._solver.change_bounds(column, low, high)
         reach = sign * float(solution.x[place]) * unit if len(solution.x) else 0.0
-        duals = np.zeros(self._solver.program.n_rows)
-        if len(solution.duals):
-            duals = -solution.duals * self._units.row * self._units.column[place]
         farthest = FARTHEST * length
         is_cut = bool(np.any(self.high > farthest) or np.any(self.low < -farthest))
-        bound = solution.bound
-        if self._checked and is_cut and len(solution.duals) and reach < enough * (1 - 1e-9):
-            # Compute the limit that the multipliers prove without the cap.
+        bound, priced = solution.bound, solution.duals
+        if self._checked and is_cut and reach < enough * (1 - 1e-9):
+            # Compute the limit that the multipliers prove without the cap; without rows, or where
+            # the solver gave none, they are 0.
+            priced = priced if len(priced) else np.zeros(self._solver.program.n_rows)
             lower, upper = self.low / length, self.high / length
-            lower[column] = np.maximum(lower[column], asked[0])
-            upper[column] = np.minimum(upper[column], asked[1])
-            bound = dual_bound(self._solver.current, solution.duals, lower=lower, upper=upper)
+            if sign > 0:
+                upper[column] = np.minimum(upper[column], stop)
+            else:
+                lower[column] = np.maximum(lower[column], -stop)
+            program = self._solver.current.with_bounds(lower, upper)
+            bound = dual_bound(program, priced)
+            if not np.isfinite(bound):
+                settled = settled_duals(program, priced)
+                bound, priced = dual_bound(program, settled), settled.astype(np.float64)
+        duals = np.zeros(self._solver.program.n_rows)
+        if len(priced):
+            duals = -priced * self._units.row * self._units.column[place]
         moved = float(np.max(np.abs(solution.x), initial=0.0))
         is_capped = is_cut and moved >= REACHED * FARTHEST
         moves = solution.x * length if len(solution.x) else solution.x

@@ -153,19 +153,19 @@ def _prove_alone(
             continue
         side_need = float((needs.upper if side > 0 else needs.lower)[index])
         other = float((pool.below if side > 0 else pool.above)[index])
-        # Either side may provide the missing width, so the first side moves as far as it can.
-        wanted = np.inf if width > side_need + other else max(side_need, width - other)
+        # Either side may provide the missing width, so the first side moves by all of it.
+        wanted = width if width > side_need + other else max(side_need, width - other)
         wanted = float(_a_little_more(pool, np.array(wanted)))
         extreme = attack.extreme(cell, side, enough=wanted, time_limit=budget.left)
-        pool.add(extreme.deviation, budget, is_thorough=False)
+        pool.add(extreme.deviation, budget, is_thorough=False, asked=cell)
         if pool.lacks(index, side) and extreme.reach >= min(wanted, side_need) * (1 - 1e-9):
             farther = wanted * (1 + NEARBY_SPARE)
             closer = attack.extreme(cell, side, enough=farther, time_limit=budget.left, nearby=True)
             # A move beyond the need may lose last digits, so it needs no elimination of its own.
-            pool.add(closer.deviation, budget, is_thorough=False)
+            pool.add(closer.deviation, budget, is_thorough=False, asked=cell)
             for found in (extreme, closer):
                 if pool.lacks(index, side):
-                    pool.add(found.deviation, budget)
+                    pool.add(found.deviation, budget, asked=cell)
         if pool.lacks(index, side):
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):

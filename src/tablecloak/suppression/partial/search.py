@@ -9,11 +9,12 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import ModelError, SolverError, listed
+from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.impossible import unprotected
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.partial.first import widened
 from tablecloak.suppression.partial.master import IntervalMaster
@@ -49,18 +50,12 @@ def wide_open(merged: MergedProblem, attack: Attack, budget: Budget) -> WitnessP
     """Return witnesses for all needs of a merged problem; an error names cells that have none."""
     system = attack.system
     pool = WitnessPool(system)
-    prove(attack, pool, budget)
+    failures = prove(attack, pool, budget)
     if budget.is_over and np.any(pool.open):
         raise SolverError("Interrupted before any intervals were proved.")
     if np.any(pool.open):
-        cells = merged.members(system.cells[system.needs.cells[pool.open]])
-        labels = listed(merged.original.table.labels(cells))
-        raise ModelError(
-            f"{len(cells)} sensitive cells cannot be protected by intervals, however wide: "
-            f"{labels}. Lower their levels, widen the external bounds, or unfreeze cells in their "
-            f"relations.",
-            cells=cells,
-        )
+        how, table = "by intervals, however wide", merged.original.table
+        raise unprotected(table, pool, failures, how, merged.members)
     return pool
 
 

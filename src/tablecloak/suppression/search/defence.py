@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.errors import ModelError, listed
+from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.audit import Audit, attacked
 from tablecloak.suppression.audit.finding import Finding, Verdict
 from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.audit.prove import prove
 from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
+from tablecloak.suppression.impossible import refuted
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.search.candidate import Candidate, costliest_first
@@ -69,7 +70,8 @@ class Defence:
         self.gives_up = gives_up
         self.hopeless: set[tuple[str, int]] = set()
         self._in_vain: set[tuple[str, int]] = set()
-        self.system = candidate.pool.system
+        # What no pattern protects must be proved without the bounds that the search added.
+        self.system = _within_given_bounds(candidate.pool.system, problem)
         self.hidden = candidate.hidden.copy()
         # A witness of one pattern mostly is one of the next pattern, too, and saves a program.
         self._witnesses: dict[int, tuple[Integers, Floats]] = {}
@@ -204,29 +206,35 @@ class Defence:
                     continue
                 if builder.budget.is_over:
                     break
-                self._give_up(index, own, knowledge, failures)
+                self._give_up(index, pool, knowledge, failures)
         attack.know(self.system)
         self._learn(pool)
 
     def _give_up(
         self,
         index: int,
-        own: System,
+        pool: WitnessPool,
         knowledge: Knowledge,
         failures: Mapping[tuple[int, int], Extreme],
     ) -> None:
         """Record a cell that cannot be protected against an insider even with every cell hidden."""
-        cell = int(own.cells[own.needs.cells[index]])
+        cell = int(pool.system.cells[pool.needs.cells[index]])
+        is_proved = bool(refuted(pool, failures)[index])
         if not self.gives_up:
-            raise self._cannot_hold(cell, knowledge)
-        limits = [failures[index, s].limit if (index, s) in failures else np.inf for s in (1, -1)]
-        above, below = (np.full(len(own.needs.cells), limit) for limit in limits)
-        is_proved = not own.needs.met(above, below)[index]
+            raise self._cannot_hold(cell, knowledge, is_proved)
         (self.hopeless if is_proved else self._in_vain).add((knowledge.name, cell))
 
-    def _cannot_hold(self, cell: int, knowledge: Knowledge) -> ModelError:
+    def _cannot_hold(
+        self, cell: int, knowledge: Knowledge, is_proved: bool
+    ) -> ModelError | SolverError:
+        label = listed(self.problem.table.labels([cell]))
+        if not is_proved:
+            return SolverError(
+                f"It was not settled whether cell {label} can be protected against "
+                f"{knowledge.name}. Leave out this kind of intruder, or hold as far as possible."
+            )
         return ModelError(
-            f"Cell {listed(self.problem.table.labels([cell]))} cannot be protected against "
+            f"Cell {label} cannot be protected against "
             f"{knowledge.name}, even if every cell that may be suppressed is. Lower its "
             f"level, unfreeze cells in its relations, or leave out this kind of intruder.",
             cells=[cell],
@@ -255,6 +263,13 @@ class Defence:
         needed = system.need_of[np.searchsorted(system.cells, cells)]
         asked = replace(system, needs=system.needs.chosen(needed, system.needs.cells[needed]))
         return asked.narrowed(at, knowledge.lower - values, knowledge.upper - values)
+
+
+def _within_given_bounds(system: System, problem: ProtectionProblem) -> System:
+    """Return a system with the room that the external bounds of a problem leave."""
+    values = problem.table.values
+    low, high = problem.lower_bound - values, problem.upper_bound - values
+    return system.with_room(low[system.cells], high[system.cells])
 
 
 def _attackers(findings: Sequence[Finding]) -> list[tuple[Knowledge | None, list[int]]]:

@@ -74,8 +74,8 @@ def _know_more(question: Question, audited: Flags, published: Flags) -> bool:
     if np.array_equal(audited, published):
         return False
     for kind in question.intruders:
-        known = {one.name: one for one in kind.members(question.finite, audited)}
-        for one in kind.members(question.finite, published):
+        known = {one.name: one for one in kind.members(question.problem, audited)}
+        for one in kind.members(question.problem, published):
             before = known.get(one.name)
             if before is None or not np.all(np.isin(one.cells, before.cells)):
                 return True

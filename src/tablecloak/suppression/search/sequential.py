@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import ModelError, listed
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.covering import CoverProgram
 from tablecloak.suppression.audit.prove import prove
+from tablecloak.suppression.impossible import WHATEVER_IS_HIDDEN, unprotected
 from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder, scaled
 from tablecloak.suppression.search.pace import Pace
@@ -231,18 +231,13 @@ def _at_any_cost(
     ------
     ModelError
         If cells cannot be protected even then; names all of them.
+    SolverError
+        If that is not settled.
     """
     attack = Attack(pool.system)
-    prove(attack, pool, budget)
+    failures = prove(attack, pool, budget)
     if budget.is_stopped:
         return
-    impossible = pool.needs.cells[pool.open]
-    if len(impossible):
-        cells = pool.system.cells[impossible]
-        raise ModelError(
-            f"{len(cells)} sensitive cells cannot be protected even if every cell that may be "
-            f"suppressed is: {listed(problem.table.labels(cells))}. Lower their levels, widen the "
-            f"external bounds, or unfreeze cells in their relations.",
-            cells=cells,
-        )
+    if np.any(pool.open):
+        raise unprotected(problem.table, pool, failures, WHATEVER_IS_HIDDEN)
     hidden |= pool.moved()

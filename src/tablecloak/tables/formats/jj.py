@@ -149,19 +149,7 @@ def _relation_line(table: Table, row: int) -> str:
     # The total comes first: tau-ARGUS reads it so.
     terms = sorted(entries, key=lambda entry: (entry[0] > 0, entry[1]))
     text = " ".join(f"{cell} ({_number(coefficient)})" for coefficient, cell in terms)
-    return f"{_number(_right_hand_side(table, row, part))} {len(terms)} : {text}"
-
-
-def _right_hand_side(table: Table, row: int, part: slice) -> float:
-    """Return the shortest decimal number that equals b up to the rounding of its sum.
-
-    In a table, b contains the rounding errors of sums, such as 1e-9 instead of 0.
-    """
-    size = np.abs(table.relations.data[part] * table.values[table.relations.indices[part]])
-    exact = float(table.right_hand_side[row])
-    noise = float(np.finfo(np.float64).eps * len(size) * np.sum(size))
-    short = (round(exact, digits) for digits in range(16))
-    return next((number for number in short if abs(number - exact) <= noise), exact)
+    return f"{_number(table.right_hand_side[row])} {len(terms)} : {text}"
 
 
 def _number(number: float) -> str:

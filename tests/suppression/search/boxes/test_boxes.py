@@ -11,7 +11,6 @@ import pytest
 import tablecloak as tc
 from margins import with_levels, with_margins
 from tablecloak.budget import Budget
-from tablecloak.suppression.external_bounds import with_finite_bounds
 from tablecloak.suppression.merging import merged_for
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.boxes.grid import Grid
@@ -38,7 +37,7 @@ def problem_of(seed: int, *, empty: float = 0.3) -> tc.ProtectionProblem:
     table = with_margins(frame, hierarchies, "v", decimals=0)
     chosen = (table.values < 80) & (random.random(table.n_cells) < 0.3)
     level = np.where(chosen, np.ceil(0.2 * table.values), 0)
-    return with_finite_bounds(with_levels(table, level))
+    return with_levels(table, level)
 
 
 def pattern_of(problem: tc.ProtectionProblem) -> BoxPattern:

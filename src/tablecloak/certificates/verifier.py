@@ -1000,10 +1000,9 @@ def check_statistics(data, relations):
             what = f"a sum of changes of {len(cells)} cells, with given coefficients ({kind}), is "
             lines.append(f"{what}{target * float(unit):.6g}, within {slack * float(unit):.3g}")
             continue
-        if kind == "mean":
-            slack = slack * float(unit) / len(cells)
-        if kind == "slope":
-            slack = slack * float(unit) / np.sum(terms * (true - true.mean()))
+        if kind != "variance":
+            weight = len(cells) if kind == "mean" else np.sum(terms * (true - true.mean()))
+            slack = slack * float(unit) / weight
         lines.append(f"the {kind} of {len(cells)} cells is kept, within {slack:.3g}")
     return [(True, line) for line in lines]
 
@@ -1368,9 +1367,12 @@ class CutPrices(Prices):
             error[here == p] += np.abs(r[here == p]) * 1e-15
             above += np.maximum(r + error, 0) * (1 + 1e-15)
             below += np.maximum(error - r, 0) * (1 + 1e-15)
-        used = (above + below > 0) & (self.data["status"][here] != "z")
+        # (1 - r_p) d_p is the sum over the other cells, so that p is left out if |r_p| is below 1.
+        share = float(np.sum((above + below)[here == p]))
+        left, kept = (1 - share, here != p) if share < 1 else (1, True)
+        used = (above + below > 0) & (self.data["status"][here] != "z") & kept
         which = 1 - kind if turn < 0 and kind < 2 else kind
-        return float(need[which][place]) * NEED_SHARE, here[used], above[used], below[used]
+        return left * float(need[which][place]) * NEED_SHARE, here[used], above[used], below[used]
 
 
 def united(data, relations):
@@ -1405,8 +1407,7 @@ def united(data, relations):
     weights = np.bincount(root, data["weights"], minlength=n)
     upper, lower = either_way(np.maximum, 0.0, n, root, sign, everywhere[0], everywhere[1])
     high, low = either_way(np.minimum, np.inf, n, root, sign, up, down)
-    exact = np.ones(relations.count, dtype=bool)
-    terms = sign[relations.cells] * relations.given
+    terms, exact = sign[relations.cells] * relations.given, np.ones(relations.count, dtype=bool)
     row, cell, term, _ = merged(relations.row, root[relations.cells], terms, exact)
     changed = {
         "status": np.where(gone, "z", np.where(hidden, "u", status)),
@@ -1735,9 +1736,8 @@ class AdjustmentPrices(Prices):
         require(np.all(fits), "a multiplier of no row")
         simple = self.measure != "L2" or not np.any(kind >= 2)
         require(simple, "sums of squares have multipliers of relations and statistics only")
-        # Statistics lie between relations and combined relations.
+        # Statistics lie between relations and combined relations. Rows have whole coefficients.
         row = np.where((kind == 3) & (row >= self.m), row + self.counts[1], row)
-        # Rows are kept with whole coefficients. However this is rounded, it is a multiplier.
         numbers = numbers / np.where(kind == 1, 1, self.units[row]).astype(LONG)
         return [tuple(part[kind == k] for part in (row, cell, numbers)) for k in range(5)]
 

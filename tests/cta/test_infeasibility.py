@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import tablecloak as tc
 from hand_tables import cross, one_row, place
@@ -50,3 +53,36 @@ def test_what_gives_way_makes_the_table_possible():
     repaired = tc.adjust(problem, repair=True, weights="unit")
     repaired.verify()
     assert any(note.startswith("relaxed 1: ") for note in repaired.notes)
+
+
+def far_from_bounds(relations, values, sides, status, levels, low, high) -> tc.ProtectionProblem:
+    n = len(values)
+    table = tc.Table(
+        keys=pd.DataFrame({"code": list("abcdef"[:n])}),
+        values=np.array(values),
+        relations=csr_array(np.array(relations)),
+        right_hand_side=np.array(sides),
+    )
+    lower, upper = (np.array(level, dtype=float) for level in levels)
+    return tc.ProtectionProblem(
+        table, np.array(list(status)), lower, upper, np.zeros(n), np.array(low), np.array(high),
+        np.ones(n),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("distance", ["L1", "L2", "Linf"])
+def test_in_far_rooms_the_one_pair_of_directions_that_goes_is_found(distance):
+    """b and e move in opposite directions: b by -0.002855 of what e moves."""
+    problem = far_from_bounds(
+        [[0, -1, 0, 0, -0.002855, 1], [-494.6, 0, -1, 0, 0, 100], [0, 0, 1, -1, 0, 1]],
+        [197452.6, 28.5, 3.2, 29987.6, 166.8, -260501.8],
+        [-260530.776214, -123710239.16, -290486.2],
+        "suzsuz",
+        ([0, 0.1, 0, 0, 0.1, 0], [0, 0.1, 0, 0, 0.1, 0]),
+        [0.0] * 5 + [-np.inf],
+        [np.inf] * 6,
+    )
+    weights = np.array([0.0101, 0.0, 24610.0, 1.802e-05, 0.0, 0.0])
+    adjusted = tc.adjust(problem, distance=distance, weights=weights)
+    adjusted.verify()
+    assert np.count_nonzero(adjusted.changes[[1, 4]] > 0) == 1

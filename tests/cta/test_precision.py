@@ -31,6 +31,7 @@ from tablecloak.cta.precision import (
     last_unit,
     moved_multiples,
     near_bound,
+    off_by,
     shortfall,
 )
 
@@ -199,6 +200,24 @@ def test_products_of_whole_numbers_are_exact_beyond_doubles():
     assert not exact_products(table.relations, whole).any()
     whole[4] += 1
     assert set(np.abs(exact_products(table.relations, whole))) == {0.0, 1.0}
+
+
+def test_products_read_coefficients_as_decimal_numbers():
+    relations = csr_array(np.array([[0.9, -1.0, 0], [0.0001, 0, -1], [1 / 3, -1, 0]]))
+    whole = np.array([10**15, 9 * 10**14, 10**11])
+    assert exact_products(relations, whole)[:2].tolist() == [0, 0]
+    assert exact_products(relations, whole + 1).tolist()[:2] == pytest.approx([-0.1, -0.9999])
+    # A third is written with 16 digits.
+    assert exact_products(relations, np.array([3, 1, 0])).tolist()[2] == -1e-16
+
+
+def test_relations_of_real_coefficients_alone_may_be_off_by_last_places():
+    real = problem_of_rows(["a", "b"], [0, 0], [[1 / 3, -1]], {}).table
+    decimal = problem_of_rows(["a", "b"], [0, 0], [[0.333333, -1]], {}).table
+    assert off_by(real, np.array([3 * 10**9, 10**9])).tolist() == [0]
+    assert off_by(real, np.array([3 * 10**9, 10**9 + 1])).tolist() == pytest.approx([1])
+    assert off_by(decimal, np.array([10**6, 333333])).tolist() == [0]
+    assert off_by(decimal, np.array([10**6 + 1, 333333])).tolist() == pytest.approx([0.333333])
 
 
 # -- levels of 0 --------------------------------------------------------------------------

@@ -146,3 +146,14 @@ def test_multipliers_of_a_statistic_with_room_prove_no_more_either(seed, size):
     for _ in range(20):
         gamma = random.normal(0, size, len(form.row_lower))
         assert form.bound(gamma) <= best * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("weights", [[0, 0, 1], [0, 1, 0], [0, 0, 0]])
+def test_what_costs_nothing_may_move_anywhere_although_nothing_else_may_move(weights):
+    """A table without a loss cuts the rooms of cells with a weight to 0, and no others."""
+    problem = one_row([50, 60], {"a": (4, 4)})
+    form = form_of(problem, known=0.0, weights=weights)
+    assert np.array_equal(form.up > 0, np.array(weights) == 0)
+    adjusted = tc.adjust(problem, distance="L2", weights=np.array(weights, dtype=float))
+    adjusted.verify()
+    assert adjusted.loss == adjusted.bound == 0

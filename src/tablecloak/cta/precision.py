@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.errors import InputError, ModelError, listed
+from tablecloak.solve.exact import whole_factors, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = [
     "Deviation",
+    "accepted_errors",
     "check_required",
     "deviation",
     "exact_products",
@@ -31,7 +34,9 @@ __all__ = [
     "last_unit",
     "moved_multiples",
     "near_bound",
+    "off_by",
     "shortfall",
+    "whole_products",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -130,20 +135,53 @@ def exact_products(relations: csr_array, whole: Integers) -> Floats:
 
     Coefficients are read as the decimal numbers as which they were written: 0.1 is one tenth.
     """
-    size = abs(relations) @ np.abs(whole).astype(np.float64)
-    coefficients = np.rint(relations.data)
-    if np.all(coefficients == relations.data) and float(size.max(initial=0.0)) < SAFE_SUM:
-        exact = csr_array(
-            (coefficients.astype(np.int64), relations.indices, relations.indptr),
-            shape=relations.shape,
-        )
-        return np.asarray(exact @ whole, dtype=np.float64)
-    sums = []
-    for row in range(relations.shape[0]):
+    factor = whole_factors(relations)
+    decimal, real = np.flatnonzero(factor), np.flatnonzero(factor == 0)
+    products = np.zeros(relations.shape[0])
+    in_whole_numbers = whole_products(whole_rows(relations[decimal, :])[0], whole)
+    products[decimal] = (in_whole_numbers / factor[decimal]).astype(np.float64)
+    for row in real.tolist():
         part = slice(relations.indptr[row], relations.indptr[row + 1])
         terms = zip(relations.data[part].tolist(), relations.indices[part].tolist(), strict=True)
-        sums.append(float(sum(Fraction(repr(c)) * int(whole[cell]) for c, cell in terms)))
-    return np.array(sums, dtype=np.float64)
+        products[row] = float(sum(Fraction(repr(c)) * int(whole[cell]) for c, cell in terms))
+    return products
+
+
+def whole_products(rows: csr_array, whole: Integers) -> npt.NDArray[Any]:
+    """Return rows @ whole for rows of whole coefficients, in whole numbers of any size."""
+    coefficients = np.rint(rows.data).astype(np.int64)
+    size = abs(rows) @ np.abs(whole).astype(np.float64)
+    if float(size.max(initial=0.0)) < SAFE_SUM:
+        exact = csr_array((coefficients, rows.indices, rows.indptr), shape=rows.shape)
+        return np.asarray(exact @ whole)
+    terms = coefficients.astype(object) * whole[rows.indices].astype(object)
+    return np.array([sum(part) for part in np.split(terms, rows.indptr[1:-1])], dtype=object)
+
+
+def accepted_errors(relations: csr_array, size: Floats) -> Floats:
+    """Return the accepted error of each relation in whole numbers of a size, shape (n_relations,).
+
+    0 where coefficients are decimal numbers; elsewhere some units in the last place of its terms.
+    """
+    accepted = RELATION_ULPS * np.finfo(np.float64).eps * (abs(relations) @ size)
+    return np.where(whole_factors(relations) > 0, 0.0, accepted)
+
+
+def off_by(table: Table, values: Integers) -> Floats:
+    """Return the error of each relation in a table of whole numbers; 0 if it is accepted.
+
+    Changes from the true table are added up, which are small, and need no right-hand side.
+
+    Parameters
+    ----------
+    table : Table
+        Of whole numbers.
+    values : numpy.ndarray of int, shape (n_cells,)
+    """
+    true = np.rint(table.values).astype(np.int64)
+    off = np.abs(exact_products(table.relations, values - true))
+    size = np.maximum(np.abs(values), np.abs(true)).astype(np.float64)
+    return np.where(off <= accepted_errors(table.relations, size), 0.0, off)
 
 
 def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProblem:

@@ -81,8 +81,10 @@ class SquaresForm:
         self.row_upper = model.rows.high / self.length
 
     def _cut_rooms(self, moves: Room) -> None:
-        with np.errstate(divide="ignore"):
-            reach = np.sqrt((1 + REACH_SLACK) * self.known_loss / self.weights)
+        costly = self.weights > 0
+        # What costs nothing may move anywhere, whatever the loss.
+        reach = np.full(len(costly), np.inf)
+        reach[costly] = np.sqrt((1 + REACH_SLACK) * self.known_loss / self.weights[costly])
         self.up = np.minimum(moves.up / self.length, reach)
         self.down = np.minimum(moves.down / self.length, reach)
         self.up_level = moves.up_level / self.length

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import tablecloak as tc
 from margins import with_margins
@@ -314,3 +316,115 @@ def test_a_right_hand_side_between_two_multiples_is_named_with_its_relation():
     moved = replace(problem, table=odd, upper_bound=problem.upper_bound + 1)
     with pytest.raises(tc.InputError, match="have a right-hand side .* base that divides"):
         tc.controlled_rounding(moved, base=5)
+
+
+def decimal(number: float) -> Fraction:
+    return Fraction(repr(float(number)))
+
+
+def in_decimals(relations, values, **options) -> tc.ProtectionProblem:
+    """A table whose right-hand sides are those of the decimal numbers that are written."""
+    n = len(values)
+    sides = [
+        float(sum(decimal(c) * int(v) for c, v in zip(row, values, strict=True)))
+        for row in relations
+    ]
+    table = tc.Table(
+        keys=pd.DataFrame({"code": [f"c{cell}" for cell in range(n)]}),
+        values=np.array(values, dtype=float),
+        relations=csr_array(np.array(relations, dtype=float)),
+        right_hand_side=np.array(sides),
+    )
+    zero = np.zeros(n)
+    return tc.ProtectionProblem(
+        table, np.full(n, "s"), zero, zero, zero, zero, np.full(n, np.inf), np.ones(n)
+    )
+
+
+def decimal_roundings(relations, values, base, steps):
+    """All roundings, by trial, with relations added up in whole numbers."""
+    rows = [[int(10**4 * decimal(c)) for c in row] for row in relations]
+    ways = []
+    for value in map(int, values):
+        low, high = value // base - (steps - 1), -(-value // base) + (steps - 1)
+        ways.append([base * t for t in range(max(low, 0), high + 1)])
+    for x in itertools.product(*ways):
+        moved = [v - int(a) for v, a in zip(x, values, strict=True)]
+        if not any(sum(c * z for c, z in zip(row, moved, strict=True)) for row in rows):
+            yield list(x)
+
+
+@pytest.mark.parametrize("values", [[10**9, 10**9], [7 * 10**14, 10**14], [4, 2]])
+def test_nothing_moves_where_all_values_are_multiples_whatever_the_coefficients(values):
+    """0.9 times 1e9 is no whole number in doubles, and a right-hand side keeps its rounding."""
+    rounded = tc.controlled_rounding(in_decimals([[0.9, -1]], values), base=2)
+    assert rounded.values.tolist() == values
+    assert rounded.is_optimal
+
+
+def test_large_values_with_small_coefficients_are_rounded_in_decimals():
+    """Sides are sums of changes: those of values lose the last digits of 0.0001 times 1e9."""
+    relations, values = [[0.0001, 0.0001, 0.0001, 1, -1]], [10**9, 10**9, 10**9, 1, 10**9]
+    rounded = tc.controlled_rounding(in_decimals(relations, values), base=3, max_steps=1)
+    existing = list(decimal_roundings(relations, values, 3, 1))
+    assert rounded.values.tolist() in existing
+    assert rounded.loss == min(np.abs(np.subtract(x, values)).sum() for x in existing)
+    assert rounded.is_optimal
+
+
+def test_with_decimal_coefficients_a_right_hand_side_counts_in_whole_ones():
+    """Half of x less y is -1: no multiple of 2, but x = y = 2 are."""
+    rounded = tc.controlled_rounding(in_decimals([[0.5, -1]], [2, 2]), base=2)
+    assert rounded.values.tolist() == [2, 2]
+    # x - y = 1 has no multiples of 2, however it is written.
+    for factor in (1, 0.001, 2, 30):
+        problem = in_decimals([[factor, -factor]], [3, 2])
+        with pytest.raises(tc.InputError, match="right-hand side .* base that divides"):
+            tc.controlled_rounding(problem, base=2)
+
+
+def test_roundings_in_decimal_coefficients_are_those_that_trial_finds():
+    random, counted = np.random.default_rng(5), {"optima": 0, "impossible": 0, "refused": 0}
+    for _ in range(80):
+        n, base = int(random.integers(3, 6)), int(random.choice([2, 3, 5]))
+        steps, n_relations = int(random.integers(1, 3)), int(random.choice([1, 1, 2]))
+        relations = random.choice(
+            [1, -1, 0.5, -0.5, 0.1, -0.1, 0.01, 0.0001, -2.5, 1000], (n_relations, n)
+        ).tolist()
+        values = np.rint(10 ** random.uniform(0, 9, n)).astype(int).tolist()
+        problem = in_decimals(relations, values)
+        existing = list(decimal_roundings(relations, values, base, steps))
+        try:
+            rounded = tc.controlled_rounding(problem, base=base, max_steps=steps, time_limit=20)
+        except (tc.ModelError, tc.InputError) as error:
+            assert not existing
+            counted["impossible" if isinstance(error, tc.ModelError) else "refused"] += 1
+            continue
+        counted["optima"] += 1
+        fewest = list(decimal_roundings(relations, values, base, rounded.steps))
+        assert rounded.steps == 1 or not list(decimal_roundings(relations, values, base, 1))
+        least = min(np.abs(np.subtract(x, values)).sum() for x in fewest)
+        assert rounded.values.tolist() in fewest
+        assert rounded.bound <= least == pytest.approx(rounded.loss)
+        for claim in rounded.certificates:
+            claim.verify(problem)
+    assert min(counted.values()) >= 5, counted
+
+
+def test_coefficients_that_are_no_decimal_numbers_hold_within_last_places():
+    third = in_decimals([[1 / 3, -1]], [12, 4])
+    rounded = tc.controlled_rounding(third, base=5, max_steps=1)
+    assert rounded.values.tolist() == [15, 5]
+    for claim in rounded.certificates:
+        claim.verify(third)
+    # From 6 and 2, neither 4 nor 8 is three times 0 or 4.
+    with pytest.raises(tc.ModelError, match="proved by a complete search"):
+        tc.controlled_rounding(in_decimals([[1 / 3, -1]], [6, 2]), base=4, max_steps=1)
+
+
+def test_a_table_off_by_the_last_decimal_of_a_coefficient_is_refused():
+    problem = in_decimals([[0.0001, 0.0001, 1, -1]], [10**9, 10**9, 1, 200001])
+    rounded = tc.controlled_rounding(problem, base=5, max_steps=2)
+    values = rounded.values + np.array([5, 0, 0, 0])
+    with pytest.raises(tc.VerificationError, match="off by 0.0005"):
+        replace(rounded, values=values, steps=2).verify()

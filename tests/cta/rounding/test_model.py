@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from hand_tables import cross, one_row
-from tablecloak.cta.rounding.model import RoundingModel
+from hand_tables import cross, one_row, problem_of
+from tablecloak.cta.rounding.model import RoundingModel, whole_relations
 
 
 def model_of(problem, base=5, steps=1, weights=None) -> RoundingModel:
@@ -82,6 +83,26 @@ def test_frozen_cells_have_no_further_steps():
     free = model_of(one_row([10, 13], {}), steps=2)
     frozen = model_of(one_row([10, 13], {}, frozen=["a"]), steps=2)
     assert free.program.n_columns - frozen.program.n_columns == 2
+
+
+def test_rows_have_whole_coefficients_and_sides():
+    """0.0001 x + 0.5 y = z with large values: 1 x + 5000 y = 10000 z in steps."""
+    problem = problem_of(
+        ["x", "y", "z"], [2 * 10**9, 4, 200002], [[0.0001, 0.5, -1]], {}, bounds=(0, np.inf)
+    )
+    model = model_of(problem, base=3, steps=2)
+    assert set(np.abs(model.program.matrix.data)) == {1, 5000, 10000}
+    # 2e9 leaves 2, 4 leaves 1, 200002 leaves 1.
+    side = (2 + 5000 * 1 - 10000 * 1) / 3
+    assert model.program.row_lower.tolist() == model.program.row_upper.tolist() == [side]
+
+
+def test_relations_lose_their_common_divisor():
+    rows, scale = whole_relations(
+        csr_array(np.array([[30.0, -60, 0], [0.25, 0, 0.5], [0, 0, 1 / 3]]))
+    )
+    assert rows.toarray().tolist() == [[1, -2, 0], [1, 0, 2], [0, 0, 1 / 3]]
+    assert scale.tolist() == [1 / 30, 4, 1]
 
 
 @pytest.mark.parametrize("base", [3, 5])

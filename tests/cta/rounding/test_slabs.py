@@ -57,6 +57,18 @@ def test_sums_of_the_most_detailed_cells_are_the_table():
     assert not slabs.adds_up(values + noise)
 
 
+def test_relations_in_tenths_hold_like_those_in_whole_numbers():
+    """Sums of tenths of large values are no zeros in doubles, although nothing is missing."""
+    table = cube(NESTED, seed=2).table
+    large = table.values * 123_456_789
+    tenths = replace(table, values=large, relations=csr_array(0.1 * table.relations))
+    slabs = Slabs.of(tenths)
+    values = large.astype(np.int64)
+    assert np.any(tenths.relations @ values)
+    assert slabs.adds_up(values)
+    assert np.array_equal(abs(slabs.relations).data, np.ones(table.relations.nnz))
+
+
 def test_tables_that_are_not_sums_of_crossed_codes_have_no_slabs():
     assert Slabs.of(cube((3, 4), seed=1).table) is None
     assert Slabs.of(one_row([1, 2, 3], {}).table) is None

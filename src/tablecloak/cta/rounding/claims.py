@@ -19,6 +19,7 @@ from tablecloak.certificates.tree import (
 )
 from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.claims import bound_arrays
+from tablecloak.cta.rounding.model import whole_relations
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -151,6 +152,8 @@ def _tree(rounded: Rounded) -> Forest:
     positive = rounded.weights[rounded.weights > 0]
     # Costs of the program are measured in the median weight of a step.
     unit = float(np.median(positive)) if len(positive) else 1.0
+    # Rows of the program have whole coefficients.
+    _, scale = whole_relations(rounded.problem.table.relations)
 
     def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
         steps = int(limit)
@@ -164,7 +167,7 @@ def _tree(rounded: Rounded) -> Forest:
         return cell, not is_lower, int(floor[cell]) - steps
 
     def multipliers(duals: Floats) -> Multipliers:
-        return Multipliers.of([(0, np.arange(len(duals)), -1, duals * unit)])
+        return Multipliers.of([(0, np.arange(len(duals)), -1, duals * scale[: len(duals)] * unit)])
 
     tree: Tree
     if certificate.tree is None:

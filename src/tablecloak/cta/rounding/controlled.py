@@ -25,7 +25,7 @@ import numpy as np
 
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.rounding.large import large_rounding
-from tablecloak.cta.rounding.model import RoundingModel
+from tablecloak.cta.rounding.model import RoundingModel, uneven_relations
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.search import Rounding, nearest_rounding
 from tablecloak.errors import InputError, ModelError, SolverError, listed
@@ -190,10 +190,11 @@ def _check(problem: ProtectionProblem, base: int, max_steps: int) -> None:
             f"{len(odd)} cells must be published as they are (status z), but are not multiples of "
             f"{base}: {listed(table.labels(odd[:5]))}. Give them another status."
         )
-    uneven = np.flatnonzero(np.rint(table.right_hand_side) % base != 0)
+    uneven = uneven_relations(table, base)
     if len(uneven):
         raise InputError(
-            f"{len(uneven)} relations have a right-hand side that is not a multiple of {base}, so "
-            f"that no multiples of it can satisfy them; the first is "
-            f"{table.describe_relation(int(uneven[0]))}. Take a base that divides it."
+            f"{len(uneven)} relations have a right-hand side that is not a multiple of {base} (in "
+            f"whole coefficients without a common divisor), so that no multiples of it can satisfy "
+            f"them; the first is {table.describe_relation(int(uneven[0]))}. Take a base that "
+            f"divides it."
         )

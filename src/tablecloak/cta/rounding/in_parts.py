@@ -67,8 +67,8 @@ class StepCosts:
 
     Parameters
     ----------
-    goal : numpy.ndarray of float, shape (n_cells,)
-        True values in multiples of the base.
+    rest : numpy.ndarray of float, shape (n_cells,)
+        How far true values lie above `low`, as a share of the base.
     cost : numpy.ndarray of float, shape (n_cells,)
         Of a step.
     low, high : numpy.ndarray of int, shape (n_cells,)
@@ -79,7 +79,7 @@ class StepCosts:
         Price of each step beyond `low` and `high`.
     """
 
-    goal: Floats
+    rest: Floats
     cost: Floats
     low: Integers
     high: Integers
@@ -110,13 +110,13 @@ class StepCosts:
         unit = float(np.median(positive)) if len(positive) else 1.0
         cost = weights / unit
         price = min(EXCEPTION * max(float(cost.max(initial=0.0)), 1.0), LARGEST_PRICE)
-        return cls(true / base, cost, low, high, least, most, price)
+        return cls(true % base / base, cost, low, high, least, most, price)
 
     def __call__(self, cells: Integers, t: Integers) -> Floats:
         """Return the cost of some cells at multiples t."""
         beyond = _beyond(t, self.low[cells], self.high[cells])
         forbidden = _beyond(t, self.least[cells], self.most[cells])
-        near = self.cost[cells] * np.abs(t - self.goal[cells])
+        near = self.cost[cells] * np.abs(t - self.low[cells] - self.rest[cells])
         found: Floats = near + self.exception * (beyond + FORBIDDEN * forbidden)
         return found
 

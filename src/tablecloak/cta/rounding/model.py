@@ -1,4 +1,8 @@
-"""Controlled rounding as a program in steps from the multiple below each value."""
+"""Controlled rounding as a program in steps from the multiple below each value.
+
+Changes x - a satisfy A (x - a) = 0, and are small however large values are. Relations have whole
+coefficients, so that their sides are whole numbers too: nothing in their rows is rounded.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,45 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.cta.precision import accepted_errors, off_by, whole_products
 from tablecloak.cta.steps import Block, StepProgram
+from tablecloak.solve.exact import whole_factors, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
 
-__all__ = ["RoundingModel"]
+__all__ = ["RoundingModel", "uneven_relations", "whole_relations"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+EPSILON = float(np.finfo(np.float64).eps)
+"""Largest relative error of two sums."""
+
+
+def whole_relations(relations: csr_array) -> tuple[csr_array, Floats]:
+    """Return relations in whole coefficients without a common divisor, and what they are scaled by.
+
+    Decimal coefficients stand for decimal numbers. Relations with others are left as they are.
+    """
+    rows, real = whole_rows(relations)
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    divisor = np.zeros(rows.shape[0], dtype=np.int64)
+    np.gcd.at(divisor, row, np.where(real[row], 1.0, rows.data).astype(np.int64))
+    divisor = np.maximum(divisor, 1)
+    matrix = csr_array((rows.data / divisor[row], rows.indices, rows.indptr), shape=rows.shape)
+    return matrix, np.where(real, 1.0, whole_factors(relations)) / divisor
+
+
+def uneven_relations(table: Table, base: int) -> Integers:
+    """Return the relations that no multiples of the base satisfy.
+
+    In whole coefficients without a common divisor, their right-hand side is not such a multiple.
+    """
+    decimal = np.flatnonzero(whole_factors(table.relations))
+    rows, _ = whole_relations(table.relations[decimal, :])
+    rest = np.rint(table.values).astype(np.int64) % base
+    odd: Integers = decimal[whole_products(rows, rest) % base != 0]
+    return odd
 
 
 class RoundingModel:
@@ -50,10 +86,24 @@ class RoundingModel:
         blocks = [Block(up, 1, scaled[up] * (1 - 2 * share), np.ones(len(up)))]
         if steps > 1:
             blocks += self._further(np.flatnonzero(~problem.frozen), scaled, float(steps - 1))
-        relations = csr_array(table.relations)
-        side = np.rint(table.right_hand_side) / base - relations @ self.floor.astype(np.float64)
-        self._steps = StepProgram.of(relations, side, side, blocks)
+        self._table = table
+        self._steps = StepProgram.of(*self._rows(rest, steps), blocks)
         self.program = self._steps.program
+
+    def _rows(self, rest: Integers, steps: int) -> tuple[csr_array, Floats, Floats]:
+        """Relations on steps t: A (base t - rest) = 0, with the error that a table may have."""
+        relations = self._table.relations
+        rows, _ = whole_relations(relations)
+        real = whole_factors(relations) == 0
+        side = np.zeros(len(real))
+        # Whole sides, since relations with others are refused.
+        side[~real] = whole_products(rows[~real, :], rest) // self.base
+        side[real] = rows[real, :] @ rest / self.base
+        moved = np.abs(self.true).astype(np.float64) + steps * self.base
+        error = accepted_errors(relations, moved) / self.base
+        terms = np.diff(relations.indptr) + 3
+        error += np.where(real, EPSILON * terms * (abs(rows) @ rest) / self.base, 0.0)
+        return rows, side - error, side + error
 
     def _further(self, cells: Integers, cost: Floats, most: float) -> list[Block]:
         """Steps beyond the two multiples around a value, so that no value changes its sign."""
@@ -73,3 +123,10 @@ class RoundingModel:
         """Return the rounded table that a point of the program stands for."""
         values: Integers = self.base * (self.floor + self._steps.moves(x))
         return values
+
+    def adds_up(self, x: Floats) -> bool:
+        """Whether the rounded table of a point satisfies every relation.
+
+        A solver accepts small errors, which large coefficients make of a whole step.
+        """
+        return not np.any(off_by(self._table, self.values(x)))

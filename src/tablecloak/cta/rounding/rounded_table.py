@@ -11,7 +11,7 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.certificates.claim import Claim
-from tablecloak.cta.precision import exact_products
+from tablecloak.cta.precision import off_by
 from tablecloak.cta.rounding.claims import proved_bound, rounding_claims
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.results import Result
@@ -114,7 +114,7 @@ class RoundedTable(Result):
         Guarantee: if this returns, every value is a multiple of the base less than `steps`
         times the base away from the truth, multiples of the base are unchanged if `steps` is
         1, frozen cells are unchanged, no value has changed its sign, and every relation holds
-        exactly.
+        exactly; one whose coefficients are not decimal numbers within some last binary places.
 
         Raises
         ------
@@ -132,11 +132,11 @@ class RoundedTable(Result):
             (x * np.sign(a) < 0, "have changed their sign"),
         ):
             require_none(self.problem, bad, what)
-        residual = exact_products(table.relations, x) - table.right_hand_side
-        if np.any(residual):
+        off = off_by(table, x)
+        if np.any(off):
             raise VerificationError(
-                f"A relation of the rounded table is off by {np.max(np.abs(residual)):g}: "
-                f"{table.describe_relation(int(np.argmax(np.abs(residual))))}. {CHANGED}"
+                f"A relation of the rounded table is off by {np.max(off):g}: "
+                f"{table.describe_relation(int(np.argmax(off)))}. {CHANGED}"
             )
         proved = self.proved_bound()
         if not self.bound <= proved + CLAIMED * self.loss:

@@ -64,29 +64,27 @@ def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rou
     program = model.program
     relaxed = LinearSolver(program).solve(_left(first))
     # If every value is a multiple, the program has no columns, and its only point no entries.
-    is_point = len(relaxed.x) or (not program.n_columns and _holds_at_zero(program))
-    if is_point and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY):
+    is_point = len(relaxed.x) or not program.n_columns
+    is_whole = np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY)
+    if is_point and is_whole and model.adds_up(relaxed.x):
         return Rounding(model.values(relaxed.x), RoundingBound(None, relaxed.duals))
     if relaxed.status is SolveStatus.INFEASIBLE and _is_empty(program, _left(first)):
         return True
-    start = _first_point(program, first)
+    start = _first_point(model, first)
     return _branched(model, relaxed, start, budget if len(start) else first)
-
-
-def _holds_at_zero(program: Program) -> bool:
-    return bool(np.all((program.row_lower <= 0) & (program.row_upper >= 0)))
 
 
 def _left(budget: Budget) -> float:
     return max(budget.left, LEAST_SECONDS)
 
 
-def _first_point(program: Program, first: Budget) -> Floats:
+def _first_point(model: RoundingModel, first: Budget) -> Floats:
     """Return the point that a mixed-integer solver finds; empty if it finds none."""
     try:
-        return solve(program, time_limit=FIRST_SHARE * _left(first), gap=FIRST_GAP).x
+        x = solve(model.program, time_limit=FIRST_SHARE * _left(first), gap=FIRST_GAP).x
     except SolverError:
         return np.empty(0)
+    return x if len(x) and model.adds_up(x) else np.empty(0)
 
 
 def _branched(
@@ -104,7 +102,7 @@ def _branched(
         budget=budget.at_least(LEAST_SECONDS),
         progress=report,
     )
-    best = result.x if len(result.x) else start
+    best = result.x if len(result.x) and model.adds_up(result.x) else start
     proved = result.tree.verify(program)
     if not len(best):
         # A leaf may have been closed without a proof that it is empty.

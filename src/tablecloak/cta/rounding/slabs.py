@@ -21,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.cta.precision import exact_products
+from tablecloak.solve.exact import whole_rows
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
@@ -142,7 +144,7 @@ class Slabs:
 
     def __init__(self, table: Table, dimensions: Sequence[Dimension]) -> None:
         self.table, self.dimensions = table, tuple(dimensions)
-        self.relations = csr_array(table.relations)
+        self.relations, _ = whole_rows(table.relations)
         self._rows = [
             [np.flatnonzero(d.slab == leaf) for leaf in d.leaves] for d in self.dimensions
         ]
@@ -163,7 +165,7 @@ class Slabs:
         table : Table
         """
         trees, keys = table.hierarchies, table.keys
-        if len(trees) < 3 or not table.n_relations or np.any(table.right_hand_side):
+        if len(trees) < 3 or not table.n_relations:
             return None
         numbers = {name: {c: i for i, c in enumerate(tree.codes)} for name, tree in trees.items()}
         found = [keys[name].map(numbers[name]).to_numpy(dtype=np.float64) for name in trees]
@@ -203,7 +205,7 @@ class Slabs:
 
     def adds_up(self, numbers: Integers) -> bool:
         """Whether whole numbers satisfy every relation."""
-        return not np.any(self.relations @ numbers)
+        return not np.any(exact_products(self.relations, numbers))
 
     def shift(self, at: int, leaf: int, back: int | None = None) -> Shift | None:
         """Return what moves if z is added to a leaf, and taken from another one; None if nothing.

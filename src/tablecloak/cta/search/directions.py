@@ -33,6 +33,7 @@ from tablecloak.cta.search.state import (
     solved_relaxation,
     with_directions,
 )
+from tablecloak.cta.search.turning import all_directions
 from tablecloak.cta.tight import TightForm
 
 __all__ = ["PHASES", "improve", "search", "search_directions", "start"]
@@ -139,4 +140,10 @@ def improve(state: SearchState, *, for_proof: bool = True) -> SearchState:
     for phase, share in phases_for(size, for_proof=for_proof):
         if phase.is_always or not state.is_closed:
             state = PHASES[phase.name](state, share)
+    if state.best is None:
+        # In far rooms a fraction of a direction is less than a solver's tolerance.
+        for directions in all_directions(model.allowed()):
+            with_directions(state, directions)
+            if state.budget.is_over:
+                break
     return state

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.search.schedule import ENUMERATED, SPARE_SECONDS, TURNED_SHARE
-from tablecloak.cta.search.turning import turn_around
+from tablecloak.cta.search.schedule import SPARE_SECONDS, TURNED_SHARE
+from tablecloak.cta.search.turning import all_directions, turn_around
 from tablecloak.cta.squares import SquaresForm, SquaresPoint
 
 __all__ = ["LeastSquares", "minimise_squares"]
@@ -51,7 +50,7 @@ def minimise_squares(
     """
     allowed = form.model.allowed()
     search = _Search(form)
-    starts = [*starts, *_all_directions(allowed)] if free else starts
+    starts = [*starts, *all_directions(allowed)] if free else starts
     values: list[float] = []
     for start in starts:
         if values and budget.is_over:
@@ -98,17 +97,3 @@ def _proof(search: _Search, budget: Budget) -> Floats:
         multipliers.append(form.relaxed(seconds))
     best = max(multipliers, key=form.bound)
     return max((best, form.climb(best, budget)), key=form.bound)
-
-
-def _all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:
-    """Return all choices of directions if there are few of them; otherwise an empty list."""
-    low, high = allowed
-    turnable = np.flatnonzero(low < high)
-    if len(turnable) > ENUMERATED:
-        return []
-    every = []
-    for choice in itertools.product([0.0, 1.0], repeat=len(turnable)):
-        directions = low.copy()
-        directions[turnable] = choice
-        every.append(directions)
-    return every

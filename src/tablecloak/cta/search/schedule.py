@@ -315,4 +315,5 @@ CLIMBS = 500
 """Largest number of steps that improve the multipliers of least squares."""
 
 ENUMERATED = 7
-"""Number of directions up to which all choices are tried for least squares (2^7 programs)."""
+"""Number of directions up to which all choices are tried (2^7 programs): for least squares, and
+where nothing else has found a table."""

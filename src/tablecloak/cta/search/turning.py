@@ -9,6 +9,7 @@ fail, random choices among the promising directions follow.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget
-from tablecloak.cta.search.schedule import FLIPPED, NOISE, REPEATED
+from tablecloak.cta.search.schedule import ENUMERATED, FLIPPED, NOISE, REPEATED
 
-__all__ = ["turn_around"]
+__all__ = ["all_directions", "turn_around"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -105,3 +106,23 @@ def turn_around(
             choices.succeeded()
             repeated = 0
     return programs
+
+
+def all_directions(allowed: tuple[Floats, Floats]) -> list[Floats]:
+    """Return all choices of directions if there are few of them; otherwise an empty list.
+
+    Parameters
+    ----------
+    allowed : pair of numpy.ndarray of float
+        Lowest and highest direction of each group.
+    """
+    low, high = allowed
+    turnable = np.flatnonzero(low < high)
+    if len(turnable) > ENUMERATED:
+        return []
+    every = []
+    for choice in itertools.product([0.0, 1.0], repeat=len(turnable)):
+        directions = low.copy()
+        directions[turnable] = choice
+        every.append(directions)
+    return every

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def write_certificate(result: Certified, path: str | Path) -> None:
         requirement or distance that a user registered, the file is written once all other claims
         are proved; verifying it ends in a refusal that names the claims without a check.
     """
-    arrays = arrays_of(result.certificates, result.problem)
+    arrays: dict[str, Any] = arrays_of(result.certificates, result.problem)
     with replacing(path, secret=True) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
         file.flush()

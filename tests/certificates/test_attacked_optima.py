@@ -150,6 +150,10 @@ SMALLEST = {
 }  # fmt: skip
 """The smallest problems of which something false was once claimed."""
 
+UNSETTLED = {"a pattern within far bounds exists", "cells to unfreeze within far bounds"}
+"""Problems with a cell that must move by exactly its level, and another by a fraction of it that no
+float holds: no witness is found, and the error says that nothing is settled."""
+
 
 @pytest.mark.parametrize("name", SMALLEST)
 def test_claims_on_the_smallest_problems_with_far_answers_are_true(name):
@@ -157,7 +161,8 @@ def test_claims_on_the_smallest_problems_with_far_answers_are_true(name):
     attacks.attack(SMALLEST[name], 2.0, findings)
     assert not findings.faults
     assert findings.done[f"{SMALLEST[name].family}: problems"] == 1
-    assert not [what for what in findings.done if "given up" in what or "refused" in what]
+    left = [what for what in findings.done if "given up" in what or "refused" in what]
+    assert bool(left) == (name in UNSETTLED), left
 
 
 # -- what the program notices -------------------------------------------------------------

@@ -550,9 +550,8 @@ def decimals_of(numbers, largest, places):
 def check_additive(relations, values, side, tolerance, other=None):
     """Require A a = b: exactly for decimal numbers, and up to rounding errors for others.
 
-    The other right-hand sides may differ by what binary sums of decimal numbers leave at most.
-
-    Return the number of relations without decimal numbers that are off by more than rounding.
+    Other right-hand sides may differ by what binary sums of decimal numbers leave. Return
+    the number of relations without decimal numbers that are off by more than rounding.
     """
     cells, row = relations.cells, relations.row
     off = np.abs(relations.sums(relations.given * values[cells]) - side)
@@ -566,16 +565,17 @@ def check_additive(relations, values, side, tolerance, other=None):
     places = np.maximum(places, np.where(own > MOST_DECIMALS, 0, own))
     decimal = ~relations.real & (places <= MOST_DECIMALS)
     places = np.minimum(places, MOST_DECIMALS)
-    digits = np.rint(values[cells] * TENS[places[row]])
-    right = np.rint(side * TENS[places + relations.decimals])
+    # Each number becomes whole by its own decimals first, which is exact.
+    written, most = np.minimum(written, MOST_DECIMALS), places + relations.decimals
+    own = np.where(own > MOST_DECIMALS, most, own)
+    digits = np.rint(values * TENS[written])[cells] * TENS[places[row] - written[cells]]
+    right = np.rint(side * TENS[own]) * TENS[most - own]
     decimal &= (relations.sums(np.abs(digits) >= 2.0**53) == 0) & (np.abs(right) < 2.0**53)
     good = (off <= dust) & (~decimal | relations.adds_up(digits, right, decimal))
     good |= (tolerance > 0) & (off <= tolerance + dust)
     require(np.all(good), f"the true table is not additive in {np.sum(~good)} relations")
-    require(
-        np.all(np.abs(side - (side if other is None else other)) <= rounding + tolerance),
-        "right-hand sides differ",
-    )
+    near = np.abs(side - (side if other is None else other)) <= rounding + tolerance
+    require(np.all(near), "right-hand sides differ")
     return int(np.sum(~decimal & (off > rounding)))
 
 
@@ -1391,8 +1391,7 @@ def united(data, relations):
     root, sign = coupled(relations, movable, ~fractional)
     alone, still = root < 0, (root < 0) & movable & (status == "s")
     alone[relations.cells[fractional[relations.row]]] = True
-    sensitive = np.zeros(n, dtype=bool)
-    sensitive[root[(status == "u") & ~alone]] = True
+    sensitive = np.isin(np.arange(n), root[(status == "u") & ~alone])
     alone |= (status == "m") & ~sensitive[root]
     members = np.flatnonzero(~alone)
     _, first, group = np.unique(root[members], return_index=True, return_inverse=True)
@@ -1607,8 +1606,7 @@ class AdjustmentPrices(Prices):
         self.open = [way & (most >= need) for way, most, need in
                      zip(may, self.room, self.need, strict=True)]  # fmt: skip
         require(np.all(self.root[sensitive] >= 0), "a sensitive cell that cannot move")
-        self.groups, self.sensitive = np.unique(root), np.zeros(n, dtype=bool)
-        self.sensitive[self.root[sensitive]] = True
+        self.groups, self.sensitive = np.unique(root), np.isin(np.arange(n), self.root[sensitive])
         for cell in np.flatnonzero(self.data["direction"]).tolist():
             self.close(cell, self.data["direction"][cell] > 0, self.open)
 

@@ -135,7 +135,7 @@ def test_a_balance_row_of_a_sum_of_relations_proves_what_no_relation_does(summed
 @pytest.mark.parametrize(
     ("forged", "reason"),
     [
-        ({"bound": 55.1}, "only 55 is proved"),
+        ({"bound": 55.1}, "only 54.9999999"),
         ({"combined_data": [1.0, 1.0]}, "is proved"),
         ({"combined_data": [1.0, -0.5]}, "not whole numbers"),
         ({"combined_data": [2.0**39, -(2.0**39)]}, "too large"),

@@ -75,8 +75,7 @@ class Effort:
     def __init__(self, minutes=1):
         self.minutes, self.left = minutes, minutes * STEPS_A_MINUTE
 
-    def spend(self, steps):
-        """Count steps."""
+    def __call__(self, steps):
         self.left -= float(steps)
         require(self.left >= 0, f"the check takes more than --minutes={self.minutes:g}: raise it")
 
@@ -349,8 +348,7 @@ def positions(starts, numbers):
 
 def locate(starts, members, lists, wanted):
     """Return the positions of members, each sought in a list of its own by halving; -1: none."""
-    low, end = starts[lists].copy(), starts[lists + 1]
-    high = end.copy()
+    low, high, end = starts[lists].copy(), starts[lists + 1].copy(), starts[lists + 1]
     while np.any(open_ := low < high):
         middle = np.where(open_, (low + high) // 2, 0)
         less = open_ & (members[middle] < wanted)
@@ -412,9 +410,10 @@ def compare(data, path):
     cells = [words[2 + column : end : 9] for column in range(9)]
     require(cells[0] == list(map(str, range(n))), "the cells of the problem file are misnumbered")
     counts = str(data["release"]) in ("rounding", "small counts")  # no levels or bounds are used
-    frozen = [[letter == "z" for letter in letters] for letters in (cells[3], data["status"][:n])]
-    same = frozen[0] == frozen[1] if counts else cells[3] == data["status"][:n].tolist()
-    require(same, "statuses differ")
+    any_ = "s" if str(data["release"]) == "small counts" else ""  # its levels come from the counts
+    theirs, own = ([one if one == "z" else any_ or one for one in letters]
+                   for letters in (cells[3], data["status"][:n].tolist()))  # fmt: skip
+    require(theirs == own, "statuses differ")
     columns = {"values": 1, "lower_bound": 4, "upper_bound": 5, "lower_protection": 6,
                "upper_protection": 7, "sliding_protection": 8}  # fmt: skip
     theirs = {name: np.array(list(map(number, cells[at]))) for name, at in columns.items()}
@@ -452,8 +451,9 @@ def check_further(data, n, relations):
     asked = np.zeros(len(data["values"]), dtype=bool)
     asked[cells[np.max(need, axis=0) > 0]] = True
     require(np.all(asked[n:]), "a further cell that is not sensitive, or has no level")
-    light = "weights" not in data or np.all(data["weights"][n:] == 0)
-    require(light, "a further cell that has a weight")
+    require(
+        "weights" not in data or np.all(data["weights"][n:] == 0), "a further cell has a weight"
+    )
     for place in range(more):
         own = slice(*starts[relations + place : relations + place + 2])
         cells, terms = (data[f"relation_{name}"][own] for name in ("cells", "data"))
@@ -527,7 +527,7 @@ class Relations:
         good = self.sums(terms) == side
         size = self.sums(np.abs(terms)) + np.abs(side)
         for r in np.flatnonzero(among & (size >= 2.0**53)):  # smaller sums are exact in floats
-            self.effort.spend(STEPS_EACH + 100.0 * (self.starts[r + 1] - self.starts[r]))
+            self.effort(STEPS_EACH + 100.0 * (self.starts[r + 1] - self.starts[r]))
             own = slice(*self.starts[r : r + 2])
             pairs = zip(self.whole[own].tolist(), digits[own].tolist(), strict=True)
             good[r] = sum(int(c) * int(v) for c, v in pairs) == int(side[r])
@@ -565,7 +565,6 @@ def check_additive(relations, values, side, tolerance, other=None):
     places = np.maximum(places, np.where(own > MOST_DECIMALS, 0, own))
     decimal = ~relations.real & (places <= MOST_DECIMALS)
     places = np.minimum(places, MOST_DECIMALS)
-    # Each number becomes whole by its own decimals first, which is exact.
     written, most = np.minimum(written, MOST_DECIMALS), places + relations.decimals
     own = np.where(own > MOST_DECIMALS, most, own)
     digits = np.rint(values * TENS[written])[cells] * TENS[places[row] - written[cells]]
@@ -743,7 +742,7 @@ def check_peeling(relations, hidden, cells):
         found = np.unique(which[rows])
         unknown[found] = False
         touched = relations.column_row[positions(relations.column_starts, found)]
-        relations.effort.spend(STEPS_EACH + 50.0 * len(touched))
+        relations.effort(STEPS_EACH + 50.0 * len(touched))
         np.subtract.at(left, touched, 1)
         np.subtract.at(which, touched, np.repeat(found, np.diff(relations.column_starts)[found]))
         rows = np.unique(touched[left[touched] == 1])
@@ -772,7 +771,7 @@ def check_relations(data, relations, level):
     np.maximum.at(scale, relations.row[inside], np.abs(relations.given[inside]))
     scale, touched_real = np.minimum(scale, 1.0), np.zeros(relations.count, dtype=bool)
     lengths = np.diff(relations.column_starts)[data["witness_cells"]]
-    relations.effort.spend(STEPS_EACH * len(least) + 10.0 * np.sum(lengths))
+    relations.effort(STEPS_EACH * len(least) + 10.0 * np.sum(lengths))
     for witness, (start, stop) in enumerate(itertools.pairwise(data["witness_starts"].tolist())):
         cells, moves = data["witness_cells"][start:stop], data["witness_data"][start:stop]
         at = positions(relations.column_starts, cells)
@@ -843,7 +842,7 @@ def check_insiders(data, need, effort):
     common = [sign * reach(data, need[0], numbers) for sign, numbers, _ in sides]
     known, cut, pairs, each = set(), 0, 0, len(values) + len(witness) + 10.0 * len(need[0])
     steps = (STEPS_EACH + 10 * each) * len(data["intruder_names"])
-    effort.spend(steps + 10 * np.sum(np.diff(columns)[cells]))
+    effort(steps + 10 * np.sum(np.diff(columns)[cells]))
     nobody = np.zeros(len(data["intruder_names"]) + 1, dtype=np.int64)
     left_out = data.get("open_starts", nobody), data.get("open_index", nobody[:0])
     for insider in range(len(data["intruder_names"])):
@@ -910,7 +909,7 @@ def check_limits(data):
     """Require that an adjusted table keeps bounds and capacities, and changes no frozen cell."""
     decimals, limit = int(data["decimals"]), float(data["sensitive_limit"])
     require(abs(decimals) <= MOST_DECIMALS or decimals == NO_DECIMALS, "decimals out of range")
-    x, status, (z, _) = data["published"], data["status"], change(data)
+    x, status, (z, whole) = data["published"], data["status"], change(data)
     for name, sign in (("lower_bound", -1), ("upper_bound", 1)):
         within = sign * (x - data[name]) <= last_places(x, data[name])
         require(np.all(within), f"{np.sum(~within)} adjusted values pass their {name}")
@@ -921,6 +920,9 @@ def check_limits(data):
         finite = np.where(np.isfinite(most), most, 0.0)
         within = sign * z <= finite + REAL_SHARE * finite + last_places(x)
         require(np.all(within | np.isinf(most)), f"a cell changes more than its {name} or limit")
+    if whole is not None:  # exactly as far as a bound on the loss lets cells move
+        up, down = rooms(data)[:2]
+        require(np.all((-down <= whole) & (whole <= up)), "a cell changes more than it may")
 
 
 def times(limit, level):
@@ -933,8 +935,9 @@ def levels_of(data):
     decimals, levels = int(data["decimals"]), []
     for name in ("upper_protection", "lower_protection"):
         level = np.where(data["status"] == "u", data[name], 0.0)
-        whole = decimals != NO_DECIMALS
-        levels.append(np.ceil(in_digits(level, decimals) * NEED_SHARE) if whole else level)
+        if decimals != NO_DECIMALS:
+            level = np.maximum(np.ceil(in_digits(level, decimals) * NEED_SHARE), level > 0)
+        levels.append(level)
     return levels
 
 
@@ -960,8 +963,7 @@ def check_kept(data, relations):
     good = np.abs(row_sums(relations.starts, relations.given * z[cells])) <= accepted
     exact = ~relations.real & (whole is not None)
     if whole is not None:
-        none = np.zeros(relations.count)
-        good = np.where(exact, relations.adds_up(whole[cells], none, exact), good)
+        good = np.where(exact, relations.adds_up(whole[cells], np.zeros(len(good)), exact), good)
     require(np.all(good), f"the released table breaks {np.sum(~good)} relations")
     how = f"to {LAST_PLACES} last binary places of their terms"
     how = f"exactly, in multiples of {unit_of(data):g}" if np.all(exact) else how
@@ -974,7 +976,7 @@ def check_statistics(data, relations):
     unit, lines = unit_of(data), []
     rounding = np.spacing(np.abs(data["published"])) if whole is None else np.zeros(len(z))
     for at, kind in enumerate(data["statistic_kind"].tolist()):
-        relations.effort.spend(3 * STEPS_EACH)
+        relations.effort(3 * STEPS_EACH)
         own = slice(*data["statistic_starts"][at : at + 2])
         cells, terms = data["statistic_cells"][own], data["statistic_data"][own]
         slack, target = data["statistic_slack"][at], data["statistic_target"][at]
@@ -984,7 +986,8 @@ def check_statistics(data, relations):
             require(np.all(terms == 1) and target == 0, f"{name} is no {kind}")
         if kind == "slope":
             spread = true - true.mean()
-            near = np.abs(terms - spread / np.abs(spread).max()) <= REAL_SHARE
+            far, blur = np.abs(spread).max(), (len(true) + 8) * 2.0**-52 * np.abs(true).max()
+            near = np.abs(terms - spread / far) <= min(blur / far, REAL_SHARE)
             require(np.all(near) and target == 0 and np.any(terms != 0), f"{name} is no slope")
         require(kind in ("mean", "slope", "covariance", "variance", "sum"), f"{name} is unknown")
         if kind == "variance":
@@ -994,8 +997,10 @@ def check_statistics(data, relations):
             moved = terms * (z[cells] / unit)
             off = abs(np.sum(moved) - target) - slack
             off -= np.sum(np.abs(terms) * rounding[cells]) / unit
-            kept = off <= REAL_SHARE * (np.sum(np.abs(moved)) + abs(target))
+            share = REAL_SHARE if whole is None else (len(moved) + 4) * 2.0**-52
+            kept = off <= share * (np.sum(np.abs(moved)) + abs(target))
             require(kept, f"{name}: the {kind} is not kept")
+            slack = max(slack, float(abs(np.sum(moved) - target)))
         if kind in ("covariance", "sum"):  # the certificate does not hold the other variable
             what = f"a sum of changes of {len(cells)} cells, with given coefficients ({kind}), is "
             lines.append(f"{what}{target * float(unit):.6g}, within {slack * float(unit):.3g}")
@@ -1011,16 +1016,14 @@ def check_associations(data, relations):
     """Require that two variables over pairs of cells go together as they do in the true table."""
     lines = []
     for at, kind in enumerate(data["association_kind"].tolist()):
-        relations.effort.spend(10 * STEPS_EACH)
+        relations.effort(10 * STEPS_EACH)
         own, name = slice(*data["association_starts"][at : at + 2]), f"association {at}"
         first, second = data["association_first"][own], data["association_second"][own]
         cells = np.unique(np.concatenate([first, second]))
         require(len(first) and len(cells) == 2 * len(first), f"{name}: a cell is in two pairs")
         require(kind in ("covariance", "correlation", "slope"), f"{name} is unknown")
-        (before, unit), (after, _) = (
-            association(kind, data[values][first], data[values][second])
-            for values in ("values", "published")
-        )
+        (before, unit), (after, _) = (association(kind, data[one][first], data[one][second])
+                                      for one in ("values", "published"))  # fmt: skip
         tolerance = float(data["association_tolerance"][at]) * unit
         kept = abs(after - before) <= tolerance + REAL_SHARE * unit
         require(kept, f"{name}: the {kind} is not kept")
@@ -1156,7 +1159,7 @@ def tree_bounds(data, prices, effort):
             children[int(parent[node])].append(node)
             depth[node] = depth[int(parent[node])] + 1
         leaves = [node for node in depth if node not in children]
-        effort.spend(1e3 * (len(depth) + sum(map(depth.get, leaves))))
+        effort(1e3 * (len(depth) + sum(map(depth.get, leaves))))
         for pair in children.values():
             two = len(pair) == 2 and lower[pair[0]] != lower[pair[1]]
             require(two, "a split without two sides")
@@ -1175,7 +1178,7 @@ def tree_bounds(data, prices, effort):
                 box[int(cell[at])], at = both, int(parent[at])
             own = slice(*data["proof_starts"][proof[node] : proof[node] + 2])
             entries = [data[f"proof_{name}"][own] for name in ("kind", "row", "cell", "data")]
-            effort.spend(10.0 * STEPS_EACH + 30.0 * (prices.size + len(entries[0])))
+            effort(10.0 * STEPS_EACH + 30.0 * (prices.size + len(entries[0])))
             least = min(least, prices.price(tree, entries, box))
         bounds.append(least)
     return bounds
@@ -1184,8 +1187,7 @@ def tree_bounds(data, prices, effort):
 class Prices:
     """Weak duality: lower bounds from multipliers on the loss of all releases in a leaf.
 
-    Each subclass has `price(tree, entries, box)`, which returns such a bound, or infinity if the
-    multipliers prove that the leaf has no release; and the `size` of the sums that this takes.
+    Each subclass has `price(tree, entries, box)`; `size` is that of the sums that it takes.
     """
 
     def __init__(self, data, relations):
@@ -1207,8 +1209,7 @@ def settled(with_costs, without):
     All prices come from here: finite, minus infinity, or proved to be those of an empty leaf.
     """
     (value, error), (empty, doubt) = with_costs, without
-    sound = np.all(np.array([value, error, empty, doubt]) < np.inf)
-    require(sound, "a price that is no number")
+    require(np.all(np.array([value, error, empty, doubt]) < np.inf), "a price that is no number")
     return np.inf if empty > doubt else float(value - error)
 
 
@@ -1244,10 +1245,8 @@ class RoundingPrices(Prices):
         r, sizes, real = (row_sums(relations.column_starts, part)
                           for part in (terms, np.abs(terms), real))  # fmt: skip
         # A x = A a holds exactly: only changes x - a are priced, and no right-hand side.
-        ends, found = [np.clip(steps, *left) * base - a
-                       for steps in (*left, a // base, -(-a // base))], []  # fmt: skip
-        far = np.max(np.abs(ends), axis=0)
-        counts = np.diff(relations.column_starts) + 16
+        ends = [np.clip(steps, *left) * base - a for steps in (*left, a // base, -(-a // base))]
+        far, counts, found = np.max(np.abs(ends), axis=0), np.diff(relations.column_starts) + 16, []
         for weight in (data["weights"].astype(LONG), np.zeros(self.n, dtype=LONG)):
             best = np.min([weight * np.abs(z) - r * z for z in ends], axis=0)
             doubt = np.sum((EPSILON * counts * (sizes + weight) + 2.0**-44 * real) * far)
@@ -1290,7 +1289,7 @@ class CutPrices(Prices):
         for at in np.unique(self.data["proof_row"]).tolist():
             require(0 <= at < len(self.side), "an unknown row")
             self.side[at], own, terms = self.row(at)
-            self.relations.effort.spend(10 * STEPS_EACH + 50.0 * len(own))
+            self.relations.effort(10 * STEPS_EACH + 500.0 * len(own))
             columns.append((np.full(len(own), at), own, terms))
         none = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
         rows, own, terms = (np.concatenate(part) for part in zip(none, *columns, strict=True))
@@ -1302,7 +1301,7 @@ class CutPrices(Prices):
         """Return a lower bound for all patterns, or intervals, in the box; inf if there is none."""
         multiplier = multipliers_of_rows(entries, len(self.side))
         require(np.all(multiplier >= 0), "a multiplier below 0")
-        self.relations.effort.spend(30.0 * len(self.terms))
+        self.relations.effort(30.0 * len(self.terms))
         require(all(self.splits[at] for at in box), "a split at a cell that is no choice")
         left = boxed(self.least, self.most, box)
         if left is None:
@@ -1336,7 +1335,7 @@ class CutPrices(Prices):
             return found, total, 2.0**-50 * (np.diff(first) + 2) * size
         blur = EPSILON * (np.diff(first) + 2) * size
         doubtful = np.repeat(np.abs(total) <= blur, np.diff(first))
-        self.relations.effort.spend(500.0 * np.sum(doubtful))
+        self.relations.effort(500.0 * np.sum(doubtful))
         exact, unit = long_sums(cells[doubtful], given[doubtful], gamma[doubtful])
         for cell, value in exact.items():
             place = np.searchsorted(found, cell)
@@ -1448,7 +1447,7 @@ class PatternPrices(CutPrices):
             waiting.extend(parts)
             found |= parts
         for one in sorted(found - self.known.keys()):
-            self.relations.effort.spend(10 * STEPS_EACH)
+            self.relations.effort(10 * STEPS_EACH)
             laid = {3: self.bridge, 4: self.rounded}.get(self.data["cut_kind"][one], self.capacity)
             self.known[one] = laid(one)
         return self.known[at]
@@ -1520,7 +1519,7 @@ class PatternPrices(CutPrices):
     def added(self, rows, gamma, own):
         """Return sums of rows and of their sides, and the sums of absolute values of both."""
         (total, size), (reach, far) = np.zeros((2, len(own)), LONG), np.zeros(2, LONG)
-        self.relations.effort.spend(50.0 * sum(len(row[1]) for row in rows))
+        self.relations.effort(STEPS_EACH * len(rows) + 50.0 * sum(len(row[1]) for row in rows))
         for (side, cells, terms), number in zip(rows, gamma, strict=True):
             place, term = np.searchsorted(own, cells), terms * number
             np.add.at(total, place, term)
@@ -1648,11 +1647,11 @@ class AdjustmentPrices(Prices):
 
     def limit_rooms(self):
         """Limit infinite rooms: a term moves at most as far as all others of its relation."""
-        inner = np.flatnonzero(self.row < self.m)
+        inner = np.flatnonzero((self.row < self.m) & (self.blur == 0))
         row, group, term = self.row[inner], self.member[inner], self.term[inner].astype(float)
         rises = term > 0
         for _ in range(30):  # so many rooms in turn may rest on one another
-            self.relations.effort.spend(STEPS_EACH + 100.0 * len(row))
+            self.relations.effort(STEPS_EACH + 100.0 * len(row))
             before = [side.copy() for side in self.room]
             for back in (True, False):  # the term goes up while the others go down, or vice versa
                 reach = np.where(rises == back, before[1][group], before[0][group])
@@ -1667,10 +1666,7 @@ class AdjustmentPrices(Prices):
                 return
 
     def combined(self, relations):
-        """Return sums of relations: starts, cells and terms; those of one cell are not yet added.
-
-        All terms are whole numbers with small sums, so that nothing is rounded.
-        """
+        """Return sums of relations: starts, cells, whole terms; those of a cell are not added."""
         numbers, multiplier = self.data["combined_relations"], self.data["combined_data"]
         whole = all(np.all(one == np.rint(one)) for one in (relations.given, multiplier))
         require(whole, "a sum of relations with terms that are not whole numbers")
@@ -1694,6 +1690,7 @@ class AdjustmentPrices(Prices):
             (fixed, f"the bound is for the given directions of {fixed} cells"),
             (np.isfinite(limit), f"sensitive cells move at most {limit:g} times their levels"),
             (capacities, f"{capacities} other cells move at most as far as the certificate says"),
+            (not whole, "the bound is for tables that satisfy relations and bounds exactly"),
             (whole, f"the bound is for multiples of {unit_of(self.data):g}; levels are rounded up"),
         ]
 
@@ -1711,7 +1708,7 @@ class AdjustmentPrices(Prices):
             own = np.arange(self.first[r], self.first[r + 1])
             own = own[self.sensitive[self.member[own]]]
             require(len(own) <= 14, "too many sensitive cells in a discrepancy row")
-            self.relations.effort.spend(10 * STEPS_EACH + 20.0 * 2 ** len(own))
+            self.relations.effort(10 * STEPS_EACH + 20.0 * 2 ** len(own))
             sums, size, blur = np.zeros(1, dtype=LONG), 0.0, 0.0
             for at in own:
                 g, c = self.member[at], self.term[at]
@@ -1734,7 +1731,6 @@ class AdjustmentPrices(Prices):
         require(np.all(fits), "a multiplier of no row")
         simple = self.measure != "L2" or not np.any(kind >= 2)
         require(simple, "sums of squares have multipliers of relations and statistics only")
-        # Statistics lie between relations and combined relations. Rows have whole coefficients.
         row = np.where((kind == 3) & (row >= self.m), row + self.counts[1], row)
         numbers = numbers / np.where(kind == 1, 1, self.units[row]).astype(LONG)
         return [tuple(part[kind == k] for part in (row, cell, numbers)) for k in range(5)]
@@ -1851,7 +1847,7 @@ def rooms(data):
         most = np.where(data["status"] == "z", 0.0, np.floor(most) if whole else most)
         found.append(most if whole else most * (1 + 2.0**-48))
     safe = [~sensitive | (own > 0) for own in level]
-    return *found, [own if whole else own * (1 - 2.0**-48) for own in level], safe
+    return *found, [own if whole else own * NEED_SHARE for own in level], safe
 
 
 def rounded_down(numbers):
@@ -1865,7 +1861,7 @@ def rounded_down(numbers):
 def merged(row, group, terms, exact):
     """Return relations between groups: sorted rows, groups, coefficients and sizes of their parts.
 
-    Coefficients of 0 are left out; if sums are not exact, also what may be a rounding error.
+    Coefficients of 0 are left out where sums are exact.
     """
     kept = group >= 0
     row, group, terms = row[kept], group[kept], terms[kept]
@@ -1874,7 +1870,7 @@ def merged(row, group, terms, exact):
     new = np.append(True, (np.diff(row) != 0) | (np.diff(group) != 0))[: len(row)]
     first = np.append(np.flatnonzero(new), len(row))
     total, size = row_sums(first, terms), row_sums(first, np.abs(terms))
-    clear = np.abs(total) > np.where(exact[row[first[:-1]]], 0.0, 1e-14 * size)
+    clear = (total != 0) | ~exact[row[first[:-1]]]
     at = first[:-1][clear]
     return row[at], group[at], total[clear], size[clear]
 
@@ -1883,15 +1879,15 @@ def coupled(relations, movable, used=True):
     """Return for each movable cell the cell that represents its group, and its sign relative to it.
 
     A relation with one movable group holds it in place. One with two of equal absolute coefficients
-    moves both by the same amount. Only relations in `used` count, again once their cells change.
+    moves both by the same amount. Only exact relations in `used` count, again once cells change.
     """
     root, sign = np.where(movable, np.arange(len(movable)), -1), np.ones(len(movable))
-    used, members = np.broadcast_to(used, relations.count), {}
+    used, members = used & ~relations.real, {}
     rows = np.flatnonzero(used)
     while len(rows):
         at = positions(relations.starts, rows)
         cells = relations.cells[at]
-        relations.effort.spend(20 * STEPS_EACH + 100.0 * len(at))
+        relations.effort(20 * STEPS_EACH + 100.0 * len(at))
         terms = sign[cells] * relations.whole[at]
         row, group, term, _ = merged(relations.row[at], root[cells], terms, ~relations.real)
         first = np.flatnonzero(np.diff(row, prepend=-1))
@@ -1930,7 +1926,7 @@ def coupled(relations, movable, used=True):
                 members.setdefault(end, [end]).extend(own)
         changed = np.array(changed, dtype=np.int64)
         root[changed], sign[changed] = ends, sign[changed] * turns
-        relations.effort.spend(500.0 * len(changed))
+        relations.effort(500.0 * len(changed))
         rows = np.unique(relations.column_row[positions(relations.column_starts, changed)])
         rows = rows[used[rows]]
     return root, sign
@@ -1964,6 +1960,10 @@ def verify(data, problem=None, minutes=1):
         (tolerance, f"additivity of the true table: within {tolerance:g}, as was stated"),
         (narrower, "the external bounds are narrower than in the problem file"),
         (further, f"{further} sums of cells of the problem file are protected as well"),
+        (
+            further and "bound" in data["claims"],
+            "the bound is for releases that protect these sums",
+        ),
         (coarse, "values of the problem file are written with more digits than a release has"),
         (problem is None, "not checked: the problem itself was not compared, no file was given"),
     ]
@@ -1982,12 +1982,16 @@ def main(arguments):
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # a file that causes a warning is refused
             data = read(paths[0])
-            lines, cells = verify(data, *paths[1:], minutes=minutes), np.sum(data["status"] == "u")
+            claims, cells = list(data.get("claims", CLAIMS)), int(np.sum(data["status"] == "u"))
+            asked = {"additivity"} if "published" in data else set()
+            asked |= {"protection"} if cells and str(data.get("release")) != "rounding" else set()
+            require("bound" not in claims or asked <= set(claims), "a bound without its claims")
+            lines = verify(data, *paths[1:], minutes=minutes)
     except Exception as error:  # a file with any error proves nothing
         # The text of the error may come from the file, so it is printed as one line of ASCII.
         print(f"REFUSED: {ascii(str(error) or type(error).__name__)[1:-1]}")
         return 1
-    open_ = cells and "protection" not in data.get("claims", CLAIMS)
+    open_ = cells and "protection" not in claims
     few = f"NOT CLAIMED: protection of {cells} sensitive cells. Proved is only:\n  "
     text = "\n  ".join(lines)
     print(few + text.removeprefix("PROVED: ") if open_ else text)

@@ -677,7 +677,7 @@ def check_protection(data, relations):
         return [*notes, (True, "the intruder uses all published intervals as bounds")]
     notes = check_distance(data)
     if release == "small counts":
-        return [(True, "each small count is released as 0 or as the base, so that none is told")]
+        return [(True, "each small count is released as 0 or as the base, whatever its levels are")]
     return notes
 
 
@@ -771,7 +771,7 @@ def check_relations(data, relations, level):
     np.maximum.at(scale, relations.row[inside], np.abs(relations.given[inside]))
     scale, touched_real = np.minimum(scale, 1.0), np.zeros(relations.count, dtype=bool)
     lengths = np.diff(relations.column_starts)[data["witness_cells"]]
-    relations.effort(STEPS_EACH * len(least) + 10.0 * np.sum(lengths))
+    relations.effort(3 * STEPS_EACH * len(least) + 10.0 * np.sum(lengths))
     for witness, (start, stop) in enumerate(itertools.pairwise(data["witness_starts"].tolist())):
         cells, moves = data["witness_cells"][start:stop], data["witness_data"][start:stop]
         at = positions(relations.column_starts, cells)
@@ -841,7 +841,7 @@ def check_insiders(data, need, effort):
              for sign, side in ((1, "upper"), (-1, "lower"))]  # fmt: skip
     common = [sign * reach(data, need[0], numbers) for sign, numbers, _ in sides]
     known, cut, pairs, each = set(), 0, 0, len(values) + len(witness) + 10.0 * len(need[0])
-    steps = (STEPS_EACH + 10 * each) * len(data["intruder_names"])
+    steps = (5 * STEPS_EACH + 10 * each) * len(data["intruder_names"])
     effort(steps + 10 * np.sum(np.diff(columns)[cells]))
     nobody = np.zeros(len(data["intruder_names"]) + 1, dtype=np.int64)
     left_out = data.get("open_starts", nobody), data.get("open_index", nobody[:0])
@@ -1123,7 +1123,8 @@ def check_bound(data, relations):
     require(good, f"the bound {claimed:.12g} is claimed, but only {found:.12g} is proved")
     gap = 100 * max(1 - claimed / loss, 0) if loss else 0.0
     text = f"no such release loses less than {claimed:.9g}: gap {gap:.3g} %"
-    return [(True, f"{text}, {np.sum(data['node_proof'] >= 0)} leaves"), *notes]
+    real = (np.any(relations.real), "the bound takes real coefficients as they are stored, exactly")
+    return [(True, f"{text}, {np.sum(data['node_proof'] >= 0)} leaves"), *notes, real]
 
 
 def proved_bound(data, relations):
@@ -1335,7 +1336,7 @@ class CutPrices(Prices):
             return found, total, 2.0**-50 * (np.diff(first) + 2) * size
         blur = EPSILON * (np.diff(first) + 2) * size
         doubtful = np.repeat(np.abs(total) <= blur, np.diff(first))
-        self.relations.effort(500.0 * np.sum(doubtful))
+        self.relations.effort(200.0 * len(cells) + 500.0 * np.sum(doubtful))
         exact, unit = long_sums(cells[doubtful], given[doubtful], gamma[doubtful])
         for cell, value in exact.items():
             place = np.searchsorted(found, cell)
@@ -1960,10 +1961,7 @@ def verify(data, problem=None, minutes=1):
         (tolerance, f"additivity of the true table: within {tolerance:g}, as was stated"),
         (narrower, "the external bounds are narrower than in the problem file"),
         (further, f"{further} sums of cells of the problem file are protected as well"),
-        (
-            further and "bound" in data["claims"],
-            "the bound is for releases that protect these sums",
-        ),
+        (further and "bound" in data["claims"], "the bound is for releases that protect these too"),
         (coarse, "values of the problem file are written with more digits than a release has"),
         (problem is None, "not checked: the problem itself was not compared, no file was given"),
     ]

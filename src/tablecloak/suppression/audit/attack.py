@@ -125,8 +125,14 @@ class Attack:
             is_end = found.limit < enough * (1 - 1e-9) and found.limit <= found.reach * (1 + 1e-6)
             if is_end and self._coupled.n_needs[column] > 1:
                 self._ends[column, turn] = found
-        deviation = self._coupled.deviation(found.deviation)
-        return replace(found, deviation=deviation, duals=self._multipliers(found.duals, cell, sign))
+        # A search that stops at a distance proves nothing beyond it.
+        limit = found.limit if found.limit < enough * (1 - 1e-9) else np.inf
+        return replace(
+            found,
+            limit=limit,
+            deviation=self._coupled.deviation(found.deviation),
+            duals=self._multipliers(found.duals, cell, sign),
+        )
 
     def push(self, cells: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
         """Move many cells at once; moves count up to the target of each cell.

@@ -432,3 +432,71 @@ def test_the_steps_of_a_check_are_counted_whatever_they_are_spent_on(tmp_path, c
     assert verifier.main([str(tmp_path / "proof.npz"), "--minutes=0.001"]) == 1
     told = "REFUSED: the check takes more than --minutes=0.001: raise it\n"
     assert capsys.readouterr().out == told
+
+
+# -- what fresh attackers found ------------------------------------------------------------------
+
+
+def test_a_bound_needs_the_claims_that_its_releases_satisfy(verdict):
+    """60, 40 and 90 do not add up and lose 10; the true table protects nothing and loses 0."""
+    problem = problem_of([50, 40, 90], [[1, 1, -1]], "uss", 10.0)
+    tree = up_or_down(450.0, 0, [(0, 0, -1, -1000.0)], [(0, 0, -1, 1000.0)])
+    for claims in ("protection loss bound", "additivity loss bound", "loss bound"):
+        arrays = adjusted(problem, [500, 40, 90], [1, 1000, 1000], 450.0, claims=claims)
+        assert verdict(problem, arrays | tree) == (1, "REFUSED: a bound without its claims\n")
+
+
+def test_a_rounded_table_hides_no_sensitive_cell_behind_another_status(verdict):
+    problem = problem_of([1, 2, 3], [[1, 1, -1]], "uss", 1.0)
+    arrays = dict(arrays_of(tc.controlled_rounding(problem, base=5).certificates, problem))
+    assert verdict(problem, arrays)[0] == 3
+    code, text = verdict(problem, arrays | {"status": np.array(list("sss"))})
+    assert (code, text) == (1, "REFUSED: statuses differ\n")
+
+
+@pytest.mark.parametrize("decimals", [0, verifier.NO_DECIMALS])
+def test_small_differences_of_real_coefficients_couple_no_cells(decimals, verdict):
+    """The cells of weight 0 make up for 10, since their coefficients differ by 128 * 2^-56."""
+    high = 0.123456789012345
+    relations = [[1, -1, high, -(high - 128 * 2.0**-56)], [0, 0, 1, -1]]
+    problem = problem_of([0, 0, 0, 0], relations, "usss", 10.0, lower_bound=-np.inf,
+                         upper_bound=np.inf)  # fmt: skip
+    arrays = adjusted(problem, [10, 10, 0, 0], [1, 1000, 0, 0], 10010.0, decimals=decimals)
+    for entry in ((), ((0, 0, -1, 1000.0),), ((0, 0, -1, -1000.0),)):
+        assert verdict(problem, arrays | leaf(10010.0, *entry))[0] == 1
+
+
+def test_a_tiny_level_is_still_one_in_large_last_digits(verdict):
+    problem = problem_of([5e12, 4e12, 9e12], [[1, 1, -1]], "uss", 1e-315, upper_bound=1e15)
+    arrays = adjusted(problem, [8e12, 4e12, 12e12], np.ones(3), 6e12, decimals=-12)
+    assert verdict(problem, arrays | leaf(6e12))[0] == 1
+    better = adjusted(problem, [6e12, 4e12, 10e12], np.ones(3), 2e12, decimals=-12)
+    assert verdict(problem, better | leaf(1e12))[0] == 0
+
+
+def statistic(kind: str, cells: Sequence[int], terms: Sequence[float]) -> Arrays:
+    return {
+        "statistic_kind": np.array([kind]), "statistic_slack": np.zeros(1),
+        "statistic_target": np.zeros(1), "statistic_starts": integers(0, len(cells)),
+        "statistic_cells": integers(*cells), "statistic_data": np.array(terms, float),
+    }  # fmt: skip
+
+
+def test_moves_of_other_cells_excuse_no_mean_in_whole_digits(verdict):
+    relations = [[0, 0, 1, -1, 0, 0], [0, 0, 0, 0, 1, 1]]
+    problem = problem_of([50, 40, 30, 20, 5e10, 5e10], relations, "usssss", 10.0, upper_bound=1e11)
+    moved = [60, 40, 30, 20, 5e10 + 4.9e10, 5e10 - 4.9e10]
+    arrays = adjusted(problem, moved, [1, 1000, 1000, 1000, 0, 0], 10.0,
+                      claims="protection additivity statistics loss")  # fmt: skip
+    code, text = verdict(problem, arrays | statistic("mean", range(6), np.ones(6)))
+    assert (code, text) == (1, "REFUSED: statistic 0: the mean is not kept\n")
+
+
+def test_a_slope_has_no_coefficient_at_its_mean(verdict):
+    problem = problem_of([0, 10, 20, 10, 5], [[0, 0, 0, 0, 1]], "ussss", 5.0, lower_bound=-1e12,
+                         upper_bound=1e12)  # fmt: skip
+    arrays = adjusted(problem, [5, 10 + 5 / 9e-10, 20, 10, 5], [1, 0, 1000, 1, 1], 5.0,
+                      decimals=verifier.NO_DECIMALS,
+                      claims="protection additivity statistics loss")  # fmt: skip
+    code, text = verdict(problem, arrays | statistic("slope", range(4), [-1.0, 9e-10, 1.0, 0.0]))
+    assert (code, text) == (1, "REFUSED: statistic 0 is no slope\n")

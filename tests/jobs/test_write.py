@@ -109,7 +109,7 @@ def test_both_certificates_are_accepted_by_the_verifier_alone(written, capsys):
 
 def test_the_state_says_of_which_inputs_the_results_are(written):
     folder, result = written
-    state = json.loads((folder / "internal" / RESULT).read_text("utf-8"))
+    state = json.loads((folder / RESULT).read_text("utf-8"))
     assert state == {
         "fingerprint": "the fingerprint",
         "is_safe": True,
@@ -135,7 +135,7 @@ def test_a_release_with_a_hidden_value_is_withheld_and_the_rest_is_written(
     assert not result.is_safe
     assert not (tmp_path / "release" / "suppression" / "table.csv").exists()
     assert (tmp_path / "release" / "adjustment" / "table.csv").exists()
-    state = json.loads((tmp_path / "internal" / RESULT).read_text("utf-8"))
+    state = json.loads((tmp_path / RESULT).read_text("utf-8"))
     assert state["is_safe"] is False
     result.withheld.clear()
 

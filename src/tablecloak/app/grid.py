@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
@@ -256,7 +256,7 @@ class Grid:
 _ONE = {"code": "value", "label": "", "depth": 0, "below": 0, "open": False}
 
 
-def total_of(factors: npt.NDArray[np.float64], sign: float = 0.0) -> int:
+def total_of(factors: Floats, sign: float = 0.0) -> int:
     """Return which factor of a relation stands alone on its side, or -1 if it is not certain.
 
     Of two factors that is the one with the given sign.

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tablecloak.app.grid import Grid
 from tablecloak.app.marks import Mark, marked
+from tablecloak.arrays import Floats
 from tablecloak.budget import StopButton, Stopwatch
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
@@ -25,8 +25,6 @@ from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["METHODS", "Solved", "Workbench"]
-
-Floats = npt.NDArray[np.float64]
 
 AUDIT_SHARE = 0.5
 """Seconds for the exact intervals of sensitive cells, as a share of those of the search."""

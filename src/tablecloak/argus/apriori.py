@@ -13,13 +13,13 @@ import numpy.typing as npt
 from tablecloak.argus.metadata import Variable
 from tablecloak.argus.places import lines_of
 from tablecloak.argus.recode import parents_of
+from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["ACTIONS", "Apriori", "apply_apriori", "with_status"]
 
-Floats = npt.NDArray[np.float64]
 Key = tuple[str, ...]
 
 _STATUS = {
@@ -125,7 +125,7 @@ class _Cells:
     """Arrays of a problem while lines change single cells: a new problem for each would be slow."""
 
     given: ProtectionProblem
-    status: npt.NDArray[np.str_]
+    status: Texts
     lower: Floats
     upper: Floats
     weights: Floats
@@ -252,9 +252,7 @@ def _numbers(action: list[str], where: str) -> list[float]:
     return numbers
 
 
-def with_status(
-    problem: ProtectionProblem, cells: npt.NDArray[np.bool_], status: CellStatus
-) -> ProtectionProblem:
+def with_status(problem: ProtectionProblem, cells: Flags, status: CellStatus) -> ProtectionProblem:
     """Give cells a status, and remove their levels and reasons."""
     return problem.with_changes(
         status=np.where(cells, status.value, problem.status),

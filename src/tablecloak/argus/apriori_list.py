@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from tablecloak.argus.apriori import ACTIONS, apply_apriori
 from tablecloak.argus.metadata import Variable
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file, replacing
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -22,8 +22,6 @@ from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.published import published_order
 
 __all__ = ["AprioriList", "read_apriori", "write_apriori"]
-
-Flags = npt.NDArray[np.bool_]
 
 SEPARATORS = ";,|"
 """Separators that are tried, in this order; tau-ARGUS turns tabs into blanks."""

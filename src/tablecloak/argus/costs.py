@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.argus.metadata import Variable
 from tablecloak.argus.state import BatchState
 from tablecloak.argus.table_job import TableJob
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.hierarchy import Hierarchy
@@ -18,7 +18,6 @@ from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["with_costs"]
 
-Floats = npt.NDArray[np.float64]
 Trees = dict[str, Hierarchy]
 
 

@@ -11,18 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.argus.lines import Rule
 from tablecloak.argus.outputs import Protected
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import VerificationError, listed
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["Evidence", "check", "check_together"]
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Key = tuple[str, ...]
 
 SLACK = 1e-9
@@ -250,10 +248,10 @@ def _climbed(frame: pd.DataFrame, axis: int, tree: Hierarchy) -> pd.DataFrame:
 class _Measured:
     """Contributions of each cell on the level of a rule, the largest of a cell first."""
 
-    cell: npt.NDArray[np.int64]
+    cell: Integers
     size: Floats
     weight: Floats
-    request: npt.NDArray[np.int64]
+    request: Integers
     count: Floats
     weighted: Floats
     total: Floats

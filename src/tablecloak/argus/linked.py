@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.tables.external_bounds import not_zero
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
@@ -52,7 +52,7 @@ def linked(problems: list[ProtectionProblem]) -> ProtectionProblem:
     )
 
 
-def positions(whole: Table, part: Table) -> npt.NDArray[np.int64]:
+def positions(whole: Table, part: Table) -> Integers:
     """Where the cells of a table lie in the linked one, or in one with further cells behind."""
     if whole is part:
         return np.arange(part.n_cells)

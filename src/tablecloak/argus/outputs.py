@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from tablecloak.argus.recode import depth_of, parents_of
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.storage import write_text
 from tablecloak.tables.contributions import Contributions
@@ -57,8 +57,8 @@ class Protected:
     """
 
     problem: ProtectionProblem
-    suppressed: npt.NDArray[np.bool_]
-    values: npt.NDArray[np.float64]
+    suppressed: Flags
+    values: Floats
     decimals: int
     codes: list[list[str]]
     method: Literal["none", "suppressed", "adjusted", "rounded"] = "none"
@@ -75,7 +75,7 @@ class Protected:
         """Names of the dimensions."""
         return list(map(str, self.problem.table.keys.columns))
 
-    def statuses(self) -> npt.NDArray[np.int64]:
+    def statuses(self) -> Integers:
         """Return the number of each cell's status."""
         problem = self.problem
         rules = {kind.name: kind.argus for kind in RULES}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.argus.apriori import with_status
@@ -16,6 +15,7 @@ from tablecloak.argus.rules import check_rules, is_active, sensitivity_rules
 from tablecloak.argus.state import BatchState
 from tablecloak.argus.table_job import TableJob
 from tablecloak.argus.tables import Cells, from_cells, from_records, read_statuses
+from tablecloak.arrays import Texts
 from tablecloak.tables.external_bounds import not_zero
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
@@ -95,7 +95,7 @@ def take_cells(
 def given_statuses(
     job: TableJob,
     problem: ProtectionProblem,
-    status: npt.NDArray[np.str_],
+    status: Texts,
     by_cell: pd.DataFrame,
 ) -> ProtectionProblem:
     """Take over the statuses and levels of a file of cells."""

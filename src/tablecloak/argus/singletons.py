@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 
+from tablecloak.arrays import Integers
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
@@ -49,7 +50,7 @@ def with_virtual_cells(
     """
     contributions = problem.table.contributions
     assert contributions is not None
-    rows: list[npt.NDArray[np.int64]] = []
+    rows: list[Integers] = []
     relations = problem.table.relations
     for row in range(problem.table.n_relations):
         inside = slice(relations.indptr[row], relations.indptr[row + 1])
@@ -66,9 +67,7 @@ def with_virtual_cells(
     return _extended(problem, rows, decimals) if rows else problem
 
 
-def _extended(
-    problem: ProtectionProblem, rows: list[npt.NDArray[np.int64]], decimals: int
-) -> ProtectionProblem:
+def _extended(problem: ProtectionProblem, rows: list[Integers], decimals: int) -> ProtectionProblem:
     """Add one sensitive cell and one relation for each set of cells."""
     table, n_new = problem.table, len(rows)
     sums = csr_array(

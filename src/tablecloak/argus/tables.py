@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.argus.lines import Rule, Specification
 from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.recode import parents_of
 from tablecloak.argus.rules import is_active, is_for_holdings, n_largest, numbers_of
+from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.dimensions import Dimension
@@ -21,7 +21,6 @@ from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["Cells", "counts", "from_cells", "from_records", "read_statuses"]
 
-Floats = npt.NDArray[np.float64]
 Trees = dict[str, Hierarchy]
 
 MOST_CONTRIBUTORS = 10
@@ -103,7 +102,7 @@ class Cells:
         return list(self.trees)
 
     @property
-    def is_leaf(self) -> npt.NDArray[np.bool_]:
+    def is_leaf(self) -> Flags:
         """Which cells are on the most detailed level of every dimension."""
         leaf = np.ones(len(self.frame), dtype=bool)
         for name, tree in self.trees.items():
@@ -198,7 +197,7 @@ class Cells:
         over = top.sum(axis=1) > total + 1e-9 * np.maximum(1.0, np.abs(total))
         self._refuse(over & (top.shape[1] > 0), "has contributions above its value")
 
-    def _refuse(self, cells: npt.NDArray[np.bool_], what: str) -> None:
+    def _refuse(self, cells: Flags, what: str) -> None:
         if np.any(cells):
             label = _label(self.frame, self.names, int(np.flatnonzero(cells)[0]))
             raise InputError(
@@ -330,7 +329,7 @@ def _digits(values: pd.Series) -> int:
     return next((d for d in range(12) if np.array_equal(values.round(d), values)), 12)
 
 
-def read_statuses(cells: Cells, table: Table) -> tuple[npt.NDArray[np.str_], pd.DataFrame]:
+def read_statuses(cells: Cells, table: Table) -> tuple[Texts, pd.DataFrame]:
     """Return the letters s, u, m, z of the cells of a table, and their rows in the file.
 
     Raises

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
@@ -16,8 +16,6 @@ from tablecloak.suppression.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Answer", "Judgement", "answer_of", "judge_methods", "judge_programs"]
-
-Floats = npt.NDArray[np.float64]
 
 FEASIBLE = 1e-5
 """Largest violation of a scaled program at which a point counts as feasible: ten times the usual

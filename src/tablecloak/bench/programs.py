@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import block_array, csr_array, diags_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.room import room_of
@@ -21,9 +21,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["METHODS", "PROGRAMS"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MOST_COLUMNS = 20_000
 """Number of columns up to which the complete formulation of suppression is built."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack, vstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cellkey.counts import PerturbedCounts
 from tablecloak.cellkey.guesses import Guesses, guesses_for
@@ -32,10 +32,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.relations import hierarchical_relations
 
 __all__ = ["CountAttack", "attack_counts"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 
 MOST_CELLS = 2_000_000
 """Largest number of cells of a grid, empty ones included, so that the attack fits into memory."""
@@ -69,12 +65,12 @@ class CountAttack:
     published: Integers
     lower: Integers
     upper: Integers
-    is_exact: Truths
+    is_exact: Flags
     guesses: Guesses
-    listed: Truths
+    listed: Flags
 
     @property
-    def determined(self) -> Truths:
+    def determined(self) -> Flags:
         """Cells whose true count is determined exactly."""
         return np.equal(self.lower, self.upper)
 
@@ -105,9 +101,7 @@ class CountAttack:
         """
         return self.guesses.posterior(self.lower, self.upper, prior)
 
-    def most_likely(
-        self, prior: Mapping[int, float] | None = None
-    ) -> tuple[Integers, npt.NDArray[np.float64]]:
+    def most_likely(self, prior: Mapping[int, float] | None = None) -> tuple[Integers, Floats]:
         """Return the most likely true count of each cell, and its probability; see `posterior`."""
         best = [max(each.items(), key=lambda pair: pair[1]) for each in self.posterior(prior)]
         counts, chances = zip(*best, strict=True) if best else ((), ())
@@ -209,7 +203,7 @@ def _inferred(
     tables: Sequence[Sequence[str]],
     trees: Mapping[str, Hierarchy],
     budget: Budget,
-) -> tuple[Integers, Integers, Truths]:
+) -> tuple[Integers, Integers, Flags]:
     """Return the interval of each true count, and whether both ends are attained by records."""
     cycle = cycle_of(tables)
     if not cycle:
@@ -325,7 +319,7 @@ def _grid(
 
 def _published(
     frames: Sequence[pd.DataFrame], codes: pd.DataFrame, trees: Mapping[str, Hierarchy]
-) -> tuple[Integers, Truths]:
+) -> tuple[Integers, Flags]:
     """Return the published count of each cell, and which cells are listed."""
     number = pd.Series(np.arange(len(codes)), index=pd.MultiIndex.from_frame(codes))
     published = np.full(len(codes), -1, dtype=np.int64)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cellkey.perturbation_table import Perturbations, PerturbationTable
 from tablecloak.cellkey.utility import Utility, utility_of
 from tablecloak.errors import InputError
@@ -17,9 +17,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.keyed import keyed_cells
 
 __all__ = ["PerturbedCounts", "perturb_counts"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ class PerturbedCounts:
         return self.counts + self.changes
 
     @property
-    def published(self) -> npt.NDArray[np.bool_]:
+    def published(self) -> Flags:
         """Whether each cell is published: not below the threshold."""
         return self.perturbed >= self.threshold
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cellkey.entropy import largest_entropy
 from tablecloak.cellkey.perturbation_table import PerturbationTable
 from tablecloak.errors import InputError
 
 __all__ = ["design_count_table", "design_magnitude_table"]
-
-Floats = npt.NDArray[np.float64]
 
 LOWERED_BY = 0.05
 """Step by which the least chance of no change is lowered if the variance cannot be reached."""

@@ -14,15 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import isotonic_regression
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import SolverError
 
 __all__ = ["largest_entropy"]
-
-Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
 
 MOST_STEPS = 200
 """Newton steps; ten to forty are usual, and more if a probability must vanish."""
@@ -45,7 +42,7 @@ ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 def largest_entropy(
-    features: Floats, targets: Floats, is_equal: Truths, n_rising: int = 0
+    features: Floats, targets: Floats, is_equal: Flags, n_rising: int = 0
 ) -> Floats | None:
     """Maximise the entropy of a distribution.
 
@@ -143,13 +140,13 @@ class _Dual:
         )
 
 
-def _unsettled(at: _Point, is_equal: Truths) -> Floats:
+def _unsettled(at: _Point, is_equal: Flags) -> Floats:
     """Return how far each row is from its condition: met, or met with a multiplier of 0."""
     slack: Floats = np.where(is_equal, at.gradient, np.minimum(at.gradient, at.multipliers))
     return slack
 
 
-def _next(dual: _Dual, at: _Point, is_equal: Truths) -> _Point:
+def _next(dual: _Dual, at: _Point, is_equal: Flags) -> _Point:
     """Take one Newton step, shortened until the dual value falls enough."""
     # Rows with room, whose multiplier is 0 or on its way there, take no part in the Newton step.
     small = min(1e-3, float(np.abs(_unsettled(at, is_equal)).max()))

@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cellkey.perturbation_table import Perturbations
 from tablecloak.errors import InputError
 
 __all__ = ["Guesses", "guesses_for"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +96,7 @@ class Guesses:
 
 def guesses_for(
     published: Integers,
-    listed: Truths,
+    listed: Flags,
     perturbations: Perturbations | None,
     deviation: int | None,
     threshold: int,

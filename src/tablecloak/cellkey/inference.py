@@ -8,9 +8,9 @@ whole counts, or marked as an outer bound.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cellkey.guesses import Guesses
 from tablecloak.errors import InputError
@@ -19,10 +19,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
 __all__ = ["possible_counts"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 
 NOTHING_FITS = (
     "No table of whole counts fits the published counts. Give the `deviation` or perturbation "
@@ -41,8 +37,8 @@ def possible_counts(
     budget: Budget,
     *,
     sides: Floats | None = None,
-    wanted: Truths | None = None,
-) -> tuple[Integers, Integers, Truths]:
+    wanted: Flags | None = None,
+) -> tuple[Integers, Integers, Flags]:
     """Find the interval of each true count.
 
     Parameters
@@ -104,8 +100,8 @@ def _propagated(guesses: Guesses, relations: csr_array, sides: Floats) -> tuple[
 
 
 def _settled(
-    program: Program, wanted: Truths, lower: Integers, upper: Integers, budget: Budget
-) -> tuple[Integers, Integers, Truths]:
+    program: Program, wanted: Flags, lower: Integers, upper: Integers, budget: Budget
+) -> tuple[Integers, Integers, Flags]:
     """Narrow intervals further by integer programs; return also which ends are attained."""
     n_cells = len(lower)
     seen_low, seen_high = upper.copy(), lower.copy()

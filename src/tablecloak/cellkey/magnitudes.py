@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cellkey.noise import MagnitudeNoise
 from tablecloak.cellkey.perturbation_table import KEY_UNITS, PerturbationTable
 from tablecloak.errors import InputError
@@ -18,10 +18,6 @@ from tablecloak.tables.tabulation.keyed import KeyedCells, keyed_cells
 from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["PerturbedMagnitudes", "perturb_magnitudes", "rotated"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Truths = npt.NDArray[np.bool_]
 
 USUAL_DIGITS = 8
 """Number of digits of record keys in tau-ARGUS and cellKey; these digits are rotated."""
@@ -46,7 +42,7 @@ class PerturbedMagnitudes:
     table: Table
     keys: Integers
     noise: Floats
-    sensitive: Truths
+    sensitive: Flags
 
     @property
     def changes(self) -> Floats:
@@ -188,7 +184,7 @@ def _noise(
     bases: Floats,
     keys: Integers,
     counts: Integers,
-    sensitive: Truths,
+    sensitive: Flags,
     noise: MagnitudeNoise,
 ) -> Floats:
     """Return the noise of each cell, contribution by contribution."""
@@ -213,7 +209,7 @@ def _noise(
 
 def _units(
     current: Floats, sizes: Floats, epsilon: float, noise: MagnitudeNoise
-) -> tuple[Floats, Truths]:
+) -> tuple[Floats, Flags]:
     """Return the unit of the noise of each cell, and whether the cell counts as small."""
     point, small_share = noise.separation_point, noise.multiplier.of_small
     is_small = (sizes > 0) & (sizes < point)
@@ -227,7 +223,7 @@ def _units(
 
 
 def _looked_up(
-    ratio: Floats, key: Integers, is_small: Truths, counts: Integers, noise: MagnitudeNoise
+    ratio: Floats, key: Integers, is_small: Flags, counts: Integers, noise: MagnitudeNoise
 ) -> Floats:
     """Return the change of each cell in units of its noise, from the table for its kind."""
     if noise.has_parity:

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cellkey.perturbation_table import KINDS, PerturbationTable
 from tablecloak.errors import InputError, listed
 
 __all__ = ["BASES", "Constant", "Flex", "MagnitudeNoise", "Multiplier"]
-
-Floats = npt.NDArray[np.float64]
 
 BASES = ("largest", "mean", "range", "sum")
 """Bases that noise can be proportional to: the largest contributions, or one figure of the cell."""

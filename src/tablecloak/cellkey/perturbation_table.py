@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed
 
 __all__ = ["KINDS", "KeyRows", "PerturbationTable", "Perturbations"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 DIGITS = 8
 """Digits of the bounds of intervals, as in ptable and tau-ARGUS, so that files are exact."""
@@ -135,7 +132,7 @@ class PerturbationTable(Perturbations):
         return float(np.abs(self.change).max(initial=0.0))
 
     @property
-    def _starts_row(self) -> npt.NDArray[np.bool_]:
+    def _starts_row(self) -> Flags:
         return np.concatenate([[True], self.row[1:] != self.row[:-1]])
 
     def changes(self, counts: Integers, keys: Integers) -> Integers:

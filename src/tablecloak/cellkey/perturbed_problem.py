@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cellkey.attack import attack_counts
 from tablecloak.cellkey.design import design_count_table
@@ -29,9 +29,6 @@ from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.table import Table
 
 __all__ = ["PerturbedProblem", "perturb_problem"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 DEVIATION, VARIANCE, BLOCKED = 5, 3.0, 2
 """Perturbation table that is used if none is given: that of the European census tests."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file, write_text
 
@@ -27,7 +28,7 @@ def draw_record_keys(
     *,
     secret: bytes | None = None,
     n_keys: int | None = None,
-) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+) -> Floats | Integers:
     """Draw the record key of each record.
 
     Parameters

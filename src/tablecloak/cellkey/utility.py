@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["Utility", "utility_of"]
+from tablecloak.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
+__all__ = ["Utility", "utility_of"]
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Quantiles that are reported."""

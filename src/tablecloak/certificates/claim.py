@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.certificates import verifier
 from tablecloak.errors import VerificationError
 from tablecloak.tables.problem import ProtectionProblem
@@ -138,9 +139,7 @@ class Certificate:
     certificates: tuple[Claim, ...]
 
 
-def loss_claim(
-    released: Released, measure: str, weights: npt.NDArray[np.float64], loss: float
-) -> Claim:
+def loss_claim(released: Released, measure: str, weights: Floats, loss: float) -> Claim:
     """Return the claim of a loss.
 
     Parameters
@@ -229,7 +228,7 @@ def rows_of(name: str, matrix: Any) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def starts_of(parts: Sequence[Any]) -> npt.NDArray[np.int64]:
+def starts_of(parts: Sequence[Any]) -> Integers:
     """Return the position at which each list begins once all are concatenated."""
     return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import (
     Claim,
@@ -22,10 +23,6 @@ from tablecloak.errors import VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["ROOT", "Forest", "Multipliers", "Node", "Tree", "bound_claim", "proved", "tree_of"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 
 RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
 """Kinds of multipliers of adjustments, as the verifier numbers them."""

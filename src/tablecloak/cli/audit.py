@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-
 Original = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.", writable=True)]
 Solver = Annotated[
     list[str] | None,

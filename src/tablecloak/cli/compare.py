@@ -14,7 +14,6 @@ from tablecloak.cli.results import require_writable_result
 
 __all__ = ["register"]
 
-
 File = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),

@@ -13,15 +13,10 @@ from tablecloak.cli.options import Tolerance
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from tablecloak.arrays import Flags
     from tablecloak.tables.problem import ProtectionProblem
 
-    Flags = npt.NDArray[np.bool_]
-
 __all__ = ["register"]
-
 
 Source = Annotated[Path, names.PROBLEM_FILES.argument("File to read, also packed:")]
 Target = Annotated[

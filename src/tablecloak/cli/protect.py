@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-
 JobFile = Annotated[
     Path, typer.Argument(help="Job file (TOML); see docs/job-file.md. With --all a folder.")
 ]

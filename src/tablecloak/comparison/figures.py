@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats
 from tablecloak.comparison.inferred import COUNTED
 from tablecloak.comparison.kind import KINDS, kind_of
 from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
 from tablecloak.cta.risk import Guesses
 
 __all__ = ["guesses", "notes", "risk", "seen", "utility"]
-
-Floats = npt.NDArray[np.float64]
 
 SAFE = (
     "safe: whether every sensitive cell is protected by the levels that are required, whatever "

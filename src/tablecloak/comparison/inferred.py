@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cellkey.guesses import Guesses
 from tablecloak.cellkey.inference import possible_counts
@@ -12,10 +12,6 @@ from tablecloak.comparison.kind import UNCHANGED
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["COUNTED", "are_wide", "counts_within", "inferred", "protects"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 MOST_COUNTS = 100_000
 """Largest number of whole numbers of one cell that are listed; wider intervals are left as they

@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.risk import Guesses
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
@@ -17,9 +15,6 @@ from tablecloak.tables.tabulation.contributed import Contributed
 
 __all__ = ["KINDS", "UNCHANGED", "ReleaseKind", "kind_of"]
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 R = TypeVar("R", bound=Any)
 """Class of the releases of a kind; each has its `problem`."""
 

@@ -6,16 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags, Floats
 from tablecloak.cta.risk import Guesses
 from tablecloak.registry import Registry
 
 __all__ = ["RISKS", "UTILITIES", "RiskMeasure", "Seen", "UtilityMeasure"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

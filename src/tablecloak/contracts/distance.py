@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 
+from tablecloak.arrays import Floats
 from tablecloak.contracts.facts import check_facts, expect, first_line
 from tablecloak.contracts.questions import problem_of_decimals
 from tablecloak.cta.adjust import adjust
@@ -17,8 +17,6 @@ from tablecloak.examples import cox_rounded
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["DISTANCE", "check_distance"]
-
-Floats = npt.NDArray[np.float64]
 
 CLOSE = 1e-9
 """Relative difference up to which two losses count as equal."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.contracts.facts import check_facts, expect, first_line
 from tablecloak.contracts.questions import patterns, problem_with_contributors
 from tablecloak.errors import InputError
@@ -17,8 +17,6 @@ from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["INTRUDER", "check_intruder"]
-
-Flags = npt.NDArray[np.bool_]
 
 CLOSE = 1e-9
 """Relative difference up to which two values of cells count as equal."""

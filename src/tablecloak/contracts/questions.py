@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.examples import cox_rounded
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
@@ -16,8 +16,6 @@ from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["awkward_problem", "patterns", "problem_of_decimals", "problem_with_contributors"]
-
-Flags = npt.NDArray[np.bool_]
 
 MOST_KEPT = 40
 """Number of largest contributions stored for each cell, more than any cell of these tables has."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import linprog
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.contracts.facts import expect
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["check_release"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 MET = 1e-6
 """Share by which a protection level, an interval or a relation may be missed: linear programs are

@@ -27,8 +27,6 @@ from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["adjust"]
 
-Floats = npt.NDArray[np.float64]
-
 NAMED_CELLS = 5000
 """Most cells of an infeasible problem for which the error names the fewest levels and capacities
 to change. Chosen by trial; not measured."""

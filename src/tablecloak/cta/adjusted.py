@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats
 from tablecloak.cta.answer import LossBound
 from tablecloak.cta.question import Question
 from tablecloak.cta.room import Room
@@ -14,8 +12,6 @@ from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Adjusted"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Adjusted(Protocol):

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.answer import LATE, LossBound
 from tablecloak.cta.checking import Measured, check_adjusted
@@ -34,8 +34,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_order, published_rows
 
 __all__ = ["Adjustment"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,9 +96,9 @@ class Adjustment(Result):
         return np.asarray(moved * self.unit, dtype=np.float64)
 
     @property
-    def is_changed(self) -> npt.NDArray[np.bool_]:
+    def is_changed(self) -> Flags:
         """Which values differ from the true ones by more than their own rounding."""
-        changed: npt.NDArray[np.bool_] = np.abs(self.changes) > near_bound(self.values, self.values)
+        changed: Flags = np.abs(self.changes) > near_bound(self.values, self.values)
         return changed
 
     @property

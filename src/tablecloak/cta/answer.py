@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers, LongFloats
 from tablecloak.certificates.claim import rows_of
 from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Tree
 from tablecloak.cta.question import Question
 
 __all__ = ["INTERRUPTED", "LATE", "Answer", "Collected", "LossBound"]
-
-Integers = npt.NDArray[np.int64]
 
 INTERRUPTED = "interrupted: best adjustment so far"
 """Note of a search that was stopped."""
@@ -53,7 +52,7 @@ class Collected:
         """Return a proof by one set of multipliers for the whole table."""
         return cls((([ROOT], {0: multipliers}),), np.zeros_like(direction), direction, combined)
 
-    def collected(self, question: Question, changes: npt.NDArray[np.float64]) -> Collected:
+    def collected(self, question: Question, changes: Floats) -> Collected:
         """Return the proof itself, which holds for every question; see `LossBound`."""
         del question, changes
         return self
@@ -72,7 +71,7 @@ class Collected:
 class LossBound(Protocol):
     """Multipliers that a search found; the bound that they prove is computed by the claim."""
 
-    def collected(self, question: Question, changes: npt.NDArray[np.float64]) -> Collected:
+    def collected(self, question: Question, changes: Floats) -> Collected:
         """Return the multipliers as a certificate keeps them, rebuilt from a question.
 
         Parameters
@@ -99,14 +98,14 @@ class Answer:
     notes : tuple of str, default=()
     """
 
-    changes: npt.NDArray[np.longdouble]
+    changes: LongFloats
     is_whole: bool
     certificate: LossBound | None
     notes: tuple[str, ...] = ()
 
     @classmethod
     def joined(
-        cls, answers: Mapping[int, Answer], part: npt.NDArray[np.int64], certificate: LossBound
+        cls, answers: Mapping[int, Answer], part: Integers, certificate: LossBound
     ) -> Answer:
         """Combine the answers for parts.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextvars
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import Answer, LossBound
 from tablecloak.cta.asked import Asked
@@ -18,8 +18,6 @@ from tablecloak.errors import TablecloakError
 from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
 
 __all__ = ["answered"]
-
-Integers = npt.NDArray[np.int64]
 
 
 def answered(question: Question, asked: Asked, budget: Budget) -> Answer:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.distances.distance import DISTANCES, Distance, names_with
 from tablecloak.cta.model import AdjustmentModel, Directions
@@ -24,8 +25,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["Asked", "cost_of"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

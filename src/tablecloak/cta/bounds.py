@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.certificates.tree import (
     BALANCE,
     DISCREPANCY,
@@ -37,9 +37,6 @@ from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.branch import BranchTree
 
 __all__ = ["DistanceBound", "PartsBound", "SquaresBound"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

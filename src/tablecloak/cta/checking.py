@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.precision import LEVEL_SHARE, Deviation, deviation, near_bound, shortfall
 from tablecloak.cta.statistics.statistic import PreservedRow
@@ -14,8 +14,6 @@ from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Measured", "check_adjusted"]
-
-Floats = npt.NDArray[np.float64]
 
 TOO_NEAR = "are too near to their true values"
 

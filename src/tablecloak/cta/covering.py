@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.precision import near_bound
 from tablecloak.errors import CHANGED, VerificationError, listed
@@ -27,9 +27,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 
 __all__ = ["CoveringIntervals", "covering_intervals"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 ROOM = 2.0
 """Width of a step, as a multiple of what it must hold. An intruder who knows that it holds both

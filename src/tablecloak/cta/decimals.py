@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.adjusted import Adjusted
 from tablecloak.cta.claims import proved_bound
@@ -27,8 +27,6 @@ from tablecloak.solve.program import Program
 from tablecloak.tables.published import common_decimals, published_decimals
 
 __all__ = ["decimals_of", "in_decimals", "marks_changes"]
-
-Floats = npt.NDArray[np.float64]
 
 STEPS = (0, 1, 3, 10)
 """Numbers of steps by which a value may move beyond its two neighbours, tried in this order."""

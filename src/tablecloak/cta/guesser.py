@@ -5,17 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats
 from tablecloak.registry import Registry
 
 if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment
 
 __all__ = ["GUESSERS", "Guesser"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Guesser(ABC):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.bounds import DistanceBound
 from tablecloak.cta.loosened import loosened, opened
@@ -16,9 +16,6 @@ from tablecloak.solve.feasibility import Infeasibility, find_infeasibility
 from tablecloak.solve.program import Program
 
 __all__ = ["NAMING_SECONDS", "reason"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 NAMING_SECONDS = 5.0
 """Time limit in seconds for finding what makes a problem infeasible, past the time limit of the

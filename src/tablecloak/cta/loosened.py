@@ -11,18 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.room import Room
 from tablecloak.cta.tight import TightForm
 from tablecloak.solve.program import Program
 
 __all__ = ["loosened", "opened"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 ROUNDING = float(np.finfo(np.float64).eps)
 """Relative error of one sum or product."""

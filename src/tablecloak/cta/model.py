@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.room import Room, coupled_room, sensitive_groups
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import InputError, ModelError, listed
@@ -26,8 +27,6 @@ from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["AdjustmentModel", "Directions", "Rows"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Directions = Literal["search", "up", "down"] | npt.ArrayLike
 F = TypeVar("F", np.float64, np.longdouble)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from tablecloak.arrays import Floats
 
 __all__ = ["Moments", "moments"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

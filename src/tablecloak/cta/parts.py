@@ -8,16 +8,14 @@ side, or with frozen margins, fall apart.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Integers
 from tablecloak.cta.room import Room
 from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["parts_of"]
-
-Integers = npt.NDArray[np.int64]
 
 
 def parts_of(problem: ProtectionProblem, room: Room) -> Integers:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers, LongFloats
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.solve.exact import whole_factors, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
@@ -38,11 +39,6 @@ __all__ = [
     "shortfall",
     "whole_products",
 ]
-
-Floats = npt.NDArray[np.float64]
-Extended = npt.NDArray[np.longdouble]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 MOST_DECIMALS = 6
 """Digits behind the decimal point up to which values are taken for decimal numbers."""
@@ -252,7 +248,7 @@ class Deviation:
         Whether both tables consist of multiples of the last digit.
     """
 
-    changes: Extended
+    changes: LongFloats
     relations: Floats
     accepted: Floats
     in_last_digits: bool
@@ -293,7 +289,7 @@ def moved_multiples(true: Floats, values: Floats, decimals: int | None) -> Integ
     return None if whole is None or start is None else whole - start
 
 
-def shortfall(problem: ProtectionProblem, changes: Extended) -> Floats:
+def shortfall(problem: ProtectionProblem, changes: LongFloats) -> Floats:
     """Return how much each cell lacks to its nearer level, shape (n_cells,); 0 if it is safe.
 
     A cell is safe at least UPL above its true value, if UPL is positive, or at least LPL below it,

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags
 from tablecloak.cta.statistics.statistic import STATISTICS, Statistic
 from tablecloak.cta.subsets import Subset, select
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["each", "named_statistics", "parse"]
-
-Flags = npt.NDArray[np.bool_]
 
 EACH = "each "
 """Before the name of a dimension: one statistic for each of its codes."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.parts import parts_of
 from tablecloak.cta.precision import in_last_digits
@@ -17,10 +17,6 @@ from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["Question"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

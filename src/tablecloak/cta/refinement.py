@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import Answer
 from tablecloak.cta.model import AdjustmentModel
@@ -35,9 +36,6 @@ from tablecloak.solve.program import Program, power_of_two
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["additive_changes", "adjusted_values", "group_changes", "published_values", "refined"]
-
-Floats = npt.NDArray[np.float64]
-Extended = npt.NDArray[np.longdouble]
 
 _LONG = np.longdouble
 
@@ -64,7 +62,7 @@ CORRECTION_SECONDS = 5.0
 table to return."""
 
 
-def additive_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -> Extended:
+def additive_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -> LongFloats:
     """Return changes of all cells next to given ones that keep all relations and statistics.
 
     Parameters
@@ -83,7 +81,7 @@ def additive_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -
     g = group_changes(model, z)
     g = refined(model, g, budget)
     g = _settled(model, g, budget)
-    changes: Extended = model.cells(g).astype(_LONG)
+    changes: LongFloats = model.cells(g).astype(_LONG)
     return changes
 
 
@@ -108,7 +106,7 @@ def adjusted_values(
     return published_values(problem, answer.changes * unit)
 
 
-def published_values(problem: ProtectionProblem, changes: Extended) -> Floats:
+def published_values(problem: ProtectionProblem, changes: LongFloats) -> Floats:
     """Return adjusted values as doubles; rounding takes none nearer to the truth than its level."""
     true = problem.table.values
     values = (true.astype(_LONG) + changes).astype(np.float64)
@@ -124,7 +122,7 @@ def published_values(problem: ProtectionProblem, changes: Extended) -> Floats:
     return np.where(np.abs(within - values) <= near_bound(true, values), within, values)
 
 
-def group_changes(model: AdjustmentModel, z: npt.ArrayLike) -> Extended:
+def group_changes(model: AdjustmentModel, z: npt.ArrayLike) -> LongFloats:
     """Changes of groups: within their bounds, and at a bound or 0 where they are next to it."""
     g = model.groups(np.asarray(z, dtype=_LONG))
     low, high = model.box(g)
@@ -134,11 +132,11 @@ def group_changes(model: AdjustmentModel, z: npt.ArrayLike) -> Extended:
     noise = np.minimum(noise, NOISE_OF_LEVEL * level)
     for target in (low, high, np.zeros_like(low)):
         g = np.where(np.abs(g - target) <= noise, target, g)
-    within: Extended = np.clip(g, low, high).astype(_LONG)
+    within: LongFloats = np.clip(g, low, high).astype(_LONG)
     return within
 
 
-def refined(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
+def refined(model: AdjustmentModel, g: LongFloats, budget: Budget) -> LongFloats:
     """Correct changes of groups until rows are off by no more than extended precision shows.
 
     Raises
@@ -192,12 +190,12 @@ def _clipped_cost(model: AdjustmentModel) -> Floats:
 def _correction(
     matrix: csr_array,
     sides: tuple[Floats, Floats],
-    g: Extended,
+    g: LongFloats,
     box: tuple[Floats, Floats],
     unit: float,
     cost: Floats,
     budget: Budget,
-) -> Extended | None:
+) -> LongFloats | None:
     """Cheapest moves that bring rows within their sides, in a unit; None if none were found."""
     low, high = box
     room = _clipped((high - g) / unit), _clipped((g - low) / unit)
@@ -215,11 +213,11 @@ def _correction(
     solution = solver.solve(max(budget.left, CORRECTION_SECONDS))
     if not len(solution.x):
         return None
-    moved: Extended = (solution.x[:n].astype(_LONG) - solution.x[n:]) * unit
+    moved: LongFloats = (solution.x[:n].astype(_LONG) - solution.x[n:]) * unit
     return moved
 
 
-def _settled(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
+def _settled(model: AdjustmentModel, g: LongFloats, budget: Budget) -> LongFloats:
     """Correct relations between small values for the rounding of large ones.
 
     Each relation is measured on the rounded table, and may be off by what its own terms allow.
@@ -246,6 +244,6 @@ def _settled(model: AdjustmentModel, g: Extended, budget: Budget) -> Extended:
     return g
 
 
-def _clipped(lengths: Extended) -> Floats:
+def _clipped(lengths: LongFloats) -> Floats:
     clipped = np.where(lengths > FAR, np.inf, np.where(lengths < -FAR, -np.inf, lengths))
     return clipped.astype(np.float64)

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.room import Room
@@ -29,9 +29,6 @@ from tablecloak.solve.program import Program
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["Repair", "find_repair"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 NOISE = 1e-7
 """Error of a solver in a relation, in median levels."""
@@ -308,7 +305,7 @@ class _RepairForm:
         low, high = values - problem.lower_bound, problem.upper_bound - values
         return low[self.cells], high[self.cells]
 
-    def least(self, excused: npt.NDArray[np.bool_], program: Program | None = None) -> Program:
+    def least(self, excused: Flags, program: Program | None = None) -> Program:
         """Return the program that minimises changes of levels and capacities of excused cells.
 
         Excuses are then shares: of the level that is missed, or of the capacity exceeded.

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
@@ -31,9 +32,6 @@ from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["AdjustmentRisk", "Guesses", "attack_adjustment"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 NOISE = 1e-6
 """Distance in median levels by which bounds and levels may be missed."""

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.precision import near_bound
 from tablecloak.errors import ModelError, listed
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Room", "coupled_room", "first_reach", "room_of", "sensitive_groups"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 FAR_VALUES, FAR_LEVELS = 10.0, 100.0
 """Multiples of the largest value and of the sum of all levels beyond which a search looks for no

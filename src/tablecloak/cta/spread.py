@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.model import Directions
 from tablecloak.cta.precision import last_digit, last_unit
 from tablecloak.cta.room import coupled_room, first_reach, room_of
@@ -27,9 +27,6 @@ from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Chance", "Draw", "Spread"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 SHARES = (1.0, 0.5, 0.25, 0.1)
 """Shares of the spread that are tried one after the other until relations leave room for the

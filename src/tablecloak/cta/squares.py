@@ -17,10 +17,10 @@ import contextlib
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array, hstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.room import Room
@@ -29,8 +29,6 @@ from tablecloak.solve.program import Program, power_of_two
 from tablecloak.solve.quadratic import solve_quadratic
 
 __all__ = ["SquaresForm", "SquaresPoint"]
-
-Floats = npt.NDArray[np.float64]
 
 REACH_SLACK = 1e-6
 """Share added to rooms that are cut by the loss of a known table, against rounding."""
@@ -202,7 +200,7 @@ class SquaresForm:
         return value, where
 
     def _parabola(
-        self, priced: Floats, low: Floats, high: Floats, at: npt.NDArray[np.int64] | None = None
+        self, priced: Floats, low: Floats, high: Floats, at: Integers | None = None
     ) -> tuple[Floats, Floats]:
         weights = (self.weights if at is None else self.weights[at]).astype(priced.dtype)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.program import Program
 
 __all__ = ["Block", "StepProgram"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

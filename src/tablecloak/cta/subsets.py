@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Subset", "select"]
-
-Flags = npt.NDArray[np.bool_]
 
 Subset = str | Mapping[str, Any] | npt.ArrayLike
 """``"sensitive"``, ``"all"``, ``"detailed"`` (cells without parts), codes such as

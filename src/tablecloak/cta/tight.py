@@ -30,8 +30,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.tight_rows import (
     discrepancies_of,
@@ -43,9 +43,6 @@ from tablecloak.cta.tight_rows import (
 from tablecloak.solve.program import Program, Scaling
 
 __all__ = ["TightForm"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _NO_ROWS = np.empty(0, dtype=np.int64)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.errors import ModelError
 from tablecloak.solve.program import Program
 
 __all__ = ["discrepancies_of", "plain_program", "units_of", "with_largest", "with_misses"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Block = tuple[csr_array, Floats, Floats]
 """Matrix on the columns s+, s-, y; lower and upper sides."""
 Discrepancies = tuple[Integers, Floats]

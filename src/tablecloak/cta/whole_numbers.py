@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Integers, LongFloats
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.precision import exact_products
@@ -19,10 +20,6 @@ from tablecloak.errors import SolverError
 from tablecloak.solve.mixed import solve
 
 __all__ = ["is_near_whole", "whole_changes"]
-
-Floats = npt.NDArray[np.float64]
-Extended = npt.NDArray[np.longdouble]
-Integers = npt.NDArray[np.int64]
 
 REACH = (1.0, 4.0, 100.0)
 """Largest distances from the fractional changes at which whole numbers are searched, one after the
@@ -88,7 +85,7 @@ def _whole(model: AdjustmentModel, g: npt.NDArray[np.floating]) -> Integers | No
 
 
 def _search(
-    model: AdjustmentModel, g: Extended, reach: float, time_limit: float
+    model: AdjustmentModel, g: LongFloats, reach: float, time_limit: float
 ) -> Integers | None:
     """Search whole changes that differ from the fractional ones by at most `reach`."""
     low, high = model.box(g)

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.adjustment import Adjustment
@@ -22,8 +22,6 @@ from tablecloak.results import OPTIMAL
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["AdjustedQuestion", "OtherWay", "least_anywhere", "other_way", "staying"]
-
-Floats = npt.NDArray[np.float64]
 
 NOISE = 1e-9
 """Share of a level below which a change counts as none: levels are met up to as much."""

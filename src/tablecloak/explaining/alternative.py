@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import ModelError, listed
 from tablecloak.explaining.intervals_text import interval_facts, interval_lines
 from tablecloak.explaining.numbers import shown
@@ -19,8 +19,6 @@ from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Alternative", "Outcome", "cheapest_without", "not_asked"]
-
-Flags = npt.NDArray[np.bool_]
 
 FULL_SHARE = 0.6
 """Share of the time for a search from scratch; the rest is for one from the present pattern, which

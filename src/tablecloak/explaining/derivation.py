@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import listed
-from tablecloak.explaining.known import Integers, Known, Limit
+from tablecloak.explaining.known import Known, Limit
 from tablecloak.explaining.numbers import exact, shown, times
 from tablecloak.tables.table import Table
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.solver import SolveStatus
@@ -21,10 +21,6 @@ from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.table import Table
 
 __all__ = ["Known", "Limit"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 SIMPLIFIED_CELLS = 5_000
 """Most unknown cells among which the fewest relations are looked for; what that gains is in

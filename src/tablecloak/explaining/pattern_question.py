@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.explaining.derivation import Derivation, derived
 from tablecloak.explaining.known import Known
@@ -21,9 +21,6 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Interval", "PatternQuestion"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +109,7 @@ class PatternQuestion:
     requirement: Requirement
     intruders: Sequence[Intruder]
     budget: Budget
-    witnesses: tuple[tuple[npt.NDArray[np.int64], Floats], ...] = ()
+    witnesses: tuple[tuple[Integers, Floats], ...] = ()
 
     @classmethod
     def of(

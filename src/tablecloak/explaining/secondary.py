@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import listed
 from tablecloak.explaining.alternative import Alternative, cheapest_without, not_asked
 from tablecloak.explaining.explanation import Explanation
@@ -20,8 +20,6 @@ from tablecloak.suppression.question import Question
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["HiddenCell", "explain_secondary"]
-
-Flags = npt.NDArray[np.bool_]
 
 SHOWN_ATTACKS = 3
 """Sensitive cells whose attack is written out as a sum; all are named in the JSON."""
@@ -191,7 +189,7 @@ def explain_secondary(asked: PatternQuestion, cell: int, *, with_price: bool = T
     )
 
 
-def _audited(without: PatternQuestion, near: npt.NDArray[np.int64]) -> Audit:
+def _audited(without: PatternQuestion, near: Integers) -> Audit:
     """Attack the sensitive cells that relations connect with a cell, all others left out."""
     problem, hidden = without.problem, without.hidden
     asked = np.zeros(len(hidden), dtype=bool)
@@ -222,9 +220,7 @@ def _with(audit: Audit, verdict: Verdict) -> list[int]:
     return [cell for cell, found in pairs if found is verdict]
 
 
-def _before(
-    asked: PatternQuestion, near: npt.NDArray[np.int64]
-) -> tuple[list[int], set[tuple[str, int]]]:
+def _before(asked: PatternQuestion, near: Integers) -> tuple[list[int], set[tuple[str, int]]]:
     """Return which cells can be attacked as things stand, and by which insiders."""
     audit = _audited(asked, near)
     known = {(found.intruder, found.cell) for found in audit.attacks}

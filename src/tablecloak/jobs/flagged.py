@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.table import Table
 
 __all__ = ["flagged_cells"]
-
-Flags = npt.NDArray[np.bool_]
 
 WORDS = {"true": True, "1": True, "1.0": True, "yes": True, "u": True,
          "false": False, "0": False, "0.0": False, "no": False, "s": False, "": False}  # fmt: skip

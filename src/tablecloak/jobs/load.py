@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import ValidationError
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.cellkey.perturbation import Records
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.faults import in_words
@@ -46,8 +46,6 @@ __all__ = [
     "read_job",
 ]
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
@@ -74,7 +72,7 @@ class Loaded:
     problem: ProtectionProblem
     parts: tuple[ProtectionProblem, ...]
     to_suppress: ProtectionProblem
-    previous: npt.NDArray[np.bool_] | None
+    previous: Flags | None
     to_adjust: ProtectionProblem
     cost: Floats | None
     published: Published | None = None

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.microdata.methods.method import Columns, Method, Release
 from tablecloak.microdata.order import OrderWarning, places, refuse_sorted
 from tablecloak.storage import require_writable
@@ -66,7 +65,7 @@ class RecordFiles:
             warnings.simplefilter("ignore", OrderWarning)
             release: Release = method.protect(frame, seed=self.seed)
         changed = list(columns.changed)
-        first: npt.NDArray[np.bool_] | slice = slice(None)
+        first: Flags | slice = slice(None)
         if columns.unit is not None:
             first = ~frame[columns.unit].duplicated().to_numpy()
         refuse_sorted(

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, Field
 
+from tablecloak.arrays import Flags
 from tablecloak.jobs.registered import Section
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.tables.confidentiality import Confidentiality
@@ -17,8 +16,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["FlaggedCells", "TransmissionSpec"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 class FlaggedCells(Section, BaseModel):

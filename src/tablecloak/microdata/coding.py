@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, row_label
 
 __all__ = ["MOST_CELLS", "CodedRecords"]
-
-Integers = npt.NDArray[np.int64]
 
 MOST_CELLS = 50_000_000
 """Most cells of a cross-classification for which a count of every cell is kept, even of empty

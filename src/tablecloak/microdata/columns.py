@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, suggestion
 
 __all__ = [
@@ -22,9 +22,6 @@ __all__ = [
     "some_rows",
     "taken_from",
 ]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def some_rows(n_records: int, most: int | None) -> Integers:
@@ -84,7 +81,7 @@ def names_of(given: Any, parameter: str) -> list[str]:
     return names
 
 
-def like(column: pd.Series, values: npt.NDArray[np.float64], *, whole: bool = False) -> pd.Series:
+def like(column: pd.Series, values: Floats, *, whole: bool = False) -> pd.Series:
     """Return new values of a column in its type.
 
     Parameters
@@ -102,9 +99,7 @@ def like(column: pd.Series, values: npt.NDArray[np.float64], *, whole: bool = Fa
     return pd.Series(values, index=column.index).astype(kind)
 
 
-def numbers_of(
-    frame: pd.DataFrame, name: str, *, refuse_missing: bool = True
-) -> npt.NDArray[np.float64]:
+def numbers_of(frame: pd.DataFrame, name: str, *, refuse_missing: bool = True) -> Floats:
     """Return a column of numbers.
 
     Parameters
@@ -134,7 +129,7 @@ def numbers_of(
             f"Column {name!r} has a missing value in row {row_label(frame, missing[0])}. Impute it "
             "or drop the record."
         )
-    values: npt.NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    values: Floats = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     endless = np.flatnonzero(np.isinf(values))
     if len(endless):
         raise InputError(

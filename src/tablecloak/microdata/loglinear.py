@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 
 __all__ = ["LogLinearModel", "choose_model"]
-
-Floats = npt.NDArray[np.float64]
 
 SWEEPS = 1000
 """Most sweeps of iterative proportional fitting."""

@@ -20,16 +20,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from scipy.sparse import csc_array, csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 
 __all__ = ["KEPT", "Least", "Most", "Multipliers", "Shape", "Sizes", "balanced", "kept"]
-
-Floats = npt.NDArray[np.float64]
 
 KEPT = 1e-9
 """Difference from the true total, as a share of the sum of absolute contributions, below which a

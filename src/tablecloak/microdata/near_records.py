@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial import KDTree
 
-__all__ = ["NearRecords", "Neighbours"]
+from tablecloak.arrays import Flags, Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+__all__ = ["NearRecords", "Neighbours"]
 
 Neighbours = tuple[Integers, Integers, Integers]
 """Some records, the neighbours of all of them in one array, and the number of each one's."""

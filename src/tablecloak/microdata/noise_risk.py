@@ -10,15 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.microdata.noisy_table import NoisyTable
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Insiders", "insiders", "insiders_guess", "outsiders_guess", "windows"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 SAME = 1e-12
 """Difference of sizes, as a share, that counts as rounding."""

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse import vstack as stacked
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, VerificationError, suggestion
 from tablecloak.microdata.multipliers import KEPT, Multipliers, Sizes
@@ -26,11 +26,6 @@ from tablecloak.tables.tabulation.contributed import Contributed
 from tablecloak.tables.tabulation.roll_up import group_rows
 
 __all__ = ["NoisyTable", "noisy_table"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-
 
 DRAWS = 200
 """Draws of the multipliers by which guesses are weighed; a share of 10 % then has a standard error

@@ -10,15 +10,13 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, TablecloakWarning
 
 __all__ = ["OrderWarning", "in_random_order", "order_tells", "places", "refuse_sorted"]
-
-Integers = npt.NDArray[np.int64]
 
 LEAST_RECORDS = 20
 """Least number of records for which a column is also checked for being sorted in parts, or

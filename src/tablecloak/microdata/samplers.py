@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import generator
 
 __all__ = ["LegacySampler", "NumpySampler", "Sampler"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Sampler(Protocol):

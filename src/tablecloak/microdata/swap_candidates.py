@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
@@ -24,8 +24,6 @@ from tablecloak.microdata.methods.swapping import DataSwapping
 from tablecloak.microdata.utility.frontier import best_below, frontier
 
 __all__ = ["SwapCandidates", "sweep"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, ModelError
 
 __all__ = ["invariant_matrix", "transition_matrix", "unbiased_frequencies"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def transition_matrix(matrix: npt.ArrayLike) -> Floats:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Floats
 from tablecloak.budget import Stopwatch
 from tablecloak.cta.precision import deviation, near_bound, shortfall
 from tablecloak.errors import InputError
@@ -16,8 +16,6 @@ from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["AdjustedAudit", "audit_values"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

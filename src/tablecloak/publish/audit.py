@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.covering import CoveringIntervals
@@ -37,8 +38,6 @@ from tablecloak.tables.sums import Groups
 
 __all__ = ["Release", "audit", "ends_of", "told_by"]
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Release = (
     SuppressionPattern
     | IntervalPattern

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.errors import InputError
@@ -19,8 +18,6 @@ from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["read_published"]
-
-Floats = npt.NDArray[np.float64]
 
 ENDS = ("lower", "upper")
 """Columns of a release of intervals."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
@@ -28,9 +25,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["explain"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @on_chosen_solver

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.publish.released_cells import names_of_cells, suppressed_in
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["read_previous"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.cta.covering import CoveringIntervals, covering_intervals
@@ -19,8 +19,6 @@ from tablecloak.suppression.intervals import protecting_room
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["protected_intervals"]
-
-Flags = npt.NDArray[np.bool_]
 
 TURNS = 12
 """Most rounds in which intervals around true and adjusted values are widened."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.cta.adjustment import Adjustment
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
 from tablecloak.publish.leaks import find_leaks, has_flags
@@ -31,8 +31,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_decimals, released_rows
 
 __all__ = ["ABOUT", "Leaving", "leaving_of_pattern", "write_leaving", "write_release"]
-
-Flags = npt.NDArray[np.bool_]
 
 ABOUT = "about.json"
 """What readers are told of a release; shows that a folder holds one."""

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.publish.code_values import read_code_values
 from tablecloak.tables.formats import (
@@ -28,9 +28,6 @@ __all__ = [
     "suppressed_in",
     "with_rows_of_rests",
 ]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 PUBLISHED = {"published", "s", "safe", "v", "z"}
 SUPPRESSED = {"primary", "secondary", "suppressed", "x", "u", "m"}
@@ -163,7 +160,7 @@ def with_rows_of_rests(
 
 def rows_in_table_order(
     problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """Return the row of each cell of a table.
 
     Raises

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.publish.transmission_template import Template
 from tablecloak.storage import replacing
 from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.tables.confidentiality import Confidentiality, Letters
+from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.formats import FrameFormat, format_of, harmless
 from tablecloak.tables.formats.sdmx_csv import NORMAL, sdmx_names
 from tablecloak.tables.problem import ProtectionProblem
@@ -81,7 +81,7 @@ class Transmission:
     """
 
     problem: ProtectionProblem
-    suppressed: npt.NDArray[np.bool_]
+    suppressed: Flags
     rules: Sequence[Rule] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Transmission:
         if word not in list(known):
             raise InputError(f"{what} {word!r}.{suggestion(str(word), map(str, known))}")
 
-    def confidentiality(self) -> Letters:
+    def confidentiality(self) -> Texts:
         """Return the flag of each cell, shape (n_cells,): letters of `Confidentiality`."""
         problem, free = self.problem, Confidentiality.FREE
         if self.embargo:
@@ -145,7 +145,7 @@ class Transmission:
             )
         return letters
 
-    def _primary(self, reason: str) -> Letters:
+    def _primary(self, reason: str) -> Texts:
         """Return the flags of cells that one rule made sensitive, shape (n_cells,)."""
         table = self.problem.table
         given = self.flags.get(reason or UNKNOWN)
@@ -160,7 +160,7 @@ class Transmission:
             letters = np.where(rule.unsafe(table), rule.confidentiality_of(table), letters)
         return letters
 
-    def _by_name(self, reason: str) -> Letters:
+    def _by_name(self, reason: str) -> Texts:
         """Return what the name of a rule alone tells, and numbers of contributors."""
         table, flag = self.problem.table, Confidentiality.CONFIDENTIAL
         if reason in RULES:
@@ -170,7 +170,7 @@ class Transmission:
             letters[table.contributions.count == 1] = Confidentiality.ONE_DOMINATES.value
         return letters
 
-    def _cells_with(self, codes: Mapping[str, str]) -> npt.NDArray[np.bool_]:
+    def _cells_with(self, codes: Mapping[str, str]) -> Flags:
         keys = self.problem.table.keys
         meant = np.full(len(keys), bool(codes))
         for name, code in codes.items():

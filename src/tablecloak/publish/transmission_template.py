@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.formats import column_names, read_frame
 
 __all__ = ["Template"]
-
-Flags = npt.NDArray[np.bool_]
 
 HEADER = 2
 """Line of the first row: a file counts lines from 1, and its header is the first."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.reconciliation.least_squares import (
     NearestPoint,
@@ -26,8 +26,6 @@ from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.solve.solver import Capability, chosen_solver
 
 __all__ = ["NEARNESS", "Nearness", "settled"]
-
-Floats = npt.NDArray[np.float64]
 
 SETTLED = 1e-9
 """Residual of a relation, relative to its terms, with which Newton's method has done its work."""

@@ -15,15 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.reconciliation.question import Question
 
 __all__ = ["NearestPoint", "least_squares", "least_squares_bound"]
-
-Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 200
 """Largest number of Newton steps; few are needed if no bound binds, ten to thirty if many do."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-__all__ = ["WHOLE", "Question"]
+from tablecloak.arrays import Flags, Floats
 
-Floats = npt.NDArray[np.float64]
+__all__ = ["WHOLE", "Question"]
 
 WHOLE = 1e-6
 """Largest distance from a whole number at which a real number counts as whole."""
@@ -47,7 +46,7 @@ class Question:
         return len(self.values)
 
     @property
-    def free(self) -> npt.NDArray[np.bool_]:
+    def free(self) -> Flags:
         """Cells that may change."""
         return self.lower < self.upper
 
@@ -105,7 +104,7 @@ class Question:
         """Return the question with the outermost whole numbers within the bounds as bounds."""
         return replace(self, lower=np.ceil(self.lower - WHOLE), upper=np.floor(self.upper + WHOLE))
 
-    def fixed_at(self, cells: npt.NDArray[np.bool_], values: Floats) -> Question:
+    def fixed_at(self, cells: Flags, values: Floats) -> Question:
         """Return the question with some cells fixed at values."""
         return replace(
             self,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, ModelError, SolverError, listed, suggestion
 from tablecloak.reconciliation.distances import NEARNESS, Nearness, settled
@@ -25,9 +26,6 @@ from tablecloak.tables.published import common_decimals
 from tablecloak.tables.ready import ReadyCells, read_cells
 
 __all__ = ["reconcile"]
-
-Floats = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
 
 LATER = 1e-6
 """Factor of the weights of cells of later passes, so that they hardly affect earlier ones."""
@@ -191,7 +189,7 @@ def _read(
 
 def _in_order(
     question: Question,
-    groups: Sequence[Truths],
+    groups: Sequence[Flags],
     measure: Nearness,
     whole: bool,
     keys: pd.DataFrame,
@@ -269,7 +267,7 @@ def _numbers_of(
     return found
 
 
-def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike | None) -> Truths:
+def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike | None) -> Flags:
     """Return the rows that are chosen by codes, by a column, or by truth values."""
     if given is None:
         return np.zeros(len(frame), dtype=bool)
@@ -301,7 +299,7 @@ TRUTHS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0
 """Entries of a column that says for each cell whether it is chosen."""
 
 
-def _truths_of(column: pd.Series, name: str) -> Truths:
+def _truths_of(column: pd.Series, name: str) -> Flags:
     """Return a column of true and false; a word such as "no" must not count as true."""
     found = column.astype(str).str.strip().str.lower().map(TRUTHS)
     odd = np.flatnonzero(found.isna())

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.reconciliation.distances import NEARNESS
 from tablecloak.reconciliation.question import Question
@@ -17,8 +17,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
 __all__ = ["ACCEPTED", "Pass", "ReconciledTable"]
-
-Floats = npt.NDArray[np.float64]
 
 ACCEPTED = 1e-9
 """Largest residual of a relation, relative to its terms, of a table that counts as additive."""

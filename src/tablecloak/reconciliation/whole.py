@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, SolverError
 from tablecloak.reconciliation.distances import settled
@@ -16,8 +16,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
 __all__ = ["whole_table"]
-
-Floats = npt.NDArray[np.float64]
 
 LEAST_SECONDS = 1.0
 """Time limit in seconds of one program after the time is over: without it there is no answer."""

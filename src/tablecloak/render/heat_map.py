@@ -10,9 +10,9 @@ from html import escape
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Texts
 from tablecloak.render.page import GRID_STYLE, Grid, Page, Square
 
 __all__ = [
@@ -194,7 +194,7 @@ def sensitivity_squares(problem: Any) -> Drawing:
     return square
 
 
-def suppression_squares(problem: Any, statuses: npt.NDArray[np.str_]) -> Drawing:
+def suppression_squares(problem: Any, statuses: Texts) -> Drawing:
     """Draw a suppression pattern: published, primary and secondary cells. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
 
@@ -208,7 +208,7 @@ def suppression_squares(problem: Any, statuses: npt.NDArray[np.str_]) -> Drawing
     return square
 
 
-def adjustment_squares(problem: Any, adjusted: npt.NDArray[np.float64]) -> Drawing:
+def adjustment_squares(problem: Any, adjusted: Floats) -> Drawing:
     """Draw an adjusted table: how far and which way each cell was moved. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
     changes = adjusted - values

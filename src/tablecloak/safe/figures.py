@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from tablecloak.arrays import AnyIntegers, Floats
 
 __all__ = ["Figures"]
-
-Ints = npt.NDArray[np.integer[Any]]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,8 @@ class Figures:
         they are called.
     """
 
-    records: Ints
-    group: Ints
+    records: AnyIntegers
+    group: AnyIntegers
     sums: Any
     labels: tuple[str, ...]
     amounts: Floats | None = None

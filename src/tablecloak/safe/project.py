@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.bundle import BundleFormat, write_bundle
@@ -25,8 +25,6 @@ from tablecloak.safe.output import Output
 from tablecloak.safe.tables.calls import TableOutputs
 
 __all__ = ["Project"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class Project(OtherOutputs, TableOutputs):
@@ -64,7 +62,7 @@ class Project(OtherOutputs, TableOutputs):
 
     # -- records ----------------------------------------------------------------------------
 
-    def positions(self, index: pd.Index) -> Ints:
+    def positions(self, index: pd.Index) -> Integers:
         """Return where records stand in the project; records seen for the first time are added.
 
         Raises
@@ -112,7 +110,7 @@ class Project(OtherOutputs, TableOutputs):
         return reasons
 
     @property
-    def contributors(self) -> Ints | None:
+    def contributors(self) -> Integers | None:
         """Code of the contributor of each record of the project; None if records contribute."""
         if self._contributor is None:
             return None

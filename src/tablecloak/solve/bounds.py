@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
+from tablecloak.arrays import Floats, LongFloats
 from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.program import Program
 
@@ -21,8 +21,6 @@ __all__ = [
     "proves_infeasible",
     "violation",
 ]
-
-Floats = npt.NDArray[np.float64]
 
 ACCEPTED_VIOLATION = 1e-7
 """Largest violation of a scaled program that an accepted point may have."""
@@ -74,7 +72,7 @@ def violation(program: Program, x: Floats) -> Violation:
 
 def dual_bound(
     program: Program,
-    duals: Floats | npt.NDArray[np.longdouble],
+    duals: Floats | LongFloats,
     *,
     lower: Floats | None = None,
     upper: Floats | None = None,

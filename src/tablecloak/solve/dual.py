@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, hstack
 
+from tablecloak.arrays import Floats
 from tablecloak.solve.program import Program
 
 __all__ = ["dual_program"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def dual_program(program: Program) -> tuple[Program, Callable[[Floats], Floats]]:

@@ -13,14 +13,11 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
-__all__ = ["NullSpace", "products_vanish", "snapped", "whole_factors", "whole_rows"]
+from tablecloak.arrays import Flags, Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
+__all__ = ["NullSpace", "products_vanish", "snapped", "whole_factors", "whole_rows"]
 
 DECIMALS = 12
 """Most decimals with which a coefficient is read as a decimal number."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import elastic, proves_infeasible
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 
 __all__ = ["Infeasibility", "find_infeasibility"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

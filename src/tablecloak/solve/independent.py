@@ -8,14 +8,12 @@ simplex method keeps each redundant row in every basis, which costs time.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
-__all__ = ["independent_rows"]
+from tablecloak.arrays import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+__all__ = ["independent_rows"]
 
 LARGEST = 10_000
 """Most rows for which dependent rows are sought: the factors of larger systems fill up."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Stopwatch
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, dual_bound, is_proved, violation
@@ -30,9 +30,6 @@ from tablecloak.solve.solver import (
 )
 
 __all__ = ["Interior", "LinearSolver"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 Interior = Literal["never", "first", "always"]
 """When to solve from scratch by an interior point method."""

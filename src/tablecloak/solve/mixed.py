@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
 from tablecloak.solve.branch import branch_and_bound
@@ -13,8 +13,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Capability, Claim, Request, Solution, SolveStatus, chosen_solver
 
 __all__ = ["solve"]
-
-Floats = npt.NDArray[np.float64]
 
 ROUNDED = 1e-5
 """Largest distance of an integral column to a whole number for a point to count as optimal."""

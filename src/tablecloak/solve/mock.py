@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import SolverError
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Capability, Claim, Request, Solver, SolveStatus
 
 __all__ = ["MockSolver", "infeasible", "optimal", "out_of_time", "unbounded"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class MockSolver(Solver):

@@ -8,17 +8,14 @@ A wrong guess does no harm, since the result is checked like any other answer.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
+from tablecloak.arrays import Flags, Floats, LongFloats
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
 
 __all__ = ["polished", "settled_duals"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 NEAR = 1e-7
 """Distance within which a written number counts as equal to a bound, relative for numbers
@@ -57,7 +54,7 @@ def polished(program: Program, x: Floats, duals: Floats) -> tuple[Floats, Floats
     return point, _multipliers(program, duals, active, inside) if len(duals) else duals
 
 
-def settled_duals(program: Program, duals: Floats) -> npt.NDArray[np.longdouble]:
+def settled_duals(program: Program, duals: Floats) -> LongFloats:
     """Return multipliers whose prices of columns without bounds are exactly 0, if they nearly are.
 
     Only then do they prove a bound: an infinite room times a rounding error is infinite.

@@ -7,15 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, vstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 
 __all__ = ["Program", "Scaling", "power_of_two"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 LARGEST_COST = 1e9
 """Largest cost of a scaled program. The median cost is scaled to 1 unless that would make another
@@ -93,9 +90,7 @@ class Program:
         changed.__dict__["extended"] = self.extended
         return changed
 
-    def with_sides(
-        self, rows: npt.NDArray[np.int64], row_lower: Floats, row_upper: Floats
-    ) -> Program:
+    def with_sides(self, rows: Integers, row_lower: Floats, row_upper: Floats) -> Program:
         """Return the program with other sides of some rows; the matrices are shared."""
         low, high = self.row_lower.copy(), self.row_upper.copy()
         low[rows], high[rows] = row_lower, row_upper
@@ -112,7 +107,7 @@ class Program:
             row_upper=np.concatenate([self.row_upper, row_upper]),
         )
 
-    def only_rows(self, kept: npt.NDArray[np.int64]) -> Program:
+    def only_rows(self, kept: Integers) -> Program:
         """Return the program with some of its rows only."""
         return replace(
             self,

@@ -11,8 +11,8 @@ import shutil
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import SolverError
 from tablecloak.extras import required
 from tablecloak.solve.polish import polished
@@ -28,8 +28,6 @@ from tablecloak.solve.solver import (
 )
 
 __all__ = ["Cbc", "Copt", "Cplex", "Glpk", "Gurobi", "PulpSolver", "Scip", "Xpress"]
-
-Floats = npt.NDArray[np.float64]
 
 LEAST_SECONDS = 0.01
 """Least time limit that is passed to a solver; some take 0 for no limit."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Capability, Request, chosen_solver
 
 __all__ = ["solve_quadratic"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def solve_quadratic(

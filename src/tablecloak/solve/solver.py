@@ -24,9 +24,9 @@ from enum import Enum
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.extras import EXTRA_OF, how_to_install, is_installed
 from tablecloak.registry import Registry
@@ -50,9 +50,6 @@ __all__ = [
     "solvers_table",
     "using_solver",
 ]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FEASIBILITY_TOLERANCE = 1e-9
 """Tolerance that solvers are given, for rows, bounds and signs of reduced costs."""

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.suppression.audit.groups import sensitive_groups
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
 __all__ = ["AgainstInsiders", "OpenPair", "WhyOpen"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 class WhyOpen(Enum):

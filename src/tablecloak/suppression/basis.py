@@ -13,13 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-__all__ = ["Basis", "basis_of", "determined_cells"]
+from tablecloak.arrays import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+__all__ = ["Basis", "basis_of", "determined_cells"]
 
 NOTHING = 1e-9
 """Coefficients below this are rounding errors: those of relations between cells are about 1."""

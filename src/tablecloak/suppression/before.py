@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import listed
 from tablecloak.suppression.audit.audit import Audit, attacked
@@ -20,8 +20,6 @@ from tablecloak.tables.keys import are_earlier
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["Before", "Disclosed", "beside_published"]
-
-Floats = npt.NDArray[np.float64]
 
 KEPT = 1 - 1e-6
 """Share of what earlier releases leave of a level that is asked for, so that rounding does not make
@@ -154,7 +152,7 @@ def _question(problem: ProtectionProblem, require: Requirement | str) -> Questio
 
 def _intervals(
     problem: ProtectionProblem,
-    cells: npt.NDArray[np.int64],
+    cells: Integers,
     require: Requirement | str,
     budget: Budget,
 ) -> Audit:
@@ -165,9 +163,7 @@ def _intervals(
     return attacked(question, ~problem.frozen, budget.share(BEFORE_SHARE), is_exact=True)
 
 
-def _disclosed(
-    problem: ProtectionProblem, cells: npt.NDArray[np.int64], audit: Audit
-) -> tuple[Disclosed, ...]:
+def _disclosed(problem: ProtectionProblem, cells: Integers, audit: Audit) -> tuple[Disclosed, ...]:
     proofs: dict[int, DisclosureProof] = {}
     for proof in audit.proofs:
         proofs.setdefault(proof.cell, proof)
@@ -231,7 +227,7 @@ def _how(problem: ProtectionProblem, used: list[int]) -> str:
 
 
 def _lowered(
-    problem: ProtectionProblem, cells: npt.NDArray[np.int64], below: Floats, above: Floats
+    problem: ProtectionProblem, cells: Integers, below: Floats, above: Floats
 ) -> ProtectionProblem:
     """Return the problem with levels of some cells that ask for no more than is left.
 

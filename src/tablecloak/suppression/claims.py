@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.certificates.claim import Claim, Released, joined, loss_claim, starts_of
 from tablecloak.certificates.tree import (
     ROOT,
@@ -32,7 +33,6 @@ from tablecloak.tables.problem import ProtectionProblem
 __all__ = ["interval_claims", "pattern_claims", "proved_pattern_bound", "proved_widths_bound"]
 
 Arrays = dict[str, npt.NDArray[Any]]
-Floats = npt.NDArray[np.float64]
 Side = tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
 
 UP, DOWN, WIDTH, BRIDGE, ROUNDED = range(5)
@@ -89,7 +89,7 @@ def interval_claims(
 
 
 def proved_pattern_bound(
-    suppressed: npt.NDArray[np.bool_], problem: ProtectionProblem, certificate: BoundCertificate
+    suppressed: Flags, problem: ProtectionProblem, certificate: BoundCertificate
 ) -> float:
     """Return the lower bound on the loss of any protected pattern that the claim proves.
 
@@ -145,7 +145,7 @@ def _as_two_sided(problem: ProtectionProblem, requirement: Requirement) -> Prote
     return problem.with_changes(**levels)
 
 
-def _pattern(requirement: Requirement, suppressed: npt.NDArray[np.bool_]) -> Released:
+def _pattern(requirement: Requirement, suppressed: Flags) -> Released:
     arrays = {"requirement": np.array(requirement.value), "suppressed": suppressed.astype(bool)}
     return Released("suppression", arrays)
 
@@ -178,9 +178,7 @@ def _bound_arrays(certificate: BoundCertificate, problem: ProtectionProblem) -> 
     return {**_cut_arrays(rows, problem), **_tree_arrays(certificate, rows, used)}
 
 
-def _tree_arrays(
-    certificate: BoundCertificate, rows: Sequence[Row], used: npt.NDArray[np.bool_]
-) -> Arrays:
+def _tree_arrays(certificate: BoundCertificate, rows: Sequence[Row], used: Flags) -> Arrays:
     free, scale = certificate.free_cells()
     place = np.zeros(len(used), dtype=np.int64)
     place[used] = _with_parents(rows)[1]
@@ -188,7 +186,7 @@ def _tree_arrays(
     def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
         return int(free[column]), is_lower, int(limit)
 
-    def multipliers(duals: npt.NDArray[np.float64]) -> Multipliers:
+    def multipliers(duals: Floats) -> Multipliers:
         counted = np.flatnonzero(duals > 0)
         return Multipliers.of([(0, place[counted], -1, duals[counted] * scale)])
 
@@ -221,7 +219,7 @@ def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
     return {**arrays, **_sum_arrays(rows)}
 
 
-def _with_parents(rows: Sequence[Row]) -> tuple[list[Row], npt.NDArray[np.int64]]:
+def _with_parents(rows: Sequence[Row]) -> tuple[list[Row], Integers]:
     """Return rows, each after the rows of which it is a sum, and their positions."""
     ordered: list[Row] = []
     place: dict[int, int] = {}
@@ -267,7 +265,7 @@ def _sum_arrays(rows: Sequence[Row]) -> Arrays:
     }
 
 
-def _cut(row: Row, sensitive: npt.NDArray[np.int64]) -> tuple[int, int, Side, Side]:
+def _cut(row: Row, sensitive: Integers) -> tuple[int, int, Side, Side]:
     """Return kind and cell of a row, and the multipliers that prove it upwards and downwards."""
     if isinstance(row, RoundedRow):
         return ROUNDED, 0, None, None

@@ -12,19 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import SuperLU, splu
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.system import System
 from tablecloak.tables.coupled import CoupledCells, whole_rows
 from tablecloak.tables.distinct import distinct_rows
 
 __all__ = ["CoupledSystem"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

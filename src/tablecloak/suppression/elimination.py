@@ -11,14 +11,12 @@ import heapq
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Integers
 from tablecloak.solve.exact import whole_rows
 
 __all__ = ["Solutions"]
-
-Integers = npt.NDArray[np.int64]
 
 PRIME = 2**61 - 1
 """A Mersenne prime; sums of two products below it still fit into few machine words."""

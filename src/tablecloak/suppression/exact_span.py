@@ -10,19 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.solve.exact import NullSpace
 from tablecloak.suppression.basis import Basis, basis_of
 from tablecloak.tables.distinct import distinct_rows
 
 __all__ = ["ExactSpan"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 MOST_MULTIPLE = 1000
 """Largest denominator with which coefficients are read as fractions. The check of the relations

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped
 from tablecloak.suppression.exact_span import ExactSpan
@@ -18,10 +18,6 @@ from tablecloak.suppression.proof import REAL_SHARE, is_outside, least_asked
 from tablecloak.suppression.system import System, entries_of
 
 __all__ = ["Exactness"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 KEPT_CELLS = 50_000
 """Most cells, over all eliminations together, that are kept; each takes about a kilobyte."""

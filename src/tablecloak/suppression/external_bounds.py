@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, SolverError
 from tablecloak.suppression.audit.attack import Attack
@@ -18,9 +18,6 @@ from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["with_finite_bounds", "with_intervals"]
-
-Floats = npt.NDArray[np.float64]
-
 
 SPACIOUS = 100.0
 """Multiple of the levels, and of the moves of witnesses, that a search may use where a room is

@@ -7,8 +7,8 @@ the fewest cells. So the exact method finds them, and its bound proves that no f
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.solve.solver import on_chosen_solver
@@ -25,8 +25,6 @@ from tablecloak.tables.keys import are_rests
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["fewest_to_unfreeze", "frozen_in_vain"]
-
-Flags = npt.NDArray[np.bool_]
 
 TIE = 0.5
 """Most that the weights of all cells together add to their number: of several choices of as few
@@ -125,7 +123,7 @@ def frozen_in_vain(
 
 def _exposed(
     problem: ProtectionProblem, requirement: Requirement, frozen: Flags, budget: Budget
-) -> tuple[npt.NDArray[np.int64], Flags]:
+) -> tuple[Integers, Flags]:
     """Return the sensitive cells that are not protected if all but frozen cells are hidden.
 
     The second result flags those among them that are proved to be attackable.

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Integers
 from tablecloak.errors import listed
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["Unfrozen"]
-
-Integers = npt.NDArray[np.int64]
 
 NAMED = 10
 """Most cells that a message names."""

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, vstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError, VerificationError
 from tablecloak.solve.bounds import check_claim
@@ -37,9 +37,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sums import Groups, find_sums, with_sums
 
 __all__ = ["Search", "search_with_groups"]
-
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 FIRST_SHARE, NEXT_SHARE = 0.6, 0.75
 """Shares of the time left for the search without sums, and for each one that follows. Most tables
@@ -153,7 +150,7 @@ def _with_sums_moved(pattern: SuppressionPattern, problem: ProtectionProblem) ->
     return csr_array(hstack([moves, moves @ spread.T], format="csr"))
 
 
-def _entries(moves: csr_array) -> tuple[Integers, npt.NDArray[np.float64]]:
+def _entries(moves: csr_array) -> tuple[Integers, Floats]:
     moves.sort_indices()
     return moves.indices.astype(np.int64), moves.data
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
 from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.table import Table
 
 __all__ = ["WHATEVER_IS_HIDDEN", "refuted", "unprotected"]
-
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-
 
 WHATEVER_IS_HIDDEN = "even if every cell that may be suppressed is"
 """In what way a cell cannot be protected by any pattern."""

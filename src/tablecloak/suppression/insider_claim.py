@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Integers
 from tablecloak.suppression.knowledge import Knowledge
 
 __all__ = ["InsiderClaim"]
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

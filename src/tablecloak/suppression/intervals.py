@@ -26,10 +26,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, generator
 from tablecloak.certificates.claim import Claim
 from tablecloak.errors import InputError
@@ -54,9 +54,6 @@ from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["IntervalBound", "IntervalPattern", "protecting_room", "publish_intervals"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.suppression.insider_claim import InsiderClaim
 from tablecloak.suppression.kept_witnesses import PoolProof
 from tablecloak.suppression.knowledge import Knowledge
@@ -17,10 +17,6 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["certificate_of"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 def certificate_of(

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.proof import TRUTH, is_outside
 from tablecloak.suppression.proved_needs import ProvedNeeds
 from tablecloak.suppression.system import System, entries_of
 
 __all__ = ["KeptWitnesses", "PoolProof", "Witnesses"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 Witnesses = list[tuple[Integers, Floats]]
 """Witnesses, each as the cells that it moves, increasing, and their moves."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError
 from tablecloak.suppression.needs import needs_of
@@ -23,10 +23,6 @@ from tablecloak.tables.merged import MergedProblem
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["MergedBound", "Renaming", "merged_for", "search_merged", "spread_pool"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

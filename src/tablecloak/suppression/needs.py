@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import ModelError, listed
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals
 
 __all__ = ["Needs", "asked_of", "decimals_of", "needs_of", "own_precision"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 REAL_DIGIT = 1e-6
 """Unit of the last digit assumed for values that are no decimal numbers, as a share of their

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.certificates.claim import Claim
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
@@ -65,7 +65,7 @@ class SuppressionPattern(Result):
     """
 
     problem: ProtectionProblem
-    suppressed: npt.NDArray[np.bool_]
+    suppressed: Flags
     requirement: Requirement
     certificate: ProtectionCertificate
     bound_certificate: BoundCertificate | None
@@ -96,9 +96,9 @@ class SuppressionPattern(Result):
         return pattern_claims(protection, self.problem, self.loss, self.bound, proof)
 
     @property
-    def secondary(self) -> npt.NDArray[np.bool_]:
+    def secondary(self) -> Flags:
         """Cells that are suppressed although they are not sensitive."""
-        flags: npt.NDArray[np.bool_] = self.suppressed & ~self.problem.sensitive
+        flags: Flags = self.suppressed & ~self.problem.sensitive
         return flags
 
     @property
@@ -126,7 +126,7 @@ class SuppressionPattern(Result):
         """The hidden values that an intruder can compute after learning some. Secret."""
         return Robustness.of(self.problem, self.suppressed)
 
-    def told(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def told(self) -> tuple[Floats, Floats]:
         """Return the ends of what the release tells of each cell: values, or external bounds."""
         problem, values = self.problem, self.problem.table.values
         return (
@@ -159,7 +159,7 @@ class SuppressionPattern(Result):
         proved = proved_pattern_bound(self.suppressed, self.problem, proof)
         return max(proved, self.unavoidable)
 
-    def statuses(self) -> npt.NDArray[np.str_]:
+    def statuses(self) -> Texts:
         """``published``, ``primary`` or ``secondary`` for each cell. Internal."""
         return np.select(
             [self.suppressed & self.problem.sensitive, self.suppressed],

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.certificates.claim import Claim, Released
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.solve.exact import products_vanish, whole_rows
@@ -32,10 +33,6 @@ __all__ = [
     "is_outside",
     "least_asked",
 ]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 REAL_SHARE = 1e-9
 """Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share

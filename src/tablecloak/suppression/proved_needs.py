@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.proof import TRUTH
 
 __all__ = ["ProvedNeeds"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 PROGRESS = 1e-10
 """Least share of a need by which a witness must move its cell farther to be kept."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats
 from tablecloak.suppression.audit.intruder import Intruder, parse_intruders
 from tablecloak.suppression.audit.intruders.integers import with_whole_numbers
 from tablecloak.suppression.external_bounds import with_intervals
@@ -17,8 +15,6 @@ from tablecloak.suppression.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Question"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats, Integers
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["REQUIREMENTS", "Requirement"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Requirement(ABC):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.suppression.elimination import Solutions
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.distinct import distinct_rows
@@ -21,9 +21,6 @@ from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SUMMED_UP_CELLS", "Robustness"]
-
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 SUMMED_UP_CELLS = 100_000
 """Most hidden cells for which a summary contains the dimension, which takes seconds for more cells.

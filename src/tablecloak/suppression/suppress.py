@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, ModelError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
@@ -239,7 +240,7 @@ def _weighed(
 
 def _suppressed_before(
     previous: SuppressionPattern | npt.ArrayLike,
-) -> npt.NDArray[np.bool_]:
+) -> Flags:
     """Return which cells were suppressed, without sums that were protected then."""
     if isinstance(previous, SuppressionPattern):
         return previous.suppressed[~are_sums(previous.problem.table.keys)]

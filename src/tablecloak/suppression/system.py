@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.exact_span import ExactSpan
 from tablecloak.suppression.needs import Needs, own_precision
@@ -22,10 +22,6 @@ from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["System", "entries_of"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 BUNDLE_CELLS = 300
 """Components smaller than this share a solver, since starting one costs more than a program."""

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, ModelError
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -23,9 +23,6 @@ from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.table import Table
 
 __all__ = ["ALL_TOGETHER", "saved_by_waivers", "waivers_saved"]
-
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 ALL_TOGETHER = "all together"
 """Stands in place of a contributor in the row of all waivers of a level."""
@@ -171,7 +168,7 @@ class _Withdrawn:
     given: Contributions
     who: Integers
     cell: Integers
-    own_p: npt.NDArray[np.float64]
+    own_p: Floats
     again: Flags
     all_again: Flags
 

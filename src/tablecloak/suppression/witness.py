@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.exactness import Exactness
 from tablecloak.suppression.kept_witnesses import KeptWitnesses
@@ -13,10 +13,6 @@ from tablecloak.suppression.proof import TRUTH, is_outside
 from tablecloak.suppression.system import System
 
 __all__ = ["WitnessPool"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 NOISES = (1e-10, 1e-8, 1e-13)
 """Shares of the largest move below which moves count as rounding errors of 0, tried one after the

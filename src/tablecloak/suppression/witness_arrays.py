@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Integers
 from tablecloak.certificates.claim import joined, rows_of, starts_of
 from tablecloak.suppression.insider_claim import InsiderClaim
 from tablecloak.suppression.knowledge import Knowledge
@@ -25,8 +26,8 @@ MOST_LETTERS = 200
 def witness_arrays(
     problem: ProtectionProblem,
     deviations: csr_array,
-    upper_witness: npt.NDArray[np.int64],
-    lower_witness: npt.NDArray[np.int64],
+    upper_witness: Integers,
+    lower_witness: Integers,
     insiders: Sequence[InsiderClaim],
 ) -> Arrays:
     """Return witnesses and insiders as plain arrays; see `ProtectionCertificate`."""

@@ -7,13 +7,11 @@ The error of a sum is a share of the terms that were added up, not of their sum:
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-__all__ = ["ADDITIVITY_TOLERANCE", "CANCELLATION", "added_up", "is_off", "left_over"]
+from tablecloak.arrays import Flags, Floats
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+__all__ = ["ADDITIVITY_TOLERANCE", "CANCELLATION", "added_up", "is_off", "left_over"]
 
 ADDITIVITY_TOLERANCE = 1e-9
 """Largest accepted error of a relation, as a share of the sum of its absolute values.

@@ -9,14 +9,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
-
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["Confidentiality", "Letters"]
-
-Letters = npt.NDArray[np.str_]
+__all__ = ["Confidentiality"]
 
 
 class Confidentiality(Enum):

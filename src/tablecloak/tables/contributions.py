@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.waivers import Waivers
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ContributionLevel", "Contributions"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 ContributionLevel = Literal["contributor", "holding"]
 """Whether contributors or holdings are counted as one."""
@@ -137,7 +135,7 @@ class Contributions:
             waivers=self.waivers.padded(k) if self.waivers else None,
         )
 
-    def take(self, cells: npt.NDArray[np.integer[Any]]) -> Contributions:
+    def take(self, cells: AnyIntegers) -> Contributions:
         """Return the contributions of the given cells, in that order."""
         taken = {name: getattr(self, name)[cells] for name in _BY_CELL}
         return replace(self, **taken, waivers=self.waivers.take(cells) if self.waivers else None)
@@ -237,11 +235,11 @@ class Contributions:
         return self.waivers or Waivers.nobody(self.largest, self.largest_weight)
 
     @property
-    def all_waived(self) -> npt.NDArray[np.bool_]:
+    def all_waived(self) -> Flags:
         """Which cells have contributors, all of them with a full waiver, shape (n_cells,)."""
         if self.waivers is None:
             return np.zeros(len(self.count), dtype=np.bool_)
-        waived: npt.NDArray[np.bool_] = (self.count > 0) & (self.waivers.full >= self.count)
+        waived: Flags = (self.count > 0) & (self.waivers.full >= self.count)
         return waived
 
     @property

@@ -13,16 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.tables.graphs import components, spanning_forest
 
 __all__ = ["CoupledCells", "whole_rows"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 CANCELLED = 1e-14
 """Share of its terms up to which a merged coefficient counts as 0."""

@@ -8,12 +8,11 @@ basis of a search smaller.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-__all__ = ["distinct_rows", "without_repeated_rows"]
+from tablecloak.arrays import Integers
 
-Integers = npt.NDArray[np.int64]
+__all__ = ["distinct_rows", "without_repeated_rows"]
 
 LARGEST_SCALED = 2.0**25
 """Coefficients up to this size are divided by each other: two different quotients of such whole

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import block_diag, csr_array, vstack
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.equations import Equation
@@ -29,10 +30,6 @@ from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = ["NOW", "EarlierRelease", "Published", "Tells"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 NOW = "now"
 """Name of the release that is made now, in equations."""

@@ -6,15 +6,13 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["all_positions", "with_empty_rows"]
-
-Integers = npt.NDArray[np.int64]
 
 MOST_CELLS = 20_000_000
 """Most cells of a table that lists its empty ones: at about 1 kB a cell what 20 GB hold."""

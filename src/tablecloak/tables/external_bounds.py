@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.tables.table import Table
 
 __all__ = ["default_bounds", "not_zero"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def default_bounds(table: Table) -> tuple[float, float]:

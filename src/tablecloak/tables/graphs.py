@@ -6,18 +6,13 @@ Older releases of `scipy.sparse.csgraph` take indices of 32 bits only, and spars
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 
-__all__ = ["components", "components_of_columns", "shortest_paths", "spanning_forest"]
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-AnyIntegers = npt.NDArray[np.integer[Any]]
+__all__ = ["components", "components_of_columns", "shortest_paths", "spanning_forest"]
 
 
 def components(one: Integers, other: Integers, n: int, *, strong: bool = False) -> Integers:

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import block_diag, csr_array, vstack
 
@@ -26,9 +25,6 @@ from tablecloak.tables.table import Table
 from tablecloak.tables.variables import Variables
 
 __all__ = ["join"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def join(

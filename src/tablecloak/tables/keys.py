@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import AnyIntegers, Flags, Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 
@@ -27,9 +26,6 @@ __all__ = [
     "number_rows",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer[Any]]
-
 REST = "~not~"
 """Beginning of a code that stands for all codes of a group but those that follow it.
 
@@ -44,7 +40,7 @@ EARLIER = "~earlier~"
 """Beginning of a code that stands for a cell of an earlier release, named after it."""
 
 
-def are_rests(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def are_rests(keys: pd.DataFrame) -> Flags:
     """Return which cells are no part of the release, shape (n_cells,).
 
     They are rests of groups, sums of cells, and cells of earlier releases.
@@ -52,17 +48,17 @@ def are_rests(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
     return _are_marked(keys, (REST, SUM, EARLIER))
 
 
-def are_earlier(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def are_earlier(keys: pd.DataFrame) -> Flags:
     """Return which cells are those of earlier releases, shape (n_cells,)."""
     return _are_marked(keys, (EARLIER,))
 
 
-def are_sums(keys: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def are_sums(keys: pd.DataFrame) -> Flags:
     """Return which cells are sensitive sums of hidden cells, shape (n_cells,)."""
     return _are_marked(keys, (SUM,))
 
 
-def _are_marked(keys: pd.DataFrame, marks: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+def _are_marked(keys: pd.DataFrame, marks: tuple[str, ...]) -> Flags:
     found = np.zeros(len(keys), dtype=bool)
     for name in keys.columns:
         marked = [code for code in keys[name].unique() if str(code).startswith(marks)]
@@ -115,7 +111,7 @@ def cell_of(keys: pd.DataFrame, codes: Mapping[str, str]) -> int:
     return int(cells[0])
 
 
-def number_rows(keys: pd.DataFrame) -> tuple[Integers, Integers]:
+def number_rows(keys: pd.DataFrame) -> tuple[AnyIntegers, AnyIntegers]:
     """Number the distinct rows by first appearance: first row of each, number of each row."""
     number = keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
     _, first = np.unique(number, return_index=True)
@@ -125,8 +121,8 @@ def number_rows(keys: pd.DataFrame) -> tuple[Integers, Integers]:
 def check_same_values(
     keys: pd.DataFrame,
     values: Floats,
-    first: Integers,
-    number: Integers,
+    first: AnyIntegers,
+    number: AnyIntegers,
     dust: Floats | float = 0.0,
 ) -> None:
     """Raise if rows that mean the same cell have different values."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array, csr_array, vstack
 
+from tablecloak.arrays import AnyIntegers, Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.additivity import CANCELLATION, added_up
 from tablecloak.tables.contributions import Contributions
@@ -18,9 +18,6 @@ from tablecloak.tables.keys import check_same_values, number_rows
 from tablecloak.tables.table import Table
 
 __all__ = ["completed_keys", "link", "linked_hierarchies"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer[Any]]
 
 
 def link(*tables: Table) -> Table:
@@ -114,7 +111,7 @@ def completed_keys(
 
 
 def _stack_relations(
-    tables: Sequence[Table], cell_of_row: Integers, offsets: Integers, n_cells: int
+    tables: Sequence[Table], cell_of_row: AnyIntegers, offsets: AnyIntegers, n_cells: int
 ) -> tuple[csr_array, Floats]:
     """Stack all relations over the common cells, each only once."""
     blocks = []

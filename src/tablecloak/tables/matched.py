@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, CANCELLATION, added_up
 from tablecloak.tables.equations import Equation
@@ -17,10 +17,6 @@ from tablecloak.tables.keys import are_rests, number_rows
 from tablecloak.tables.table import Table
 
 __all__ = ["Matched", "match"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

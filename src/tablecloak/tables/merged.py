@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.tables.coupled import CoupledCells, whole_rows
 from tablecloak.tables.distinct import without_repeated_rows
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
@@ -22,9 +23,6 @@ from tablecloak.tables.table import Table
 
 __all__ = ["MergedProblem", "MergedTable"]
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 Levels = tuple[Floats, Floats, Floats]
 
 

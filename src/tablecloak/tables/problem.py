@@ -12,14 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.tables.table import Table
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["CellStatus", "ProtectionProblem"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 class CellStatus(Enum):
@@ -68,7 +66,7 @@ class ProtectionProblem:
     """
 
     table: Table
-    status: npt.NDArray[np.str_]
+    status: Texts
     lower_protection: Floats
     upper_protection: Floats
     sliding_protection: Floats
@@ -77,7 +75,7 @@ class ProtectionProblem:
     weights: Floats
     capacity_down: Floats = None  # type: ignore[assignment]
     capacity_up: Floats = None  # type: ignore[assignment]
-    reasons: npt.NDArray[np.str_] = None  # type: ignore[assignment]
+    reasons: Texts = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         n = self.table.n_cells

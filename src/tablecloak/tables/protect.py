@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, TablecloakWarning, listed
 from tablecloak.tables.external_bounds import default_bounds, not_zero
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
@@ -19,8 +20,6 @@ from tablecloak.tables.zeros import ProtectedZeros, Zeros, check_zeros
 
 __all__ = ["Judge", "levels_by", "protect"]
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Hits = Sequence[tuple["Judge", Flags]]
 
 NOISE = 1e-12
@@ -178,9 +177,7 @@ def _check_measure(table: Table, rules: Sequence[Judge]) -> None:
         )
 
 
-def _statuses(
-    table: Table, hits: Hits, zeros: Zeros
-) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.str_]]:
+def _statuses(table: Table, hits: Hits, zeros: Zeros) -> tuple[Texts, Texts]:
     """Return the status of each cell, and the name of the first rule that made it sensitive."""
     reasons = np.full(table.n_cells, "", dtype=f"U{max(len(rule.name) for rule, _ in hits)}")
     for rule, hit in hits:

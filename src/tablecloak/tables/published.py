@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
+
 if TYPE_CHECKING:
     from tablecloak.tables.table import Table
 
@@ -28,10 +30,6 @@ __all__ = [
     "published_rows",
     "released_rows",
 ]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 MOST_DECIMALS = 10
 """Most digits after the decimal point with which values count as decimal numbers."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import AnyIntegers, Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.dimensions import read_dimensions
@@ -20,9 +20,6 @@ from tablecloak.tables.keys import check_same_values, label_of, number_rows
 from tablecloak.tables.relations import hierarchical_relations
 
 __all__ = ["ReadyCells", "read_cells"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +110,7 @@ def _check_known_codes(codes: Mapping[str, pd.Series], trees: Mapping[str, Hiera
 
 def _distinct_cells(
     keys: pd.DataFrame, values: Floats, contributions: Contributions | None
-) -> Integers:
+) -> AnyIntegers:
     first, number = number_rows(keys)
     check_same_values(keys, values, first, number)
     if contributions:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import AnyIntegers
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["hierarchical_relations"]
-
-Integers = npt.NDArray[np.integer[Any]]
 
 
 def hierarchical_relations(keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> csr_array:
@@ -43,7 +40,7 @@ def hierarchical_relations(keys: pd.DataFrame, hierarchies: Mapping[str, Hierarc
     return vstack(blocks, format="csr") if blocks else csr_array((0, len(keys)))
 
 
-def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_array:
+def _relations_along(positions: AnyIntegers, axis: int, tree: Hierarchy) -> csr_array:
     """Relations along one dimension, without a loop over cells."""
     n_cells = len(positions)
     others = np.delete(positions, axis, axis=1)
@@ -77,12 +74,12 @@ def _relations_along(positions: Integers, axis: int, tree: Hierarchy) -> csr_arr
     )
 
 
-def _totals(tree: Hierarchy) -> Integers:
+def _totals(tree: Hierarchy) -> AnyIntegers:
     pairs = [(tree.position[parent], number) for number, (parent, _) in enumerate(tree.groups)]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def _parts(tree: Hierarchy) -> Integers:
+def _parts(tree: Hierarchy) -> AnyIntegers:
     pairs = [
         (tree.position[code], number)
         for number, (_, children) in enumerate(tree.groups)

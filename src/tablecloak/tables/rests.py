@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
+from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.keys import REST, label_of
@@ -31,10 +31,6 @@ __all__ = [
     "with_further_cells",
     "with_rests",
 ]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 Combination = Mapping[str, Sequence[str]]
 """Codes of one dimension that mean something together, such as {"health": ["bad", "very bad"]}."""
@@ -58,7 +54,7 @@ class Rests:
     cells: csr_array
     growth: Floats
 
-    def chosen(self, kept: npt.NDArray[np.integer[Any]]) -> Rests:
+    def chosen(self, kept: AnyIntegers) -> Rests:
         """Return some of the rests."""
         keys = self.keys.iloc[kept].reset_index(drop=True)
         return Rests(keys, csr_array(self.cells[kept, :]), self.growth[kept])
@@ -76,7 +72,7 @@ class _Groups:
     like: Integers
     dimension: Integers
 
-    def chosen(self, kept: npt.NDArray[np.integer[Any]]) -> _Groups:
+    def chosen(self, kept: AnyIntegers) -> _Groups:
         """Return some of the groups, or one of them several times."""
         return _Groups(csr_array(self.parts[kept, :]), self.like[kept], self.dimension[kept])
 
@@ -300,7 +296,7 @@ def _stacked(found: Sequence[Rests]) -> Rests:
     return Rests(keys, cells, np.concatenate([each.growth for each in found]))
 
 
-def _require_room(problem: ProtectionProblem, rests: Rests, reasons: npt.NDArray[np.str_]) -> None:
+def _require_room(problem: ProtectionProblem, rests: Rests, reasons: Texts) -> None:
     movable = (~problem.frozen).astype(np.float64)
     shut = np.flatnonzero(rests.cells @ movable == 0)
     if len(shut):

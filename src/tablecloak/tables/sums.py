@@ -16,10 +16,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.keys import SUM
@@ -38,10 +38,6 @@ __all__ = [
     "rules_for_sums",
     "with_sums",
 ]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 MOST_SUMS = 2000
 """Most choices of some hidden cells of one side of a relation that are judged. Beyond that, choices
@@ -122,12 +118,12 @@ class Sums:
     cells: csr_array
     lower: Floats
     upper: Floats
-    reasons: npt.NDArray[np.str_]
+    reasons: Texts
 
     def __len__(self) -> int:
         return len(self.lower)
 
-    def chosen(self, kept: npt.NDArray[np.integer[Any]]) -> Sums:
+    def chosen(self, kept: AnyIntegers) -> Sums:
         """Return some of the sums."""
         cells = csr_array(self.cells[kept, :])
         return Sums(cells, self.lower[kept], self.upper[kept], self.reasons[kept])

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, listed, plain
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over
 from tablecloak.tables.contributions import Contributions
@@ -22,9 +23,6 @@ from tablecloak.tables.ready import read_cells
 from tablecloak.tables.variables import Variables
 
 __all__ = ["Table"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer[Any]]
 
 MOST_DECLARED = 15
 """Digits that a double can hold."""
@@ -250,7 +248,7 @@ class Table:
         )
 
     @cached_property
-    def rests(self) -> npt.NDArray[np.bool_]:
+    def rests(self) -> Flags:
         """Which cells are rests of groups or sums, never published, shape (n_cells,)."""
         return are_rests(self.keys)
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Waivers"]
+from tablecloak.arrays import Flags, Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
+__all__ = ["Waivers"]
 
 
 @dataclass(frozen=True, eq=False)

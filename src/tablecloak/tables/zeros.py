@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.table import Table
 
 __all__ = ["ProtectedZeros", "Zeros", "check_zeros"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 Zeros = Literal["public", "candidates", "protected"]
 """Whether zeros are published, may be suppressed to protect other cells, or are sensitive."""

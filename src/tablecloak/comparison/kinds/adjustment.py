@@ -7,8 +7,8 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.kind import KINDS, UNCHANGED, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
 from tablecloak.cta.adjust import adjust
@@ -23,9 +23,6 @@ __all__ = ["AdjustedTable"]
 
 RECOVERY = 0.1
 """Share of the sensitive cells that may be guessed where distances are left to chance."""
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @KINDS.register

@@ -7,8 +7,8 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cellkey.perturbed_problem import PerturbedProblem, perturb_problem
 from tablecloak.comparison.inferred import protects
 from tablecloak.comparison.kind import KINDS, ReleaseKind
@@ -16,9 +16,6 @@ from tablecloak.comparison.kinds.changed import as_they_stand, changes
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["CellKeys"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @KINDS.register
@@ -49,7 +46,7 @@ class CellKeys(ReleaseKind[PerturbedProblem]):
 
     def possible(
         self, release: PerturbedProblem, lower: Floats, upper: Floats, time_limit: float
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[Integers, Integers]:
         """Return what follows from all perturbed counts together."""
         return release.intervals
 

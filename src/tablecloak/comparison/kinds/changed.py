@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.kind import UNCHANGED
 
 __all__ = ["as_they_stand", "changes"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 def as_they_stand(values: npt.ArrayLike) -> tuple[Floats, Floats]:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.comparison.inferred import are_wide
 from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
@@ -22,9 +22,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
 
 __all__ = ["RecordNoise"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @KINDS.register
@@ -106,7 +103,7 @@ def _insider(problem: ProtectionProblem, release: NoisyTable) -> Flags:
     return are_wide(problem, known.cells, known.lower, known.upper)
 
 
-def _right(problem: ProtectionProblem, cells: npt.NDArray[np.int64], guesses: Floats) -> Flags:
+def _right(problem: ProtectionProblem, cells: Integers, guesses: Floats) -> Flags:
     """Which guesses of some sensitive cells lie within the level."""
     all_of = problem.table.values[problem.sensitive].copy()
     place = np.searchsorted(np.flatnonzero(problem.sensitive), cells)

@@ -7,8 +7,8 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.inferred import counts_within
 from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
@@ -18,9 +18,6 @@ from tablecloak.suppression.audit.audit import audit_pattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Rounding"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 BASE = 3
 """Base to which counts are rounded if no release is given, as statistical offices usually do."""

@@ -7,8 +7,8 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.inferred import counts_within, protects
 from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.suppression.audit.attack import Attack
@@ -20,9 +20,6 @@ from tablecloak.suppression.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Suppression", "hidden_intervals"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @KINDS.register

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import Answer
 from tablecloak.cta.search.conditions import SearchedStatistic
@@ -21,8 +21,6 @@ from tablecloak.cta.search.state import SearchState
 from tablecloak.registry import Registry
 
 __all__ = ["DISTANCES", "Distance", "Searched", "names_with"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.answer import Answer
 from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
 from tablecloak.cta.refinement import additive_changes
@@ -19,8 +19,6 @@ from tablecloak.cta.whole_numbers import is_near_whole, whole_changes
 from tablecloak.errors import SolverError
 
 __all__ = ["L1"]
-
-Floats = npt.NDArray[np.float64]
 
 LEAST_SECONDS = 1.0
 """Time limit in seconds for whole numbers, past the time limit of the search if need be."""
@@ -88,7 +86,7 @@ def _break_ties(searched: Searched) -> None:
         state.best = point
 
 
-def _whole(searched: Searched) -> npt.NDArray[np.int64] | None:
+def _whole(searched: Searched) -> Integers | None:
     """Return changes in whole numbers for the best directions; None if none were found."""
     model, notes = searched.state.form.model, searched.state.notes
     if not is_near_whole(model, searched.changes):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.answer import Answer
 from tablecloak.cta.bounds import SquaresBound
 from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
@@ -16,8 +16,6 @@ from tablecloak.cta.search.schedule import SQUARES_SHARE
 from tablecloak.cta.squares import SquaresForm
 
 __all__ = ["L2"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @DISTANCES.register

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import Answer
 from tablecloak.cta.distances.distance import DISTANCES, Distance, Searched
@@ -22,8 +22,6 @@ from tablecloak.cta.tight import TightForm
 from tablecloak.errors import ModelError, SolverError
 
 __all__ = ["Linf"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @DISTANCES.register
@@ -68,7 +66,7 @@ def _within(model: AdjustmentModel, largest: float) -> AdjustmentModel:
 
 def _least_sum(
     model: AdjustmentModel, changes: Floats, fixed: Floats | None, budget: Budget
-) -> npt.NDArray[np.longdouble] | None:
+) -> LongFloats | None:
     """Return an adjustment with a small sum, if one was found."""
     form = TightForm.of(model, free=fixed is None)
     state = SearchState(form, budget.at_least(SPARE_SECONDS).quiet())

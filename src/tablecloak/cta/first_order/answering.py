@@ -6,8 +6,8 @@ import contextvars
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.answer import INTERRUPTED, LATE, Answer
 from tablecloak.cta.asked import Asked
@@ -32,9 +32,6 @@ from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
 from tablecloak.solve.program import power_of_two
 
 __all__ = ["answer_large", "is_large"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def is_large(question: Question, asked: Asked) -> bool:

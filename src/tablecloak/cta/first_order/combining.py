@@ -14,18 +14,15 @@ Relations near the cell suffice: fewer of them only let it move farther.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.schedule import DENOMINATORS, SHORT_BY, WHOLE
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 
 __all__ = ["Combining"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Combining:

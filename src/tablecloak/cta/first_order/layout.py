@@ -11,16 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model import AdjustmentModel
 
 __all__ = ["Layout", "column_sums", "row_least", "row_sums"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 SPREAD = 8
 """Rounds in which relations without sensitive cells take the typical change of their neighbours.

@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.certificates.tree import BALANCE, DISCREPANCY, Multipliers
 from tablecloak.cta.first_order.layout import Layout, column_sums, row_least, row_sums
@@ -37,9 +37,6 @@ from tablecloak.cta.first_order.schedule import (
 from tablecloak.cta.tight_rows import discrepancies_of
 
 __all__ = ["Charges", "Packing", "packed"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 SAFE_STEP = 0.98
 """Share of the longest steps for which convergence is proved."""

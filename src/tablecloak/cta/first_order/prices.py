@@ -8,16 +8,13 @@ is; so relations lower their multipliers until no group gains more than it costs
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.tree import RELATION, Multipliers
 from tablecloak.cta.first_order.layout import Layout, row_least
 from tablecloak.cta.first_order.schedule import CHARGED_ROUNDS, NEARLY
 
 __all__ = ["affordable_prices", "price_bound", "price_multipliers"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 def affordable_prices(layout: Layout, prices: Floats, is_up: Flags) -> Floats:

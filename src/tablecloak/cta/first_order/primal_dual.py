@@ -22,14 +22,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.cta.first_order.layout import Layout
 
 __all__ = ["Chooser", "PrimalDual"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 Chooser = Callable[[Floats, Floats], Flags]
 """From what going up and going down costs each sensitive group in this step, which ones go up."""

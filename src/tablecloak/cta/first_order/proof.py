@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.certificates.tree import Multipliers
 from tablecloak.cta.answer import Collected
 from tablecloak.cta.question import Question
 
 __all__ = ["FirstOrderBound"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

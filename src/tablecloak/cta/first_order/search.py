@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.prices import affordable_prices, price_bound
@@ -26,9 +26,6 @@ from tablecloak.cta.first_order.schedule import (
 from tablecloak.cta.first_order.totals import Totals
 
 __all__ = ["Found", "Rounding", "Warm", "cooled", "searched", "settled"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

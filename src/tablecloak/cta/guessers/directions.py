@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.guesser import GUESSERS
 from tablecloak.cta.guessers.levels import KnowsLevels
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment
 
 __all__ = ["KnowsDirections"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @GUESSERS.register

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats
 from tablecloak.cta.guesser import GUESSERS, Guesser
 
 if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment
 
 __all__ = ["KnowsLevels"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @GUESSERS.register

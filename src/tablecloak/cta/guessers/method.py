@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.guesser import GUESSERS, Guesser
 
 if TYPE_CHECKING:
     from tablecloak.cta.adjustment import Adjustment
 
 __all__ = ["KnowsMethod"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @GUESSERS.register

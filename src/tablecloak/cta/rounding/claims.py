@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.certificates.claim import Claim, Released, loss_claim
 from tablecloak.certificates.tree import (
     ROOT,
@@ -24,9 +24,6 @@ from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["proved_bound", "rounding_claims", "small_count_claims"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class TreeOrMultipliers(Protocol):

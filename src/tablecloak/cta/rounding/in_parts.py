@@ -11,9 +11,9 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.slabs import Shift, Slabs
 from tablecloak.errors import SolverError
@@ -23,9 +23,6 @@ from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SlabSearch", "StepCosts", "rounded_in_parts"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 EXCEPTION = 20.0
 """Price of a step beyond the two multiples around a value, in steps of the heaviest cell."""

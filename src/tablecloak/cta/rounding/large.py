@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.in_parts import StepCosts, rounded_in_parts
 from tablecloak.cta.rounding.model import RoundingModel
@@ -16,9 +16,6 @@ from tablecloak.errors import SolverError
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["large_rounding"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LARGE = 3_000
 """Cells from which a table of three dimensions or more is rounded slab by slab. A tree leaves a gap

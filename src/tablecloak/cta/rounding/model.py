@@ -7,9 +7,9 @@ coefficients, so that their sides are whole numbers too: nothing in their rows i
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.precision import accepted_errors, off_by, whole_products
 from tablecloak.cta.steps import Block, StepProgram
 from tablecloak.solve.exact import whole_factors, whole_rows
@@ -17,9 +17,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = ["RoundingModel", "uneven_relations", "whole_relations"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 EPSILON = float(np.finfo(np.float64).eps)
 """Largest relative error of two sums."""

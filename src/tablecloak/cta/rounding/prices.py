@@ -17,15 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.solve.program import Program
 
 __all__ = ["Prices", "driven", "priced"]
-
-Floats = npt.NDArray[np.float64]
 
 LOOK = 50
 """Steps between two looks at the bound."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.precision import off_by
 from tablecloak.cta.rounding.claims import proved_bound, rounding_claims
@@ -20,9 +20,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 
 __all__ = ["RoundedTable", "RoundingBound", "require_none"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 CLAIMED = 1e-9
 """Share of the loss by which a claimed bound may exceed the proved one."""
@@ -101,11 +98,11 @@ class RoundedTable(Result):
         """Share of cells at one of the two multiples around their true value, from 0 to 1."""
         return 1 - float(np.mean(self._is_exception()))
 
-    def _is_exception(self) -> npt.NDArray[np.bool_]:
+    def _is_exception(self) -> Flags:
         true = np.rint(self.problem.table.values).astype(np.int64)
         is_multiple = true % self.base == 0
         moved = np.abs(self.values - true)
-        found: npt.NDArray[np.bool_] = np.where(is_multiple, moved > 0, moved >= self.base)
+        found: Flags = np.where(is_multiple, moved > 0, moved >= self.base)
         return found
 
     def verify(self) -> None:
@@ -189,7 +186,7 @@ class RoundedTable(Result):
         return showing.html(self)
 
 
-def require_none(problem: ProtectionProblem, bad: npt.NDArray[np.bool_], what: str) -> None:
+def require_none(problem: ProtectionProblem, bad: Flags, what: str) -> None:
     """Refuse a rounded table in which any cell is bad.
 
     Raises

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.model import RoundingModel
 from tablecloak.cta.rounding.rounded_table import RoundingBound
@@ -20,9 +20,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["Rounding", "nearest_rounding"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 INTEGRALITY = 1e-7
 """Largest distance from whole numbers at which a point of the relaxation is rounded to them."""

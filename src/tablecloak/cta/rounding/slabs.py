@@ -18,18 +18,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Integers
 from tablecloak.cta.precision import exact_products
 from tablecloak.solve.exact import whole_rows
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
 __all__ = ["Dimension", "Shift", "Slabs"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 ABSENT = -1
 """Stands for a cell that the table does not have, and for the slab of a relation across slabs."""

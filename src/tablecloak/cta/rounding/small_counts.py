@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Progress
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.adjust import adjust
@@ -33,9 +34,6 @@ from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["SmallCountTable", "small_count_rounding"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

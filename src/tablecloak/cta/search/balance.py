@@ -15,15 +15,12 @@ one balance row for each cell of each relation; few are violated, so they are ad
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array, hstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.tight import TightForm
 
 __all__ = ["BalanceRows", "with_balance"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 VIOLATED = 1e-3
 """Smallest violation, in median protection levels, at which a balance row is added to the program.

@@ -6,16 +6,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.statistics.statistic import Statistic
 
 __all__ = ["SearchedStatistic"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

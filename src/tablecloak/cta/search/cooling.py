@@ -14,8 +14,8 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.search import Warm, cooled
@@ -30,9 +30,6 @@ from tablecloak.cta.search.schedule import (
 from tablecloak.cta.search.state import SearchState, priced
 
 __all__ = ["CooledRegions", "cool"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def cool(state: SearchState, share: float) -> SearchState:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.answer import LATE
 from tablecloak.cta.search.charging import charge, combine
@@ -37,8 +37,6 @@ from tablecloak.cta.search.turning import all_directions
 from tablecloak.cta.tight import TightForm
 
 __all__ = ["PHASES", "improve", "search", "search_directions", "start"]
-
-Floats = npt.NDArray[np.float64]
 
 PHASES: Mapping[str, PhaseFunction] = {
     "tighten": tighten,

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.search.schedule import SPARE_SECONDS, TURNED_SHARE
 from tablecloak.cta.search.turning import all_directions, turn_around
 from tablecloak.cta.squares import SquaresForm, SquaresPoint
 
 __all__ = ["LeastSquares", "minimise_squares"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

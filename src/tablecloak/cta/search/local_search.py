@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.search.cooling import CooledRegions
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
@@ -42,9 +42,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["LocalSearch"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

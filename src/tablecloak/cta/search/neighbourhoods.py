@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Integers
 from tablecloak.cta.model import AdjustmentModel
 
 __all__ = ["Neighbourhoods"]
-
-Integers = npt.NDArray[np.int64]
 
 
 class Neighbourhoods:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.search.balance import BalanceRows, with_balance
 from tablecloak.cta.search.cooling import CooledRegions
 from tablecloak.cta.search.local_search import LocalSearch
@@ -27,8 +27,6 @@ from tablecloak.solve.solver import Solution
 
 __all__ = ["PhaseFunction", "ask", "branching_of", "prove", "tighten", "turn"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 PhaseFunction = Callable[[SearchState, float], SearchState]
 
 _NO_ROWS = np.empty(0, dtype=np.int64)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.answer import LossBound
 from tablecloak.cta.bounds import DistanceBound
 from tablecloak.cta.search.state import SearchState
 from tablecloak.solve.linear import LinearSolver
 
 __all__ = ["search_bound"]
-
-Floats = npt.NDArray[np.float64]
 
 ROOT_SECONDS = 5.0
 """Time limit in seconds for the relaxation's multipliers, if the search has not computed any."""

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.cta.search.schedule import (
@@ -31,9 +31,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["relax"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 BETTER = 1e-9
 """Relative gain below which the point of a program does not count as better."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.refinement import additive_changes
@@ -23,8 +23,6 @@ from tablecloak.cta.tight import TightForm
 from tablecloak.errors import SolverError
 
 __all__ = ["with_conditions"]
-
-Floats = npt.NDArray[np.float64]
 
 STEPS = 4
 """Largest number of programs for given directions that look for a cheaper table."""

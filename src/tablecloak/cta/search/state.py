@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.first_order.packing import Packing
 from tablecloak.cta.first_order.proof import FirstOrderBound
@@ -36,9 +36,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["Point", "SearchState", "given", "priced", "solved_relaxation", "with_directions"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _NONE = np.empty(0)
 

@@ -14,15 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.search.schedule import ENUMERATED, FLIPPED, NOISE, REPEATED
 
 __all__ = ["all_directions", "turn_around"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Priced = Callable[[Floats, float], tuple[float, Floats]]
 
 GAIN = 1e-9

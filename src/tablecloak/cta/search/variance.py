@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.refinement import additive_changes
@@ -26,7 +26,6 @@ from tablecloak.errors import SolverError
 
 __all__ = ["VarianceTarget", "with_variance"]
 
-Floats = npt.NDArray[np.float64]
 Place = tuple[float, Floats]
 """A shift t of the slope, and changes with the slope 1 + t."""
 

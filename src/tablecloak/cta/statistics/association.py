@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.search.conditions import SearchedStatistic
@@ -29,9 +29,6 @@ from tablecloak.errors import InputError, ModelError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Association", "OfTwoVariables"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Floats
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.cta.subsets import select
 from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Covariance"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @STATISTICS.register

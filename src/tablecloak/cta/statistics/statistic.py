@@ -21,14 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["STATISTICS", "Condition", "PreservedRow", "SmoothCondition", "Statistic"]
-
-Floats = npt.NDArray[np.float64]
-
 
 ROW_SHARE = 1e-4
 """Share of the tolerance that a linear row may use; the rest is left for what is not linear.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model import AdjustmentModel
 from tablecloak.cta.moments import Moments, moments
@@ -26,9 +26,6 @@ from tablecloak.cta.subsets import select
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["PreservedVariance", "Variance"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
 
 __all__ = ["LEAST_AGENCIES", "Agency", "encoded", "records"]
-
-Floats = npt.NDArray[np.float64]
 
 LEAST_AGENCIES = 3
 """Least number of agencies: of two, each would learn the number of the other by subtraction."""

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
 from tablecloak.microdata.agencies.agency import Agency, encoded
 from tablecloak.microdata.agencies.messages import (
@@ -48,8 +48,6 @@ from tablecloak.microdata.agencies.study import Study
 from tablecloak.microdata.agencies.wire import GRACE_SECONDS, Wire
 
 __all__ = ["take_part"]
-
-Floats = npt.NDArray[np.float64]
 
 SAME_ARGUMENT = 1e-6
 """Largest relative difference between a question's argument and the one that an agency computed."""

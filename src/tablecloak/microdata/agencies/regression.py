@@ -25,6 +25,7 @@ import numpy.typing as npt
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import ModelError
 from tablecloak.microdata.agencies.agency import records
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Rounds", "SecureRegression", "regression_rounds", "secure_regression"]
-
-Floats = npt.NDArray[np.float64]
 
 Result = TypeVar("Result")
 

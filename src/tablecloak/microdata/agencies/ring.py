@@ -16,16 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
 from tablecloak.microdata.agencies.agency import LEAST_AGENCIES, Agency, encoded
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
 from tablecloak.microdata.agencies.shares import Draw, random_below, routes, shares_of
 
 __all__ = ["Listener", "Ring", "secure_sum"]
-
-Floats = npt.NDArray[np.float64]
 
 Listener = Callable[[str, str, Sequence[int]], None]
 """Called with sender, receiver and numbers of each message, for tests and logs of the protocol."""

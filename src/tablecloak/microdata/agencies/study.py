@@ -8,10 +8,9 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.agencies.agency import LEAST_AGENCIES
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
@@ -20,8 +19,6 @@ from tablecloak.microdata.agencies.x509 import fingerprint_of
 from tablecloak.toml_file import read_toml
 
 __all__ = ["AgencyAddress", "Study", "read_study"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class AgencyAddress(BaseModel):

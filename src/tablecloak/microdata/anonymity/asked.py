@@ -8,9 +8,9 @@ from math import log
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
@@ -27,9 +27,6 @@ from tablecloak.microdata.anonymity.verification import Fails, groups_counted
 from tablecloak.microdata.risk.diversity import is_ordered
 
 __all__ = ["Diverse", "GroupsAsked", "flags_of", "require_key", "with_missing", "without"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -210,7 +207,7 @@ class GroupsAsked:
         return not any(fails(each).any() for each in self.combinations)
 
 
-def flags_of(lost: npt.NDArray[np.int64], n_keys: int) -> Flags:
+def flags_of(lost: Integers, n_keys: int) -> Flags:
     """Return which keys each record loses, shape (n_records, n_keys), from sets of them as bits."""
     return ((lost[:, None] >> np.arange(n_keys)) & 1).astype(bool)
 

@@ -15,14 +15,11 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
 __all__ = ["MANY_SETS", "ClassPairs", "Way", "before", "collected", "sets_to_lose"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 MANY_PAIRS = 4_000_000
 """Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""

@@ -14,17 +14,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
+from tablecloak.arrays import Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import Way
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
 __all__ = ["ClassProgram"]
-
-Integers = npt.NDArray[np.int64]
 
 FEW_COLUMNS = 2_000
 """Most pairs of a pattern and a set of keys; with 32,000, 30 s gave nothing better."""

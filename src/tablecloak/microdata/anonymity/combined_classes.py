@@ -11,17 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 from tablecloak.microdata.anonymity.strict import Classes, cheapest_classes, greedy_classes
 
 __all__ = ["CombinedClasses", "classes_in_combinations"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 ROUNDS = 20
 """Most rounds over all combinations; two or three are usual."""

@@ -11,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.microdata.columns import row_label
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["HierarchyLike", "KeyLevels", "key_levels", "keys_in_bands", "read_hierarchy"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 HierarchyLike = Hierarchy | Sequence[float] | str
 """A hierarchy, rising widths of bands such as [5, 10], or on the command line either as text."""

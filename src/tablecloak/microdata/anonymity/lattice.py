@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.generalisation import KeyLevels
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
@@ -27,8 +27,6 @@ from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
 __all__ = ["LatticeAnswer", "RecodingQuestion", "best_levels"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Node = tuple[int, ...]
 
 

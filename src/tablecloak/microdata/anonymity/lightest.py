@@ -16,17 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.patterns import bits_of
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
 __all__ = ["Choice", "cheapest_choice", "greedy_choice", "greedy_with_floor"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
@@ -27,10 +27,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
 __all__ = ["Needs", "cheapest_matching", "frequencies", "greedy_matching"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FEW_PAIRS = 1_500
 """Most pairs of a record in need and one that may help, for the exact program."""

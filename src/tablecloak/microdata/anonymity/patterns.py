@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
 
 __all__ = ["MANY_KEYS", "KeyPatterns", "bits_of", "mask_of"]
-
-Integers = npt.NDArray[np.int64]
 
 MANY_KEYS = 30
 """Most keys of a file, so that sets of keys are small whole numbers."""

@@ -7,15 +7,12 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.requirements import GroupRequirement
 
 __all__ = ["SuppressionQuestion", "maximal"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +74,7 @@ class SuppressionQuestion:
         kept = {combination & ~suppressed for combination in self.combinations}
         return maximal(kept) if self.is_monotone else tuple(sorted(kept))
 
-    def allowed(self, suppressed: int, among: npt.NDArray[np.int64]) -> Flags:
+    def allowed(self, suppressed: int, among: Integers) -> Flags:
         """Return for some patterns whether suppressing these keys makes all combinations safe."""
         good = np.ones(len(among), dtype=bool)
         for kept in self.left(suppressed):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import ClassPairs
 from tablecloak.microdata.anonymity.classes import ClassProgram
@@ -18,9 +18,6 @@ from tablecloak.microdata.anonymity.refilling import refill
 from tablecloak.microdata.anonymity.top_down import split_from_the_top
 
 __all__ = ["RecodedClasses", "cheapest_nodes"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MANY_NODES = 5_000
 """Most nodes that prices are raised over."""

@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import Way
 from tablecloak.microdata.anonymity.generalisation import TOTAL, KeyLevels
@@ -23,8 +23,6 @@ from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
 __all__ = ["RecordLevels"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Node = tuple[int, ...]
 
 

@@ -12,17 +12,13 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import ClassPairs
 from tablecloak.microdata.anonymity.placing import Placing
 
 __all__ = ["refill"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 FEW_PATTERNS = 15
 """Patterns in need of a region."""

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.diversity import Histograms, is_ordered
@@ -22,10 +22,6 @@ __all__ = [
     "RecursiveDiversity",
     "SensitiveCounts",
 ]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 ROUNDING = 1e-9
 """Share by which an entropy, a ratio or a distance may miss its limit by rounding."""

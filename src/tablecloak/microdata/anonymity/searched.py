@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.asked import GroupsAsked
 from tablecloak.microdata.anonymity.combined_classes import classes_in_combinations
@@ -17,9 +17,6 @@ from tablecloak.microdata.anonymity.strict import cheapest_classes, greedy_class
 from tablecloak.microdata.anonymity.verification import packed, rounded_up
 
 __all__ = ["Found", "search_for"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

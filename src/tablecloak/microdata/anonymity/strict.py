@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import MANY_SETS, ClassPairs, sets_to_lose
 from tablecloak.microdata.anonymity.classes import ClassProgram
@@ -31,9 +31,6 @@ from tablecloak.microdata.anonymity.top_down import split_from_the_top
 from tablecloak.microdata.anonymity.verification import rounded_up
 
 __all__ = ["Classes", "cheapest_classes", "greedy_classes"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FEW_PATTERNS = 5_000
 """Most patterns whose distances are worked out, 2 s."""
@@ -368,10 +365,10 @@ def _dissolve(placed: _Placed) -> None:
                 break
 
 
-def _join_everything(placed: _Placed, within: npt.NDArray[np.bool_]) -> bool:
+def _join_everything(placed: _Placed, within: Flags) -> bool:
     """Let the class of a stratum for which that is cheapest lose all keys; False without one."""
     everything = placed.question.asked
-    best: tuple[float, int, npt.NDArray[np.bool_]] | None = None
+    best: tuple[float, int, Flags] | None = None
     for lost in {*placed.counts, *np.unique(placed.absent).tolist()} - {everything}:
         count = np.where(within, placed.there(lost), 0)
         label, n_groups = placed.patterns.groups(everything & ~lost)

@@ -14,16 +14,12 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.record_levels import RecordLevels
 
 __all__ = ["split_from_the_top"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 def split_from_the_top(levels: RecordLevels, k: int, budget: Budget) -> Integers:

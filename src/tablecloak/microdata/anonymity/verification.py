@@ -9,10 +9,10 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import linprog
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.columns import row_label
 
@@ -29,8 +29,6 @@ __all__ = [
     "rounded_up",
 ]
 
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 Fails = Callable[[Sequence[str]], Flags]
 """Returns for some keys which records of the original are in a group by them that fails."""
 

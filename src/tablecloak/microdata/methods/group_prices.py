@@ -14,14 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 
 __all__ = ["GroupPrices", "sums_of_squares"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MOST_SETS = 1_000_000
 """Sets of points of one size that are kept in memory; with more, the search is given up."""

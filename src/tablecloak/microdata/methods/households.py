@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 
 __all__ = ["HouseholdPairs", "Households", "joined"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 ROUNDS = 200
 """Most rounds of pairing at one level with one profile. Each pairs those without a partner again.

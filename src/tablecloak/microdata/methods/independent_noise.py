@@ -11,17 +11,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise_method import NoiseMethod
 
 __all__ = ["IndependentNoise"]
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @METHODS.register
@@ -55,7 +52,7 @@ class IndependentNoise(NoiseMethod):
 
     keep_zeros: Annotated[bool, Field(description="Whether zeros stay zeros.")] = False
 
-    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Booleans]:
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
         """Return values with noise.
 
         Raises

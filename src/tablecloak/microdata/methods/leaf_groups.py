@@ -7,14 +7,11 @@ their neighbours; these are grouped once more together.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.microdata.methods.mdav import mdav
 
 __all__ = ["leaf_groups"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LEAF = 256
 """Largest number of records in a leaf, unless groups are large; see `GROUPS`."""

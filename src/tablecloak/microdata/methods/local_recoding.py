@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
 from tablecloak.microdata.anonymity.asked import require_key, without
@@ -43,9 +44,6 @@ from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
 
 __all__ = ["LocalRecoding", "LocallyRecodedRelease"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 NO_BOUND = "No bound is proved: there are too many combinations of levels, or too little time."
 
@@ -294,9 +292,7 @@ def _texts_and_losses(
     return [*texts, nothing], [*losses, np.where(was_missing, 0.0, weight)]
 
 
-def _equal(
-    released: npt.NDArray[np.object_], text: npt.NDArray[np.object_]
-) -> npt.NDArray[np.bool_]:
+def _equal(released: npt.NDArray[np.object_], text: npt.NDArray[np.object_]) -> Flags:
     """Return where values are a text, or missing where it is missing."""
     both = pd.isna(released) & pd.isna(text)
     return np.asarray(both | (released.astype(str) == text.astype(str)), dtype=bool)

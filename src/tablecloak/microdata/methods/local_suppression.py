@@ -48,7 +48,6 @@ from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRele
 
 __all__ = ["LocalSuppression"]
 
-
 MANY_COMBINATIONS = 20_000
 """Most combinations of keys that are searched for at once."""
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from tablecloak.arrays import Floats, Integers
 
 __all__ = ["mdav"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 FEW = 8
 """Largest size of a group whose records are found one by one; larger groups by partial sorting.

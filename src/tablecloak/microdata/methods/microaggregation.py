@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 from scipy.spatial import cKDTree
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.leaf_groups import leaf_groups
@@ -29,9 +29,6 @@ from tablecloak.microdata.methods.partition_bound import microaggregation_bound
 from tablecloak.microdata.methods.univariate_groups import optimal_groups
 
 __all__ = ["Microaggregation", "MicroaggregationRelease", "standardised"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MANY = 50_000
 """Records above which several columns are grouped in leaves: MDAV of more takes above 5 seconds."""

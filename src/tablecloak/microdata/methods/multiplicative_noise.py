@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 from scipy.sparse import csr_array
 from scipy.sparse import vstack as stacked
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import columns_of, like, names_of, numbers_of, row_label
@@ -27,9 +27,6 @@ from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.multipliers import KEPT, Least, Most, Multipliers, Shape, Sizes
 
 __all__ = ["MultiplicativeNoise", "MultipliedRelease"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import BeforeValidator, Field
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, numbers_of, row_label, taken_from
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -35,11 +35,6 @@ from tablecloak.microdata.samplers import LegacySampler, NumpySampler, Sampler
 from tablecloak.microdata.utility.analyses import regression_compared
 
 __all__ = ["NeighbourRelease", "NeighbourhoodSampling"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-
 
 WORRYING = 0.2
 """Share of records without neighbours above which a larger eps is recommended."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.microdata.columns import like, names_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.noise_method import noise_reached, varying_numbers
@@ -23,8 +23,6 @@ from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = ["CovarianceNoise", "NoiseRelease"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

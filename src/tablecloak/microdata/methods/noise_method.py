@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.method import Columns, Method
@@ -23,9 +23,6 @@ from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = ["MaskedRelease", "NoiseMethod", "noise_reached", "varying_numbers", "with_gaps"]
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +96,7 @@ class NoiseMethod(Method[MaskedRelease]):
         return MaskedRelease(released, self.name, self.noise, table)
 
     @abstractmethod
-    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Booleans]:
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
         """Return masked values, and those by which the noise is measured.
 
         Parameters

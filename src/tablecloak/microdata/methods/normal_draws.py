@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from tablecloak.arrays import Floats
 
 __all__ = ["normal_draws", "root_of"]
-
-Floats = npt.NDArray[np.float64]
 
 TINY = 1e-12
 """Singular values and eigenvalues below this share of the largest count as 0."""

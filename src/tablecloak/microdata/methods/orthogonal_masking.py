@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise_method import NoiseMethod, with_gaps
 
 __all__ = ["OrthogonalMasking"]
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 ROUNDS = 8
 """Rounds in which records are mixed: each then holds a part of up to 3^8 = 6,561 others."""
@@ -63,7 +60,7 @@ class OrthogonalMasking(NoiseMethod):
         "--share 0.15"
     )
 
-    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Booleans]:
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
         """Return mixed values.
 
         Raises

@@ -14,18 +14,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import chi2
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise_method import NoiseMethod
 from tablecloak.microdata.methods.normal_draws import TINY, root_of
 
 __all__ = ["OutlierNoise", "robust_scatter"]
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 BULK = 0.75
 """Share of records that the robust covariance describes."""
@@ -69,7 +66,7 @@ class OutlierNoise(NoiseMethod):
         "--share 0.15"
     )
 
-    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Booleans]:
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
         """Return values with noise.
 
         Raises

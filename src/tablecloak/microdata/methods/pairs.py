@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.errors import ModelError
 from tablecloak.microdata.coding import CodedRecords
 
 __all__ = ["Change", "PairConstraint", "draw_pairs"]
 
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Change = Literal["none", "some", "all"]
 
 ROUNDS = 500

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.group_prices import GroupPrices, sums_of_squares
@@ -26,9 +26,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
 __all__ = ["PartitionBound", "microaggregation_bound"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MOST_POINTS = 3000
 """Points above which distances of all pairs take too much memory and time."""

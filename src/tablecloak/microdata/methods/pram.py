@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
 from tablecloak.microdata.columns import taken_from
@@ -32,9 +33,6 @@ from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.risk.correct_match import LEAST_XI, retention
 
 __all__ = ["GuaranteedPRAM"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ import pandas as pd
 from pydantic import Field, GetPydanticSchema
 from pydantic_core import core_schema
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import taken_from
@@ -27,9 +28,6 @@ from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.transitions import invariant_matrix, transition_matrix
 
 __all__ = ["ClassicalPRAM"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 Matrix = Annotated[
     npt.ArrayLike, GetPydanticSchema(lambda source, handler: core_schema.any_schema())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
+
+from tablecloak.arrays import Flags
 
 __all__ = ["PRAMRelease"]
 
@@ -26,7 +26,7 @@ class PRAMRelease:
     """
 
     frame: pd.DataFrame
-    moved: npt.NDArray[np.bool_]
+    moved: Flags
     report: dict[str, Any]
 
     def summary(self) -> str:

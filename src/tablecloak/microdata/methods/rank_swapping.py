@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -25,9 +25,6 @@ from tablecloak.microdata.methods.topcoding import coded_by_means
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = ["RankSwapRelease", "RankSwapping", "near_pairs"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 USUAL_CORRELATION = 0.95
 """Correlation that stays if nothing else is asked for, as in sdcMicro's `rankSwap`."""

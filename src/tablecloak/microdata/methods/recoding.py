@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.anonymity.asked import flags_of, require_key, with_missing
@@ -45,8 +45,6 @@ from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRele
 from tablecloak.results import Result
 
 __all__ = ["RecodedRelease", "Recoding"]
-
-Flags = npt.NDArray[np.bool_]
 
 ROUNDING = 1e-9
 """Share of a loss that sums of floating-point numbers may differ by."""
@@ -118,7 +116,7 @@ class RecodedRelease(Result):
         target = self.bound * (1 - ROUNDING)
         coded = original.copy()
         losses: dict[str, list[float]] = {}
-        groups: dict[str, list[npt.NDArray[np.float64]]] = {}
+        groups: dict[str, list[Floats]] = {}
         for each in steps:
             code = pd.factorize(original[each.name], sort=True)[0]
             groups[each.name] = [
@@ -308,7 +306,7 @@ def _recoded(
     return recoded
 
 
-def _lost(code: npt.NDArray[np.int64], group: npt.NDArray[np.float64]) -> float:
+def _lost(code: Integers, group: Floats) -> float:
     """Return the loss of all records, from the values that share their groups; NaN is missing."""
     values = pd.DataFrame({"value": code, "group": group}).dropna()
     shared = values.groupby("group")["value"].transform("nunique").to_numpy()

@@ -14,17 +14,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise_method import NoiseMethod, with_gaps
 from tablecloak.microdata.methods.normal_draws import is_exact, normal_draws, root_of
 
 __all__ = ["RestrictedNoise"]
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @METHODS.register
@@ -56,7 +53,7 @@ class RestrictedNoise(NoiseMethod):
         "--column bonus --share 0.15"
     )
 
-    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Booleans]:
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
         """Return values with noise and the moments of the original.
 
         Raises

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -26,8 +26,6 @@ from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = ["ShuffledRelease", "Shuffling"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.anonymity.asked import GroupsAsked
 from tablecloak.microdata.anonymity.verification import (
@@ -27,9 +27,6 @@ from tablecloak.microdata.library_frames import seen_by_pandas
 from tablecloak.results import Result
 
 __all__ = ["LocalSuppressionRelease"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

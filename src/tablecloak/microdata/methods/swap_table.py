@@ -10,15 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.microdata.coding import CodedRecords
 
 __all__ = ["SwapReport", "SwapTable", "association"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 SMALL = (1, 2)
 """Smallest and largest count of a cell in which an unswapped record is at risk."""

@@ -25,6 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import columns_of, taken_from
@@ -36,9 +37,6 @@ from tablecloak.microdata.methods.swap_table import SwapReport, SwapTable, assoc
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = ["DataSwapping", "SwapRelease"]
-
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import numbers_of, row_label, taken_from
@@ -34,10 +35,6 @@ from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
 __all__ = ["TargetedSwapRelease", "TargetedSwapping"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import BeforeValidator, Field
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 
 __all__ = ["TopcodedRelease", "Topcoding", "coded_by_means"]
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST = 3
 """Least number of replaced values whose mean may be published."""
@@ -248,9 +246,7 @@ class _Tails:
         self.column = column
         self._values = values
 
-    def replace(
-        self, beyond: npt.NDArray[np.bool_], sign: int, new: float | None, limit: float
-    ) -> int:
+    def replace(self, beyond: Flags, sign: int, new: float | None, limit: float) -> int:
         """Replace values by a new one, or by their mean, and return their number.
 
         Parameters

@@ -10,13 +10,11 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-__all__ = ["optimal_groups"]
+from tablecloak.arrays import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+__all__ = ["optimal_groups"]
 
 SAME = 1e-12
 """Relative difference of path lengths that counts as rounding."""

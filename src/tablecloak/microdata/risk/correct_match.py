@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 
 __all__ = ["LEAST_XI", "correct_match_probability", "retention"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LEAST_XI = 3 / 7
 """Smallest probability of a correct match that can be guaranteed (Result 2)."""

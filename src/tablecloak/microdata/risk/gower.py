@@ -15,17 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of, numbers_of, require_same_records, some_rows
 
 __all__ = ["GowerColumns", "MixedLinkage", "mixed_linkage"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 CHUNK = 4_000_000
 """Distances that are computed at once."""

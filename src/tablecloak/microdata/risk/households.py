@@ -13,17 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of
 from tablecloak.microdata.risk.keys import key_risk
 
 __all__ = ["HouseholdRisk", "household_risk", "risk_by_household"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

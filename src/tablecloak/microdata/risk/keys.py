@@ -15,18 +15,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of, numbers_of, row_label
 
 __all__ = ["KeyCells", "KeyRisk", "individual_risk", "key_risk", "weights_of"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 NEAR = 0.999
 """Sampling fraction from which on the closed forms for one and two records lose digits."""
@@ -55,7 +51,7 @@ class KeyCells:
     """
 
     codes: tuple[Integers, ...]
-    missing: npt.NDArray[np.bool_]
+    missing: Flags
     count: Integers
     of_record: Integers
 

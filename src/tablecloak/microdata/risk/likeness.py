@@ -19,17 +19,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.diversity import Histograms, grouped_values
 
 __all__ = ["GroupLikeness", "group_likeness"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

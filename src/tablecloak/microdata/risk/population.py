@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of
@@ -29,9 +29,6 @@ from tablecloak.microdata.loglinear import LogLinearModel
 from tablecloak.microdata.risk.keys import KeyCells, weights_of
 
 __all__ = ["PopulationRisk", "population_risk"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MANY_CELLS = 2_000_000
 """Largest key table to which a model with interactions is fitted."""

@@ -15,17 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, require_same_records, some_rows
 from tablecloak.microdata.risk.gower import GowerColumns
 
 __all__ = ["ProbabilisticLinkage", "agreement_model", "probabilistic_linkage"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 STEPS = 2000
 """Most steps of the EM algorithm."""

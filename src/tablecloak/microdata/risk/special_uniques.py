@@ -17,19 +17,15 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.risk.keys import KeyCells
 
 __all__ = ["SpecialUniqueRisk", "minimal_uniques", "special_unique_risk", "special_uniques"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MANY_KEYS = 16
 """Largest number of keys, since all subsets of the keys are examined."""

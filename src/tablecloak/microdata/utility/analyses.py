@@ -16,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, names_of
 
 __all__ = ["correlations_compared", "interval_overlap", "regression_compared"]
-
-Floats = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """Level of the confidence intervals whose overlap is measured."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 
 __all__ = ["best_below", "frontier"]
-
-Integers = npt.NDArray[np.int64]
 
 
 def frontier(risk: npt.ArrayLike, utility: npt.ArrayLike) -> Integers:
@@ -68,9 +67,7 @@ def best_below(risk: npt.ArrayLike, utility: npt.ArrayLike, limit: float) -> Int
     return found
 
 
-def _checked(
-    risk: npt.ArrayLike, utility: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _checked(risk: npt.ArrayLike, utility: npt.ArrayLike) -> tuple[Floats, Floats]:
     r, u = np.asarray(risk, dtype=np.float64), np.asarray(utility, dtype=np.float64)
     if r.ndim != 1 or r.shape != u.shape:
         raise InputError(

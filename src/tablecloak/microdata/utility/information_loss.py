@@ -13,15 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, numbers_of, require_same_records
 
 __all__ = ["eigenvalue_loss", "information_loss"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def information_loss(

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, ModelError
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "tolerated_noise",
 ]
 
-Floats = npt.NDArray[np.float64]
 Masked = Literal["both", "predictor", "response"]
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tablecloak import showing
+from tablecloak.arrays import Floats
 from tablecloak.microdata.utility.noise_curves import (
     corrected_slope_utility,
     mean_utility,
@@ -26,8 +26,6 @@ from tablecloak.microdata.utility.noise_curves import (
 )
 
 __all__ = ["Curve", "NoiseMap", "plot_mean_map", "plot_slope_map"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,15 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import columns_of, names_of, numbers_of, some_rows
 
 __all__ = ["PropensityScore", "propensity", "propensity_score"]
-
-Floats = npt.NDArray[np.float64]
 
 STEPS = 50
 """Most Newton steps of the propensity model."""

@@ -6,9 +6,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags, Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.finding import Finding
@@ -25,10 +23,6 @@ from tablecloak.safe.joint.telling import estimated, told
 from tablecloak.safe.joint.variables import Variable, Variables
 
 __all__ = ["JointAudit"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 MOST_EXPLAINED = 8
 """Findings of one question whose sum of figures is worked out; the smallest groups come first."""
@@ -52,7 +46,7 @@ class JointAudit:
         earlier: Mapping[str, Sequence[Figures]],
         *,
         n_records: int,
-        contributors: Ints | None = None,
+        contributors: Integers | None = None,
     ) -> tuple[list[Finding], list[str]]:
         """Return what figures disclose together with earlier ones, and what was not searched.
 
@@ -151,7 +145,7 @@ def _findings(question: Question) -> list[Finding]:
 
 
 def _smallest(
-    groups: list[tuple[Flags, tuple[int, ...]]], size: Ints
+    groups: list[tuple[Flags, tuple[int, ...]]], size: Integers
 ) -> list[tuple[Flags, tuple[int, ...]]]:
     """Leave out groups that contain another one, and repetitions."""
     kept: list[tuple[Flags, tuple[int, ...]]] = []

@@ -12,13 +12,10 @@ import pandas as pd
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.joint.system import System, figures_of_classes
 
 __all__ = ["Computation", "computation_of"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 EXACT = 1e-6
 """How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
@@ -68,7 +65,7 @@ def computation_of(
     return _least(system, is_in, chosen)
 
 
-def _told_apart(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Ints, Ints]:
+def _told_apart(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Integers, Integers]:
     """Return one class of each kind that some parts tell apart, and the kind of each class."""
     kind = np.zeros(len(groups[0]), dtype=np.int64)
     for group in groups:

@@ -12,17 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 
 __all__ = ["Estimate", "Estimates"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_ATTACKERS = 20
 """Contributors that are tried against each other one, those with the largest amounts."""
@@ -78,7 +75,7 @@ class Estimates:
     """
 
     def __init__(
-        self, figures: csr_array, class_of: Ints, who: Ints, amounts: Floats, share: float
+        self, figures: csr_array, class_of: Integers, who: Integers, amounts: Floats, share: float
     ) -> None:
         self.share = share
         self.n_figures = figures.shape[1]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-__all__ = ["Factor"]
+from tablecloak.arrays import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+__all__ = ["Factor"]
 
 DEPENDENT = 1e-7
 """Squared distance, in records, up to which a figure follows from those before it. Figures count
@@ -72,7 +70,7 @@ class Factor:
         """Solve G x = right."""
         return self.backward(self.forward(right))
 
-    def extended(self, beside: Floats, within: Floats) -> tuple[Factor, Ints]:
+    def extended(self, beside: Floats, within: Floats) -> tuple[Factor, Integers]:
         """Add the figures of one output, but those that follow from others.
 
         Parameters

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Integers
 from tablecloak.errors import listed
 
 __all__ = ["Finding", "Term", "why_hidden"]
@@ -54,7 +52,7 @@ class Finding:
 
     rule: str
     n_contributors: int
-    records: npt.NDArray[np.int64]
+    records: Integers
     terms: tuple[Term, ...]
     asked: tuple[tuple[int, int], ...]
     text: str

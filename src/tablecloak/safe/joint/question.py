@@ -7,19 +7,15 @@ from functools import cached_property
 from time import monotonic
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.system import Overlap
 from tablecloak.safe.joint.variables import Variable, Variables
 
 __all__ = ["Question"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
 """Size up to which all outputs are searched at once for small groups of any number of classes.
@@ -56,7 +52,7 @@ class Question:
         variables: Variables,
         variable: Variable,
         asked: Sequence[Figures],
-        contributors: Ints | None,
+        contributors: Integers | None,
         names: Mapping[int, tuple[str, int]],
     ) -> None:
         self.appetite = appetite
@@ -108,7 +104,7 @@ class Question:
         group[np.array(classes)] = True
         return group
 
-    def records(self, group: Flags) -> Ints:
+    def records(self, group: Flags) -> Integers:
         """Return the positions of the records of a group. For inside use only."""
         return np.flatnonzero(group[self.after.class_of])
 
@@ -121,13 +117,13 @@ class Question:
         """Return whether a group has fewer contributors than the threshold."""
         return self.n_contributors(group) < self.appetite.safe_threshold
 
-    def counted_by(self, kind: Ints, n_kinds: int) -> Ints:
+    def counted_by(self, kind: Integers, n_kinds: int) -> Integers:
         """Return the number of contributors of each kind of classes."""
         if self.contributors is None:
             return np.bincount(kind, self.after.size, minlength=n_kinds).astype(np.int64)
         return _distinct(kind[self.after.class_of], self.contributors, n_kinds)
 
-    def members(self, kind: Ints, n_kinds: int) -> tuple[Ints, ...] | None:
+    def members(self, kind: Integers, n_kinds: int) -> tuple[Integers, ...] | None:
         """Return the contributors of each kind of classes; None if each has one record."""
         if self.contributors is None:
             return None
@@ -157,14 +153,14 @@ def _is_still(move: Floats, n_records: float) -> bool:
     return bool(np.abs(move).max() <= STILL * max(n_records, 1) ** 0.5)
 
 
-def _repeated(contributors: Ints | None) -> Ints | None:
+def _repeated(contributors: Integers | None) -> Integers | None:
     """Return codes of contributors if any of them has two records."""
     if contributors is None or not pd.Index(contributors).has_duplicates:
         return None
     return contributors
 
 
-def _distinct(kind: Ints, contributors: Ints | None, n_kinds: int) -> Ints:
+def _distinct(kind: Integers, contributors: Integers | None, n_kinds: int) -> Integers:
     """Return the number of contributors of each kind of records."""
     if contributors is None:
         return np.bincount(kind, minlength=n_kinds).astype(np.int64)

@@ -7,8 +7,8 @@ from functools import cache, partial
 from time import monotonic
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.safe.joint.question import Question
 from tablecloak.safe.joint.small_groups import Classes, small_groups
 from tablecloak.safe.joint.system import Overlap
@@ -22,9 +22,6 @@ __all__ = [
     "pairs_of_classes",
     "single_classes",
 ]
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 NEAR = 1e-6
 """Move of the sum of two small classes, in records, up to which it counts as none."""
@@ -118,7 +115,7 @@ def groups_of_two(
     )
 
 
-def _kinds(question: Question, one: int, other: int | None, overlap: Overlap) -> Ints:
+def _kinds(question: Question, one: int, other: int | None, overlap: Overlap) -> Integers:
     """Return in which entry of an overlap each class is."""
     width = int(overlap.columns.max(initial=-1)) + 2
     column = question.after.groups[other] if other is not None else np.int32(-1)
@@ -128,8 +125,8 @@ def _kinds(question: Question, one: int, other: int | None, overlap: Overlap) ->
 
 def _flagged(
     question: Question,
-    kinds: Callable[[], Ints],
-    searched: Callable[[Callable[[Ints], bool]], tuple[list[Ints], bool]],
+    kinds: Callable[[], Integers],
+    searched: Callable[[Callable[[Integers], bool]], tuple[list[Integers], bool]],
 ) -> tuple[list[Flags], bool]:
     """Search among kinds of classes, and return groups of classes."""
     if monotonic() > question.end:

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import null_space
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-__all__ = ["Classes", "search", "small_groups"]
+from tablecloak.arrays import Integers
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+__all__ = ["Classes", "search", "small_groups"]
 
 MOST_CLASSES = 1500
 """Classes beyond which no program is laid out. Chosen by trial."""
@@ -47,17 +45,17 @@ class Classes:
         Codes of the contributors of each class, where one may be in several classes.
     """
 
-    contributors: Ints
-    members: tuple[Ints, ...] | None = None
+    contributors: Integers
+    members: tuple[Integers, ...] | None = None
 
 
 def small_groups(
     figures: csr_array,
     classes: Classes,
     threshold: int,
-    is_known: Callable[[Ints], bool],
+    is_known: Callable[[Integers], bool],
     seconds: float,
-) -> tuple[list[Ints], bool]:
+) -> tuple[list[Integers], bool]:
     """Return groups of classes with fewer contributors than the threshold that follow.
 
     Parameters
@@ -99,14 +97,14 @@ def small_groups(
 
 def search(
     classes: Classes,
-    small: Ints,
+    small: Integers,
     given: csr_array,
     none: csr_array,
     reach: float,
     threshold: int,
-    is_known: Callable[[Ints], bool],
+    is_known: Callable[[Integers], bool],
     seconds: float,
-) -> tuple[list[Ints], bool]:
+) -> tuple[list[Integers], bool]:
     """Find the groups that some multipliers give, the smallest first.
 
     Parameters
@@ -161,7 +159,7 @@ def search(
         np.concatenate([np.zeros(n), np.full(d, -reach), np.zeros(n_members)]),
         np.concatenate([np.ones(n), np.full(d, reach), np.ones(n_members)]),
     )
-    groups: list[Ints] = []
+    groups: list[Integers] = []
     n_passed = 0
     end = monotonic() + seconds
     while len(groups) < MOST_GROUPS and n_passed < MOST_KNOWN:
@@ -202,7 +200,7 @@ def search(
     return groups, False
 
 
-def _members(classes: Classes, small: Ints) -> tuple[list[Ints], int]:
+def _members(classes: Classes, small: Integers) -> tuple[list[Integers], int]:
     if classes.members is None:
         return [], 0
     lengths = [len(classes.members[number]) for number in small]

@@ -12,13 +12,12 @@ import pandas as pd
 from scipy.linalg import null_space, solve_triangular
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.factor import Factor
 
 __all__ = ["Overlap", "Part", "System", "figures_of_classes"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Groups = npt.NDArray[np.int32]
 
 DRAWS = 3
@@ -43,7 +42,7 @@ class Part:
 
     figures: Figures
     sums: csr_array
-    kept: Ints
+    kept: Integers
 
     @cached_property
     def never_told(self) -> Floats:
@@ -74,12 +73,12 @@ class Overlap:
     records : (e,) array of int
     """
 
-    rows: Ints
-    columns: Ints
-    records: Ints
+    rows: Integers
+    columns: Integers
+    records: Integers
 
     @classmethod
-    def of(cls, one: Groups, other: Groups, size: Ints, n_columns: int) -> Overlap:
+    def of(cls, one: Groups, other: Groups, size: Integers, n_columns: int) -> Overlap:
         """Count records by two groups of their classes."""
         width = n_columns + 1
         code = (one.astype(np.int64) + 1) * width + other + 1
@@ -124,15 +123,15 @@ class System:
         Class of the system before the last part that each class was part of.
     """
 
-    class_of: Ints
-    size: Ints
+    class_of: Integers
+    size: Integers
     parts: tuple[Part, ...]
     groups: tuple[Groups, ...]
     factor: Factor
     draws: Floats
     weights: Floats
     overlaps: tuple[Overlap, ...] = ()
-    parent: Ints | None = None
+    parent: Integers | None = None
 
     @classmethod
     def empty(cls, n_records: int) -> System:
@@ -272,7 +271,7 @@ class System:
         return total.T
 
 
-def _by_class(class_of: Ints, amounts: Floats, n_classes: int) -> Floats:
+def _by_class(class_of: Integers, amounts: Floats, n_classes: int) -> Floats:
     columns = [np.bincount(class_of, column, minlength=n_classes) for column in amounts.T]
     return np.column_stack(columns)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import listed
 from tablecloak.safe.joint.computation import computation_of
 from tablecloak.safe.joint.estimates import Estimate, Estimates
@@ -16,10 +16,6 @@ from tablecloak.safe.joint.question import Question
 from tablecloak.safe.joint.system import System
 
 __all__ = ["estimated", "told"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 EXACT = 1e-6
 """Coefficient of a figure up to which it plays no part."""
@@ -120,7 +116,7 @@ def estimated(question: Question, found: Sequence[Finding]) -> Iterable[Finding]
             yield _close(question, estimate, own)
 
 
-def _who(question: Question) -> Ints:
+def _who(question: Question) -> Integers:
     n = len(question.after.class_of)
     return np.arange(n) if question.contributors is None else question.contributors[:n]
 
@@ -131,7 +127,7 @@ def _estimates(question: Question, system: System, amounts: Floats) -> Estimates
     return Estimates(system.figures, system.class_of, _who(question), amounts, share)
 
 
-def _close(question: Question, estimate: Estimate, records: Ints) -> Finding:
+def _close(question: Question, estimate: Estimate, records: Integers) -> Finding:
     """Return what is said of a contribution that somebody estimates too closely."""
     columns = [
         (number, figure)

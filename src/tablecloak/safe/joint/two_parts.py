@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.joint.small_groups import Classes, search
 from tablecloak.tables.graphs import components, spanning_forest
 
 __all__ = ["small_groups_of_two", "tied"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 EDGES_PER_NODE = 12
 """Heaviest edges that are looked at for each node, when nodes are tied. Fewer edges tie less, but
@@ -30,7 +27,9 @@ REACH = 1000.0
 """Largest potential. Those of a smallest cut are 0 and 1 where every group has a figure."""
 
 
-def tied(one: Ints, other: Ints, weight: Ints, n: int, least: int, *, may_add: bool) -> Ints:
+def tied(
+    one: Integers, other: Integers, weight: Integers, n: int, least: int, *, may_add: bool
+) -> Integers:
     """Tie nodes that no cut lighter than `least` separates, and return the component of each.
 
     Parameters
@@ -76,7 +75,7 @@ def tied(one: Ints, other: Ints, weight: Ints, n: int, least: int, *, may_add: b
         component = np.unique(found[joined][component], return_inverse=True)[1].reshape(-1)
 
 
-def _joined_by_forests(low: Ints, high: Ints, weight: Ints, least: int) -> npt.NDArray[np.bool_]:
+def _joined_by_forests(low: Integers, high: Integers, weight: Integers, least: int) -> Flags:
     """Return which edges remain after the forests are taken out."""
     nodes, renamed = np.unique(np.concatenate([low, high]), return_inverse=True)
     one, other = np.split(renamed.reshape(-1), 2)
@@ -97,13 +96,13 @@ def _joined_by_forests(low: Ints, high: Ints, weight: Ints, least: int) -> npt.N
 
 
 def small_groups_of_two(
-    groups: tuple[Ints, Ints],
+    groups: tuple[Integers, Integers],
     never_told: tuple[Floats, Floats],
     classes: Classes,
     threshold: int,
-    is_known: Callable[[Ints], bool],
+    is_known: Callable[[Integers], bool],
     seconds: float,
-) -> tuple[list[Ints], bool]:
+) -> tuple[list[Integers], bool]:
     """Return groups of classes with too few contributors that follow from two sets of figures.
 
     Parameters

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.system import System
 
 __all__ = ["Variable", "Variables"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 SAME = 1e-9
 """Relative difference up to which amounts are the same: they may come in another unit."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.finding import Finding, why_hidden
@@ -28,14 +28,14 @@ class Room(Protocol):
 
     appetite: Appetite
 
-    def positions(self, index: pd.Index) -> npt.NDArray[np.int64]:
+    def positions(self, index: pd.Index) -> Integers:
         """Return where records stand."""
 
     def renumbered(self, columns: Sequence[pd.Series[Any]]) -> list[Reason]:
         """Return reasons where columns have other values than before."""
 
     @property
-    def contributors(self) -> npt.NDArray[np.int64] | None:
+    def contributors(self) -> Integers | None:
         """Code of the contributor of each record."""
 
     def findings(self, figures: Sequence[Figures]) -> tuple[list[Finding], list[str]]:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.safe.other.kind import Asked, Checked, Counts
 
 __all__ = ["TOTAL", "counted"]
-
-Ints = npt.NDArray[np.int64]
 
 TOTAL = "all"
 """Label of the line with the number of all records: papers state it, so it counts as published."""
 
 
-def counted(asked: Asked, group: Ints, labels: Sequence[str], name: str, what: str) -> Checked:
+def counted(asked: Asked, group: Integers, labels: Sequence[str], name: str, what: str) -> Checked:
     """Return the counts of groups of records, those of too few contributors hidden.
 
     What is hidden follows as one sum from the total. Where fewer contributors than the threshold
@@ -72,9 +70,7 @@ def counted(asked: Asked, group: Ints, labels: Sequence[str], name: str, what: s
     return checked
 
 
-def _further(
-    asked: Asked, group: Ints, behind: Ints, hidden: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
+def _further(asked: Asked, group: Integers, behind: Integers, hidden: Flags) -> Flags:
     """Return which groups are hidden so that the sum of hidden ones has enough contributors."""
     also = np.zeros(len(hidden), dtype=np.bool_)
     order = np.flatnonzero(~hidden)[np.argsort(behind[~hidden], kind="stable")]

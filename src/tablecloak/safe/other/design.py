@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import qr
 
-__all__ = ["Design"]
+from tablecloak.arrays import Flags, Floats, Integers
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+__all__ = ["Design"]
 
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
@@ -59,7 +57,7 @@ class Design:
 
     matrix: Floats
     names: tuple[str, ...]
-    contributor: npt.NDArray[np.int64]
+    contributor: Integers
 
     @cached_property
     def basis(self) -> Floats:
@@ -132,7 +130,7 @@ class Design:
         return len(pivots) <= MOST_RANK and len(patterns) << len(pivots) <= MOST_TRIED
 
     @cached_property
-    def _patterns_of_all(self) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _patterns_of_all(self) -> tuple[Floats, Integers, Integers]:
         """Return the rows that occur in columns of 0 and 1, which each record has, and a basis."""
         flat = (self.matrix == self.matrix[:1]).all(axis=0) & (self.matrix[:1] != 0).any(axis=0)
         columns = self.matrix[:, self.binary]

@@ -7,17 +7,15 @@ from itertools import pairwise
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.other.counting import counted
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Kind
 from tablecloak.safe.outcome import Reason
 
 __all__ = ["Histogram"]
-
-Floats = npt.NDArray[np.float64]
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 """Widths of bins, times a power of ten."""

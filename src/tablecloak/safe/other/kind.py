@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
@@ -20,8 +20,6 @@ from tablecloak.safe.outcome import Outcome, Reason
 
 __all__ = ["KINDS", "Asked", "Checked", "Counts", "Kind"]
 
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Place = tuple[int, int]
 
 
@@ -41,8 +39,8 @@ class Asked:
     """
 
     frame: pd.DataFrame
-    positions: Ints
-    contributor: Ints
+    positions: Integers
+    contributor: Integers
     appetite: Appetite
 
     def part(self, chosen: Flags) -> Asked:
@@ -67,7 +65,7 @@ class Asked:
         """Whether each record is a contributor of its own."""
         return len(np.unique(self.contributor)) == len(self.contributor)
 
-    def n_by_group(self, group: Ints, n_groups: int) -> Ints:
+    def n_by_group(self, group: Integers, n_groups: int) -> Integers:
         """Return how many contributors stand behind each group of records; -1 is no group."""
         inside = group >= 0
         group, codes = group[inside], self.contributor[inside]
@@ -102,12 +100,12 @@ class Counts:
     variable : str, default="records"
     """
 
-    records: Ints
-    group: Ints
-    sums: npt.NDArray[np.int64]
+    records: Integers
+    group: Integers
+    sums: Integers
     labels: tuple[str, ...]
     places: tuple[Place | None, ...]
-    amounts: npt.NDArray[np.float64] | None = None
+    amounts: Floats | None = None
     variable: str = "records"
 
     def shown(self, hidden: set[Place]) -> tuple[Figures, list[Place | None]]:

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Kind
 from tablecloak.safe.outcome import Reason
 
 __all__ = ["Quantiles"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @KINDS.register
@@ -92,7 +90,7 @@ class Quantiles(Kind):
         return asked.n_contributors(values == exact)
 
 
-def _kept(asked: Asked, values: Floats, exact: Floats, threshold: int) -> npt.NDArray[np.bool_]:
+def _kept(asked: Asked, values: Floats, exact: Floats, threshold: int) -> Flags:
     """Return which quantiles may stay: from the lowest on, each as soon as there are enough."""
     kept = np.zeros(len(exact), dtype=np.bool_)
     last = -np.inf

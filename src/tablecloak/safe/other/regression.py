@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.other.design import Design
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
 from tablecloak.safe.outcome import Reason
 
 __all__ = ["Fit", "Regression"]
-
-Floats = npt.NDArray[np.float64]
 
 LEVERAGE = 1e-8
 """Distance of a leverage from 1 up to which a record is fitted whatever its value."""

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
 
 __all__ = ["Survival"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @KINDS.register
@@ -78,13 +75,13 @@ class Survival(Kind):
         )  # fmt: skip
 
 
-def _kaplan_meier(events: Ints, lost: Ints) -> Floats:
+def _kaplan_meier(events: Integers, lost: Integers) -> Floats:
     """Return the share that survives each time: the product of 1 - events / at risk."""
     at_risk = (events + lost)[::-1].cumsum()[::-1]
     return np.asarray(np.cumprod(1 - events / at_risk), dtype=np.float64)
 
 
-def _ends(asked: Asked, at: Ints, event: Floats, n_times: int, threshold: int) -> Ints:
+def _ends(asked: Asked, at: Integers, event: Floats, n_times: int, threshold: int) -> Integers:
     """Return the times at which intervals end: as many as possible, from the first on."""
     order = np.argsort(at, kind="stable")
     starts = np.searchsorted(at[order], np.arange(n_times + 1))
@@ -113,7 +110,7 @@ def _ends(asked: Asked, at: Ints, event: Floats, n_times: int, threshold: int) -
     return np.array(ends, dtype=np.int64)
 
 
-def _counts(asked: Asked, group: Ints, frame: pd.DataFrame) -> Counts:
+def _counts(asked: Asked, group: Integers, frame: pd.DataFrame) -> Counts:
     """Return events, losses and persons at risk as counts for the joint audit."""
     n = len(frame)
     own = np.eye(2 * n, dtype=np.int64)

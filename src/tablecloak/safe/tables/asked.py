@@ -6,17 +6,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.safe.tables.grid import Axis, Grid
 from tablecloak.safe.tables.measures import Adds
 
 __all__ = ["STATISTICS", "Asked", "Piece", "Protect", "statistic_of"]
-
-Ints = npt.NDArray[np.int64]
 
 Protect = Literal["suppression", "rounding"] | None
 
@@ -107,7 +104,7 @@ class Asked:
     margin: str | None
     dropna: bool
     normalize: str = ""
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
     def grid(self) -> tuple[Grid, list[Piece]]:
         """Find records in cells, and what each column of the frame shows."""

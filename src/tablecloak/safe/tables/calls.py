@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.other.asking import Room
 from tablecloak.safe.tables.asked import Asked, Protect, statistic_of
@@ -238,9 +238,7 @@ def _names(data: pd.DataFrame, given: Any, argument: str) -> list[Any]:
     return list(names)
 
 
-def _weights(
-    records: pd.DataFrame, statistic: Sequence[str], given: Any
-) -> npt.NDArray[np.float64] | None:
+def _weights(records: pd.DataFrame, statistic: Sequence[str], given: Any) -> Floats | None:
     if given is None:
         return None
     odd = [name for name in statistic if name not in WEIGHTED]

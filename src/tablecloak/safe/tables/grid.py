@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Integers
+
 __all__ = ["Axis", "Grid"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Key = tuple[Hashable, ...]
 
 
@@ -33,8 +32,8 @@ class Axis:
         Number of codes. Those that no label stands for are not shown, but count in the margins.
     """
 
-    codes: Ints
-    labelled: Ints
+    codes: Integers
+    labelled: Integers
     size: int
 
     @classmethod
@@ -90,7 +89,7 @@ class Grid:
         return self.shape[0] * self.shape[1]
 
     @cached_property
-    def group(self) -> Ints:
+    def group(self) -> Integers:
         """Which inner cell each record stands in, -1 for none, numbered without totals."""
         inner = self.rows.codes * self.columns.size + self.columns.codes
         return np.where((self.rows.codes >= 0) & (self.columns.codes >= 0), inner, -1)
@@ -119,12 +118,12 @@ class Grid:
         cells = np.arange(self.n_cells).reshape(rows, columns)
         return vstack([_sums(cells), _sums(cells.T)], format="csr")
 
-    def shown(self) -> Ints:
+    def shown(self) -> Integers:
         """Cell that stands at each place of the frame, shape (rows, columns of keys)."""
         return self.rows.labelled[:, None] * self.shape[1] + self.columns.labelled[None, :]
 
 
-def _sums(cells: Ints) -> csr_array:
+def _sums(cells: Integers) -> csr_array:
     n, width = cells.shape
     signs = np.ones(cells.shape)
     signs[:, -1] = -1

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.errors import InputError
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
@@ -21,10 +21,6 @@ from tablecloak.safe.tables.pattern import Gaps, find_gaps
 from tablecloak.safe.tables.primaries import broken_rules
 
 __all__ = ["Judged", "measure_of", "said_name"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 def said_name(name: str) -> str:
@@ -46,7 +42,7 @@ class Judged:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, asked: Asked, who: Ints, appetite: Appetite) -> Judged:
+    def of(cls, asked: Asked, who: Integers, appetite: Appetite) -> Judged:
         """Judge all cells that the frame shows."""
         grid, pieces = asked.grid()
         measures = _measures(asked, grid, pieces, who, appetite)
@@ -95,7 +91,7 @@ class Judged:
             reasons.append(Reason("review", "extremes", text))
         return reasons
 
-    def places(self) -> Ints:
+    def places(self) -> Integers:
         """Cell of the grid at each place of the frame."""
         columns = np.array([piece.column for piece in self.pieces], dtype=np.int64)
         return self.grid.rows.labelled[:, None] * self.grid.shape[1] + columns[None, :]
@@ -152,7 +148,7 @@ class Judged:
             primary=self.primary, absent=absent & ~known, known=known,
         )  # fmt: skip
 
-    def figures(self, positions: Ints, hidden: Flags) -> tuple[list[Figures], list[Ints]]:
+    def figures(self, positions: Integers, hidden: Flags) -> tuple[list[Figures], list[Integers]]:
         """Return what is published as sums over records, and the cell of each figure."""
         figures, cells = [], []
         for measure in self.measures:
@@ -219,7 +215,7 @@ def _judge_shares(
 
 
 def _measures(
-    asked: Asked, grid: Grid, pieces: Sequence[Piece], who: Ints, appetite: Appetite
+    asked: Asked, grid: Grid, pieces: Sequence[Piece], who: Integers, appetite: Appetite
 ) -> list[Measure]:
     wanted = dict.fromkeys(
         (adds, piece.variable) for piece in pieces for adds in STATISTICS[piece.statistic]

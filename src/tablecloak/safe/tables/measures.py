@@ -8,14 +8,11 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.tables.grid import Grid
 
 __all__ = ["Adds", "Measure"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 Adds = Literal["count", "sum", "square"]
 
@@ -44,9 +41,9 @@ class Measure:
     adds: Adds
     variable: Hashable
     grid: Grid
-    group: Ints
+    group: Integers
     amounts: Floats
-    contributor: Ints
+    contributor: Integers
     is_weighted: bool
     n_largest: int
 
@@ -64,7 +61,7 @@ class Measure:
         return np.asarray(self.grid.members @ inner, dtype=np.float64)
 
     @property
-    def n(self) -> Ints:
+    def n(self) -> Integers:
         """Distinct contributors of each cell."""
         return self._behind[0]
 
@@ -86,13 +83,13 @@ class Measure:
         inner = np.bincount(self.group[there], np.abs(self.amounts[there]), minlength=size)
         return np.asarray(self.grid.members @ inner, dtype=np.float64)
 
-    def _records(self, chosen: npt.NDArray[np.bool_]) -> Floats:
+    def _records(self, chosen: Flags) -> Floats:
         there = (self.group >= 0) & chosen
         inner = np.bincount(self.group[there], minlength=self.grid.members.shape[1])
         return np.asarray(self.grid.members @ inner.astype(np.float64), dtype=np.float64)
 
     @cached_property
-    def _behind(self) -> tuple[Ints, tuple[Floats, Floats, Floats]]:
+    def _behind(self) -> tuple[Integers, tuple[Floats, Floats, Floats]]:
         there = np.flatnonzero(self.group >= 0)
         width = self.grid.columns.size
         row, column = np.divmod(self.group[there], width)

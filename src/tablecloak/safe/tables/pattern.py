@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import ModelError, SolverError
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.tables.grid import Grid
@@ -19,8 +19,6 @@ from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = ["Gaps", "find_gaps", "table_of"]
-
-Flags = npt.NDArray[np.bool_]
 
 SECONDS = 0.8
 """Limit of the search for one measure. Small tables are settled within it."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.tables.measures import Measure
 
 __all__ = ["broken_rules", "levels"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 SHARE = 0.1
 """Protection level of a sum with few contributors, as a share of its size: what p% asks of a cell

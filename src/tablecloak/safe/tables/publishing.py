@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Integers
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
@@ -22,10 +23,6 @@ from tablecloak.safe.tables.pattern import table_of
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["publish"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 ROUNDS = 8
 """Times that cells are hidden because of other outputs before the output is refused."""
@@ -59,7 +56,7 @@ def _is_cut(column: pd.Series[Any]) -> bool:
 
 
 def _suppressed(
-    table: Judged, room: Room, positions: Ints, reasons: list[Reason], command: str
+    table: Judged, room: Room, positions: Integers, reasons: list[Reason], command: str
 ) -> SafeFrame:
     """Hide cells until the output is safe, alone and with all others."""
     undecided: list[str] = []
@@ -110,7 +107,7 @@ def _suppressed(
 
 
 def _as_it_is(
-    table: Judged, room: Room, positions: Ints, reasons: list[Reason], command: str
+    table: Judged, room: Room, positions: Integers, reasons: list[Reason], command: str
 ) -> SafeFrame:
     """Hide nothing, and say what fails."""
     nothing = np.zeros(table.grid.n_cells, dtype=bool)

@@ -9,16 +9,13 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.solve.branch.tree import Node
 from tablecloak.solve.linear import LinearSolver
 
 __all__ = ["Pseudocosts", "chosen_column"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 CANDIDATES = 8
 """Number of columns that are compared before a split."""

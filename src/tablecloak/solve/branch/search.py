@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch.pseudocosts import Pseudocosts, chosen_column
@@ -21,9 +21,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
 __all__ = ["BranchResult", "BranchSearch", "Rows", "Separate", "branch_and_bound"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 Rows = tuple[csr_array, Floats, Floats]
 """Matrix, lower and upper sides of rows that every wanted point satisfies."""

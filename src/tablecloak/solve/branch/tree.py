@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import VerificationError
 from tablecloak.solve.bounds import dual_bound, proves_infeasible
 from tablecloak.solve.program import Program
 
 __all__ = ["BranchTree", "Node"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.highs.instance import highspy, new_instance, pass_program, run
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Claim, LoadedProgram, Method
 
 __all__ = ["HighsProgram"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 OPTIONS: dict[Method, dict[str, Any]] = {
     Method.COLD: {},

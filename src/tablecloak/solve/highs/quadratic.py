@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.budget import Stopwatch
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
@@ -13,8 +13,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import FEASIBILITY_TOLERANCE, Claim, Request, SolveStatus
 
 __all__ = ["run_quadratic"]
-
-Floats = npt.NDArray[np.float64]
 
 TOLERANCES = (FEASIBILITY_TOLERANCE, 1e-7)
 """Tolerances of the active-set method, tried one after the other."""

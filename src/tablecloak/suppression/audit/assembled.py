@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.suppression.audit.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.audit.part import Part, disclosure_proof
 from tablecloak.suppression.needs import Needs
 
 __all__ = ["Assembled"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Assembled:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.audit.moves_program import Extreme, MovesProgram
 from tablecloak.suppression.coupled_system import CoupledSystem
 from tablecloak.suppression.system import System
 
 __all__ = ["Attack"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 class Attack:
@@ -67,7 +63,7 @@ class Attack:
         """Number of programs solved so far."""
         return self._program.programs
 
-    def hide(self, share: npt.NDArray[np.float64] | Flags) -> None:
+    def hide(self, share: Floats | Flags) -> None:
         """Set which cells are suppressed, by a flag or a share for each cell."""
         self._share = np.asarray(share, dtype=np.float64)
         self._leave()

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, Stopwatch
 from tablecloak.errors import InputError
 from tablecloak.suppression.audit.assembled import Assembled
@@ -44,9 +45,6 @@ from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 
 __all__ = ["Audit", "attacked", "audit_pattern"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 CHECK_SHARE = 0.05
 """Share of the time kept back for checking all witnesses at the end. docs/decisions.md, "Time

@@ -6,18 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["knowledge", "lacking"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 NOISE = 1e-9
 """Share of a sum by which rounding may change it with the order of its terms. Knowledge within this

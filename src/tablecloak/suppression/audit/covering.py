@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
@@ -14,9 +14,6 @@ from tablecloak.suppression.audit.moves_program import FARTHEST, nearest_unit
 from tablecloak.suppression.system import System
 
 __all__ = ["CoverProgram"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 NEGLIGIBLE = 1e-9
 """Moves below this share of a program's unit of length are rounding errors of the solver."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.suppression.audit.moves_program import Extreme
 from tablecloak.suppression.system import System
 
 __all__ = ["disclosures"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def disclosures(system: System) -> dict[tuple[int, int], Extreme]:

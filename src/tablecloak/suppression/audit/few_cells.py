@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.covering import CoverProgram
 from tablecloak.suppression.audit.prove import SPARE
@@ -14,10 +14,6 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["FewCells", "Member"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 Member = tuple[int, Integers, Floats, Floats]
 """Number of an insider, positions of the cells it knows more of, and the room it leaves them."""

@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.knowledge import Knowledge
 
 __all__ = ["DisclosureProof", "Finding", "Verdict"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Verdict(Enum):

@@ -16,17 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["INTRUDERS", "Intruder", "parse_intruders", "usual_intruders"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Intruder(ABC):

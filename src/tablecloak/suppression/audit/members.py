@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.system import System
 from tablecloak.tables.keys import are_sums
 
 __all__ = ["Members"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Members:
@@ -39,7 +36,7 @@ class Members:
         nothing is claimed of them against members.
     """
 
-    def __init__(self, question: Question, suppressed: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, question: Question, suppressed: Flags) -> None:
         kinds = question.intruders
         found = [
             (kind.name_of_kind, knowledge)
@@ -68,9 +65,9 @@ class Members:
         self.low = np.concatenate([np.zeros(0), *lower]) - values
         self.high = np.concatenate([np.zeros(0), *upper]) - values
 
-    def judged_in(self, system: System) -> npt.NDArray[np.bool_]:
+    def judged_in(self, system: System) -> Flags:
         """Return which needs of a system are claimed against members, shape (n_needs,)."""
-        judged: npt.NDArray[np.bool_] = ~self.excused[system.cells[system.needs.cells]]
+        judged: Flags = ~self.excused[system.cells[system.needs.cells]]
         return judged
 
     def within(self, system: System) -> list[tuple[int, Integers, Floats, Floats]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.polish import settled_duals
@@ -15,9 +15,6 @@ from tablecloak.solve.program import Program
 from tablecloak.suppression.audit.units import Units
 
 __all__ = ["BAND", "FARTHEST", "Extreme", "MovesProgram", "nearest_unit"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 INTERIOR_ROWS = 400
 """Rows above which the first program of a sequence of attacks is solved by the interior point

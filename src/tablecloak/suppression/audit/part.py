@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.audit.attack import Attack
@@ -25,10 +25,6 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["Part", "attack_parts", "disclosure_proof"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 _NOTHING = Extreme(np.zeros(0), 0.0, np.inf, np.zeros(0))
 """What is known of a need that is not attacked."""

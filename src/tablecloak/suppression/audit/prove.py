@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.moves_program import BAND, Extreme
@@ -14,10 +14,6 @@ from tablecloak.suppression.needs import Needs
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["SPARE", "prove"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 BATCH_ROUNDS = 8
 """Most programs in a row that move many cells at once, since later ones prove few further needs.

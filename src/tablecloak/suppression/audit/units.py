@@ -10,17 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import lsmr
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.tables.graphs import components_of_columns
 
 __all__ = ["Units"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
 
 LARGEST_RATIO = 1e3
 """Ratio of two coefficients of a row up to which no units are needed.
@@ -73,7 +69,7 @@ class Units:
         return csr_array(diags_array(self.row) @ matrix @ diags_array(self.column))
 
 
-def _logarithms(matrix: csr_array, row: npt.NDArray[np.int64], is_plain: Flags) -> Floats:
+def _logarithms(matrix: csr_array, row: Integers, is_plain: Flags) -> Floats:
     """Return the logarithm of the unit of each column: one for all columns of one variable."""
     kind = components_of_columns(matrix[np.flatnonzero(is_plain), :])
     first = np.minimum(matrix.indptr[row], len(row) - 1)

@@ -8,9 +8,9 @@ or proves that there is none.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch import branch_and_bound
@@ -21,9 +21,6 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["cheapest_in_whole_numbers", "prove_in_whole_numbers"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 NODES = 5000
 """Most nodes of one search in whole numbers. If they do not suffice, the need stays undecided.
@@ -102,7 +99,7 @@ def _whole(system: System, cell: int, target: float, moves: Floats) -> Floats:
 
 def _search(
     system: System, cell: int, sign: int, wanted: float, budget: Budget
-) -> tuple[npt.NDArray[np.float64], float, int]:
+) -> tuple[Floats, float, int]:
     """Move one cell by at least `wanted` in whole numbers, or bound how far it can move."""
     low, high = np.ceil(system.low - 1e-9), np.floor(system.high + 1e-9)
     target = float(np.ceil(wanted * (1 - 1e-9)))

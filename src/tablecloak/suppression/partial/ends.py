@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats
 from tablecloak.suppression.needs import decimals_of
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["NOISE", "SPARE", "blurred", "outwards"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 NOISE = 3e-7
 """Share of a width that may be the solver's rounding error, or its repair (`ROUNDED`). Ends are

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.system import System
 
 __all__ = ["widened"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 FARTHEST = 1e6
 """Farthest move of any cell, in needs, in the program that makes the first intervals."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats
 from tablecloak.solve.program import Program
 from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 
 __all__ = ["IntervalMaster"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class IntervalMaster:

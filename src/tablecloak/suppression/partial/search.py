@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
@@ -25,9 +25,6 @@ from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.merged import MergedProblem
 
 __all__ = ["IntervalSearch", "envelope", "system_of", "wide_open"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 ROUNDED = 1e-7
 """Share of its room by which an exact witness may pass the bounds of the program that found it."""
@@ -64,9 +61,7 @@ def envelope(pool: WitnessPool) -> tuple[Floats, Floats]:
     return _reach(pool.system.n_unknown, pool.whole_proof().witnesses)
 
 
-def _reach(
-    n_unknown: int, witnesses: list[tuple[npt.NDArray[np.int64], Floats]]
-) -> tuple[Floats, Floats]:
+def _reach(n_unknown: int, witnesses: list[tuple[Integers, Floats]]) -> tuple[Floats, Floats]:
     """How far some witnesses move each cell up and down."""
     up, down = np.zeros(n_unknown), np.zeros(n_unknown)
     for cells, moves in witnesses:
@@ -229,7 +224,7 @@ class IntervalSearch:
                 return CapacityRow(number, *(self._sparse(extreme.duals) for extreme in both))
         return None
 
-    def _sparse(self, duals: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+    def _sparse(self, duals: Floats) -> tuple[Integers, Floats]:
         used = np.flatnonzero(np.abs(duals) > 1e-11 * np.max(np.abs(duals), initial=0.0))
         return self.system.rows[used], duals[used]
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["TwoSided"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @REQUIREMENTS.register
@@ -22,7 +18,7 @@ class TwoSided(Requirement):
     name: ClassVar[str] = "two-sided"
 
     def distances(
-        self, problem: ProtectionProblem, cells: npt.NDArray[np.int64]
+        self, problem: ProtectionProblem, cells: Integers
     ) -> tuple[Floats, Floats, Floats]:
         """Return upper, lower and sliding protection level."""
         return (

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Upper"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @REQUIREMENTS.register
@@ -22,7 +20,7 @@ class Upper(Requirement):
     name: ClassVar[str] = "upper"
 
     def distances(
-        self, problem: ProtectionProblem, cells: npt.NDArray[np.int64]
+        self, problem: ProtectionProblem, cells: Integers
     ) -> tuple[Floats, Floats, Floats]:
         """Return the upper protection level alone."""
         nothing = np.zeros(len(cells))

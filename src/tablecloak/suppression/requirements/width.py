@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Width"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @REQUIREMENTS.register
@@ -22,7 +20,7 @@ class Width(Requirement):
     name: ClassVar[str] = "width"
 
     def distances(
-        self, problem: ProtectionProblem, cells: npt.NDArray[np.int64]
+        self, problem: ProtectionProblem, cells: Integers
     ) -> tuple[Floats, Floats, Floats]:
         """Return the sum of both levels, or the sliding one, as a width."""
         both = problem.upper_protection[cells] + problem.lower_protection[cells]

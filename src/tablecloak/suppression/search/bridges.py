@@ -15,17 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.system import System
 
 __all__ = ["BridgeFinder", "BridgeRow"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 VIOLATION = 1e-4
 """Smallest violation, in shares of a cell, at which a bridge row is added. Chosen by trial; not

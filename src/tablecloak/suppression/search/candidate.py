@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["Candidate", "costliest_first"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

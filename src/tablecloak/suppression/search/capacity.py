@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.moves_program import Extreme
@@ -21,10 +21,6 @@ from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 
 __all__ = ["CapacityFinder"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 Move = tuple[Integers, Floats]
 """Cells that a deviation moves, increasing, and by how much each."""

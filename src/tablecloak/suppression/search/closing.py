@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.pattern import SuppressionPattern
@@ -17,8 +17,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["closed", "proved_pattern", "with_first"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 def closed(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.covering import CoverProgram
 from tablecloak.suppression.search.neighbourhood import Neighbourhoods
@@ -15,10 +15,6 @@ from tablecloak.suppression.search.strategy import Area
 from tablecloak.suppression.system import System
 
 __all__ = ["Builder", "scaled"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 HIDDEN_COST = 1e-4
 """Cost of moving a suppressed cell, as a share of the median cost.

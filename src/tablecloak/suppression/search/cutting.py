@@ -20,8 +20,8 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch import BranchTree, Rows
@@ -36,8 +36,6 @@ from tablecloak.suppression.search.separator import Separator
 from tablecloak.suppression.search.strategy import EXCHANGED
 
 __all__ = ["cut_by_following", "cut_root", "round_every_row", "search_master"]
-
-Floats = npt.NDArray[np.float64]
 
 WINDOW, LEAST_GAIN = 4, 5e-3
 """Rounds of rows to look back on, and the relative gain of the bound over these rounds below which
@@ -282,9 +280,7 @@ def _solved(master: Master, separator: Separator, gap: float, budget: Budget) ->
     return None if is_cut_short and not len(solution.x) else solution
 
 
-def mended(
-    broken: Candidate | None, must: npt.NDArray[np.bool_], budget: Budget
-) -> Candidate | None:
+def mended(broken: Candidate | None, must: Flags, budget: Budget) -> Candidate | None:
     """Protect the needs that a pattern leaves open, then publish cells that are not needed.
 
     Return None if a need stays open.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError, SolverError, listed
 from tablecloak.suppression.audit.attack import Attack
@@ -29,10 +29,6 @@ from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Defence"]
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Defence:

@@ -22,10 +22,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import SuperLU, splu
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.basis import determined_cells
 from tablecloak.suppression.search.bridges import DENOMINATOR, BridgeRow
@@ -33,10 +33,6 @@ from tablecloak.suppression.search.master import CapacityRow
 from tablecloak.suppression.system import System
 
 __all__ = ["FEW_NEEDS", "FollowingFinder", "is_spacious"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 BASES, MOST_BASES = 4, 32
 """Fewest and most bases tried in one round; the number grows while they give few rows.

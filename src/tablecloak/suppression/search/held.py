@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.suppression.against_insiders import AgainstInsiders
 from tablecloak.suppression.proof import ProtectionCertificate
 from tablecloak.suppression.question import Question
 from tablecloak.suppression.search.standing import Standing
 
 __all__ = ["Held", "held"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.prove import prove
@@ -14,8 +14,6 @@ from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.strategy import EXCHANGED
 
 __all__ = ["clean_up", "exchange"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 def clean_up(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:

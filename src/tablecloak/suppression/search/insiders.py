@@ -20,8 +20,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import SolverError, listed
 from tablecloak.suppression.against_insiders import AgainstInsiders, OpenPair, WhyOpen
@@ -36,8 +36,6 @@ from tablecloak.suppression.search.standing import Standing
 from tablecloak.suppression.search.state import SearchState
 
 __all__ = ["hold_against_insiders"]
-
-Flags = npt.NDArray[np.bool_]
 
 JUDGING_SHARE = 0.4
 """Share of the time for the first attack by all insiders, where a pattern is to hold as far as

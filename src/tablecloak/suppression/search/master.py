@@ -28,9 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.program import Program
 from tablecloak.suppression.needs import Needs, needs_of
@@ -39,9 +39,6 @@ from tablecloak.suppression.search.bridges import BridgeRow
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["BoundCertificate", "CapacityRow", "Master", "RoundedRow", "Row", "joined", "side"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +55,8 @@ class CapacityRow:
     """
 
     index: int
-    up: tuple[npt.NDArray[np.int64], Floats] | None
-    down: tuple[npt.NDArray[np.int64], Floats] | None
+    up: tuple[Integers, Floats] | None
+    down: tuple[Integers, Floats] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +78,7 @@ class RoundedRow:
 
     parents: tuple[Row, ...]
     multipliers: Floats
-    turned: npt.NDArray[np.int64]
+    turned: Integers
     coefficients: csr_array
     side: float
 
@@ -106,7 +103,7 @@ class BoundCertificate:
     rows: list[Row]
     tree: BranchTree
 
-    def free_cells(self) -> tuple[npt.NDArray[np.int64], float]:
+    def free_cells(self) -> tuple[Integers, float]:
         """Return the cell of each column of the master, and the unit of its objective."""
         master = Master(self.problem, self.requirement)
         return master.free, master.scale
@@ -210,9 +207,7 @@ class Master:
             total = float(np.ceil(total / step - 1e-6) * step)
         return self.fixed_loss + total
 
-    def _capacity(
-        self, p: int, sign: float, rows: npt.NDArray[np.int64], multipliers: Floats
-    ) -> Floats:
+    def _capacity(self, p: int, sign: float, rows: Integers, multipliers: Floats) -> Floats:
         reduced = -self._combined(rows, multipliers)
         reduced[p] += sign
         capacity: Floats = np.where(reduced > 0, reduced * self.high, -reduced * self.low)
@@ -220,7 +215,7 @@ class Master:
         capacity[self.problem.frozen] = 0.0
         return capacity
 
-    def _combined(self, rows: npt.NDArray[np.int64], multipliers: Floats) -> Floats:
+    def _combined(self, rows: Integers, multipliers: Floats) -> Floats:
         """Return A^T gamma."""
         gamma = np.zeros(self.problem.table.n_relations)
         gamma[rows] = multipliers

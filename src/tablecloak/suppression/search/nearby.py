@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.solve.branch import Rows
@@ -30,9 +30,6 @@ from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.master import Master
 
 __all__ = ["search_nearby"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 FIRST_SIZE = 60
 """Number of cells that may change in the first part. Chosen by trial; not measured."""

@@ -10,15 +10,11 @@ relations only, not the codes of dimensions.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.system import System, entries_of
 
 __all__ = ["Neighbourhoods"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 ROUNDS = 11
 """Most rounds in which a neighbourhood grows. A box in d dimensions is complete after d rounds."""

@@ -19,17 +19,13 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.system import System, entries_of
 from tablecloak.tables.graphs import components, shortest_paths
 
 __all__ = ["Paths"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 
 class Paths:

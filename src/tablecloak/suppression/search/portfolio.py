@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import SolverError
@@ -19,8 +18,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import PORTFOLIO, Strategy
 
 __all__ = ["exchange_by_programs", "try_strategies"]
-
-Flags = npt.NDArray[np.bool_]
 
 PORTFOLIO_CELLS = 4000
 """Most free cells for which all strategies are tried; on larger tables only the first is. Chosen by

@@ -5,17 +5,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.search.cover import Builder, scaled
 from tablecloak.suppression.search.strategy import HASTY, REGIONS, WIDER, Area, Strategy
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["cheapest", "in_order", "protect_in_region", "protect_need", "signed_target"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 ALL_AT_ONCE = 2000
 """Most cells that may be suppressed for which programs are over the whole table instead of

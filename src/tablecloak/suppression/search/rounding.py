@@ -28,17 +28,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import qr
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.suppression.search.master import Master, RoundedRow, Row
 
 __all__ = ["rounded_rows"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 FRACTIONAL = 0.02
 """Least distance to a whole number at which a cell counts as fractional here."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.linear import LinearSolver
@@ -20,9 +20,6 @@ from tablecloak.suppression.search.rounding import rounded_rows
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["Separator"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 VIOLATION = 1e-6
 """Smallest violation at which a row is added, as a share of its right-hand side."""
@@ -247,7 +244,7 @@ class Separator:
         self.rows.extend(self.pool[number] for number in chosen.tolist())
         return self.pooled[chosen], self.pooled_sides[chosen], np.full(len(chosen), np.inf)
 
-    def keep_rows(self, kept: npt.NDArray[np.int64]) -> None:
+    def keep_rows(self, kept: Integers) -> None:
         """Forget all rows but some."""
         self.rows = [self.rows[number] for number in kept.tolist()]
 

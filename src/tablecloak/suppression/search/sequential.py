@@ -18,8 +18,8 @@ References
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.covering import CoverProgram
@@ -40,10 +40,6 @@ from tablecloak.suppression.witness import WitnessPool
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["protect_one_by_one"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 BATCHED_CELLS = 100_000
 """Most cells for which a program attacks many needs at once during the search. On larger tables

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.audit import Audit
@@ -32,10 +32,6 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["Standing"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 _NO_NEEDS = np.zeros(0, dtype=np.int64)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.budget import Budget
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.question import Question
@@ -102,9 +102,9 @@ class SearchState:
         return len(self.system.needs.cells) > DENSE_SHARE * self.system.n_unknown
 
     @property
-    def must(self) -> npt.NDArray[np.bool_]:
+    def must(self) -> Flags:
         """Which cells of the system are suppressed in every pattern."""
-        must: npt.NDArray[np.bool_] = self.problem.sensitive | self.problem.forced
+        must: Flags = self.problem.sensitive | self.problem.forced
         return must[self.system.cells]
 
     def noted(self, text: str) -> SearchState:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats.relation_terms import relation_matrix
@@ -26,9 +26,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = ["beside", "problem_from_frames", "write_frames"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _REQUIRED = (
     "value",

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
+from tablecloak.arrays import Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat
 from tablecloak.tables.formats.gconfid_tables import OURS, GConfidTables
@@ -20,8 +20,6 @@ from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = ["GConfid", "GConfidProblem", "gconfid_tables"]
-
-Floats = npt.NDArray[np.float64]
 
 STATUSES = {
     "S": CellStatus.SENSITIVE.value,
@@ -144,7 +142,7 @@ def _problem_of(tables: GConfidTables, tolerance: float) -> GConfidProblem:
     )
 
 
-def _statuses(tables: GConfidTables, needed: Floats, has_levels: bool) -> npt.NDArray[np.str_]:
+def _statuses(tables: GConfidTables, needed: Floats, has_levels: bool) -> Texts:
     """Return the status of each cell: a positive sensitivity counts more than a letter."""
     letters = tables.words("outcell", "Status", "SVXP")
     tables.words("outcell", "Type", "CA")

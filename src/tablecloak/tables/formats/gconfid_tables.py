@@ -18,16 +18,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file, replacing_folder
 from tablecloak.tables.formats.format import reading
 
 __all__ = ["OURS", "GConfidTables"]
-
-Floats = npt.NDArray[np.float64]
 
 CELLS, CONSTRAINTS, PATTERN = "outcell", "outconstraint", "outsuppress"
 
@@ -152,9 +150,9 @@ class GConfidTables:
         ]
 
     @property
-    def is_aggregate(self) -> npt.NDArray[np.bool_]:
+    def is_aggregate(self) -> Flags:
         """Which rows of ``outcell`` are aggregates."""
-        flags: npt.NDArray[np.bool_] = (self.cells["Type"].str.upper() == "A").to_numpy()
+        flags: Flags = (self.cells["Type"].str.upper() == "A").to_numpy()
         return flags
 
     def numbers(self, table: str, column: str) -> Floats:
@@ -175,7 +173,7 @@ class GConfidTables:
             )
         return found
 
-    def words(self, table: str, column: str, known: str) -> npt.NDArray[np.str_]:
+    def words(self, table: str, column: str, known: str) -> Texts:
         """Return a column of letters, in capitals.
 
         Raises
@@ -199,9 +197,7 @@ class GConfidTables:
         kept = {name: raw for name, raw in self.content.items() if name == CONSTRAINTS}
         return GConfidTables(frames, kept)
 
-    def with_pattern(
-        self, suppressed: npt.NDArray[np.bool_], net_variation: Floats | None = None
-    ) -> GConfidTables:
+    def with_pattern(self, suppressed: Flags, net_variation: Floats | None = None) -> GConfidTables:
         """Return the tables with a pattern in ``outsuppress``.
 
         Parameters
@@ -216,7 +212,7 @@ class GConfidTables:
         kept = {name: raw for name, raw in self.content.items() if name != PATTERN}
         return GConfidTables({**self.frames, PATTERN: pattern}, kept)
 
-    def suppressed(self) -> npt.NDArray[np.bool_] | None:
+    def suppressed(self) -> Flags | None:
         """Return which rows of ``outcell`` the pattern hides; None without a pattern.
 
         Raises

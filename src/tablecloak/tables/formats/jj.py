@@ -17,10 +17,10 @@ import re
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat
@@ -29,8 +29,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = ["JJ", "read_jj", "write_jj"]
-
-Floats = npt.NDArray[np.float64]
 
 _FIELDS = ("index", "value", "weight", "status", "lb", "ub", "lpl", "upl", "spl")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -212,7 +210,7 @@ class _Reader:
             raise self.fail(f"expected {what}, found {token!r}.", self.at - 1)
         return int(token)
 
-    def cells(self, n_cells: int) -> npt.NDArray[np.str_]:
+    def cells(self, n_cells: int) -> Texts:
         width = len(_FIELDS)
         end = self.at + width * n_cells
         if end > len(self.tokens):
@@ -239,7 +237,7 @@ class _Reader:
         self.at = end
         return cells
 
-    def numbers(self, column: npt.NDArray[np.str_], name: str, first: int) -> Floats:
+    def numbers(self, column: Texts, name: str, first: int) -> Floats:
         """Return the numbers of a column of all cells; only bounds may be infinite."""
         tokens = column.tolist()
         bound = name in ("lb", "ub")

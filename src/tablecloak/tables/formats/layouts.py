@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import AnyIntegers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.formats.release_values import as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
@@ -17,7 +17,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["LONG", "Layout", "LayoutName", "TotalsPlace", "WideTable"]
 
-Integers = npt.NDArray[np.integer[Any]]
 LayoutName = Literal["long", "wide"]
 TotalsPlace = Literal["first", "last"]
 
@@ -103,7 +102,7 @@ class Layout:
         ranks = [self._rank(released[name], hierarchies) for name in _dimensions(released, measure)]
         return released.iloc[np.lexsort(ranks[::-1])].reset_index(drop=True)
 
-    def _rank(self, codes: pd.Series, hierarchies: Mapping[str, Hierarchy]) -> Integers:
+    def _rank(self, codes: pd.Series, hierarchies: Mapping[str, Hierarchy]) -> AnyIntegers:
         """Return the place of each code: by its hierarchy, else as codes are first seen."""
         tree = hierarchies.get(str(codes.name))
         if tree is None:
@@ -144,7 +143,7 @@ class Layout:
         measure: str,
         keys: pd.DataFrame,
         header: list[str],
-        at: tuple[Integers, Integers],
+        at: tuple[AnyIntegers, AnyIntegers],
     ) -> WideTable:
         """Put the values of a release, and markers, into rows and columns."""
         entries = np.full((len(keys), len(header)), "", dtype=object)

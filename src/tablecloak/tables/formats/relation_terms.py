@@ -5,15 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 
 __all__ = ["relation_matrix"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def relation_matrix(

@@ -6,10 +6,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.files import existing
@@ -71,7 +70,7 @@ def replace_columns(
     source: str | Path,
     target: str | Path,
     changed: pd.DataFrame,
-    places: npt.NDArray[np.int64] | None = None,
+    places: Integers | None = None,
 ) -> None:
     """Copy a file of records with other values in some columns, piece by piece.
 
@@ -122,7 +121,7 @@ def _replaced(
 
 
 def _placed(
-    pieces: Iterator[pd.DataFrame], places: npt.NDArray[np.int64], aside: Path
+    pieces: Iterator[pd.DataFrame], places: Integers, aside: Path
 ) -> Iterator[pd.DataFrame]:
     """Bring records into another order; those beyond memory wait in a private folder."""
     at = 0

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
+from tablecloak.arrays import Floats
 from tablecloak.tables.hierarchy import Group, Hierarchy
 
 __all__ = ["CodeTree", "code_tree"]
-
-Floats = npt.NDArray[np.float64]
 
 PROJECTIONS = 6
 """Random combinations of columns in which sums are looked for before they are checked in all."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.proposals.code_sums import CodeTree, code_tree
@@ -255,9 +255,7 @@ def _adds_up(long: pd.DataFrame, axis: _Codes) -> bool:
     )
 
 
-def _matrix(
-    frame: pd.DataFrame, axis: _Codes, value: str
-) -> tuple[npt.NDArray[np.float64], list[str]]:
+def _matrix(frame: pd.DataFrame, axis: _Codes, value: str) -> tuple[Floats, list[str]]:
     """Return one row for each code of an axis, one column for each combination of the others."""
     figures = [each for each in frame.columns if pd.api.types.is_numeric_dtype(frame[each])]
     others = [each for each in frame.columns if each != axis.name and each not in figures]
@@ -292,7 +290,7 @@ def _trees(
     return found, tolerance
 
 
-def _off(values: npt.NDArray[np.float64], codes: Sequence[str], tree: CodeTree) -> float:
+def _off(values: Floats, codes: Sequence[str], tree: CodeTree) -> float:
     """Return by how much the largest difference of a parent and its children is off."""
     at = {code: number for number, code in enumerate(codes)}
     gaps = [

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tablecloak.tables.confidentiality import Confidentiality, Letters
+from tablecloak.arrays import Flags, Floats, Texts
+from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.rules.rule import Flags, Floats, Rule, contributions_of
+from tablecloak.tables.rules.rule import Rule, contributions_of
 from tablecloak.tables.table import Table
 
 __all__ = ["NOISE", "ConcentrationRule", "EstimationRule"]
@@ -51,7 +52,7 @@ class ConcentrationRule(Rule):
         """Return which cells the largest contributors dominate."""
         return self.exceeds(self.contributions(table), self.n_largest)
 
-    def confidentiality_of(self, table: Table) -> Letters:
+    def confidentiality_of(self, table: Table) -> Texts:
         """Return how many contributors dominate each cell: the fewest that exceed the limit.
 
         Without contributors the numbers of the rule tell what they can.

@@ -9,10 +9,11 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats
 from tablecloak.parameters import percent
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.rules.concentration import NOISE, ConcentrationRule
-from tablecloak.tables.rules.rule import RULES, Flags, Floats, Level
+from tablecloak.tables.rules.rule import RULES, Level
 
 __all__ = ["Dominance"]
 

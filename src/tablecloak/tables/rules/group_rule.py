@@ -9,9 +9,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.tables.rests import Rests, find_rests
-from tablecloak.tables.rules.rule import Flags, Rule
+from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.table import Table
 
 __all__ = ["Attributes", "Combinations", "GroupRule"]

@@ -9,10 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.parameters import percent
 from tablecloak.tables.problem import CellStatus
-from tablecloak.tables.rules.rule import RULES, Flags, LevelRange, Rule
+from tablecloak.tables.rules.rule import RULES, LevelRange, Rule
 from tablecloak.tables.table import Table
 
 __all__ = ["Manual"]

@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
+from tablecloak.arrays import Flags
 from tablecloak.parameters import percent
 from tablecloak.tables.confidentiality import Confidentiality
-from tablecloak.tables.rules.rule import RULES, Flags, Level, LevelRange, Rule, contributions_of
+from tablecloak.tables.rules.rule import RULES, Level, LevelRange, Rule, contributions_of
 from tablecloak.tables.table import Table
 
 __all__ = ["MinimumFrequency"]

@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
+from tablecloak.arrays import Flags
 from tablecloak.parameters import percent
-from tablecloak.tables.rules.rule import RULES, Flags, Level, LevelRange, Rule, contributions_of
+from tablecloak.tables.rules.rule import RULES, Level, LevelRange, Rule, contributions_of
 from tablecloak.tables.table import Table
 
 __all__ = ["Request"]

@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
-from tablecloak.tables.confidentiality import Confidentiality, Letters
+from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.contributions import ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.rests import Rests
 from tablecloak.tables.table import Table
 
-__all__ = ["RULES", "Flags", "Floats", "Level", "LevelRange", "Rule", "contributions_of"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+__all__ = ["RULES", "Level", "LevelRange", "Rule", "contributions_of"]
 
 Level = Annotated[ContributionLevel, Field(description="Whose contributions are compared.")]
 
@@ -93,7 +90,7 @@ class Rule:
         """Return by how much each cell falls short of being safe, if the rule knows."""
         return None
 
-    def confidentiality_of(self, table: Table) -> Letters:
+    def confidentiality_of(self, table: Table) -> Texts:
         """Return what other authorities are told of each cell that the rule finds unsafe.
 
         Returns

@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from pydantic import Field
 
-from tablecloak.tables.rules.rule import RULES, Flags, Floats, Level, Rule, contributions_of
+from tablecloak.arrays import Flags, Floats
+from tablecloak.tables.rules.rule import RULES, Level, Rule, contributions_of
 from tablecloak.tables.table import Table
 
 __all__ = ["ZeroUnsafe"]

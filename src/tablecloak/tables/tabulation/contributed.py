@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.dimensions import as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
@@ -28,9 +29,6 @@ from tablecloak.tables.tabulation.roles import Roles
 from tablecloak.tables.tabulation.roll_up import ancestors_of, expand, group_rows, positions_of
 
 __all__ = ["Contributed", "contributed"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.hierarchy import Hierarchy
@@ -28,9 +28,6 @@ from tablecloak.tables.tabulation.roll_up import (
 from tablecloak.tables.waivers import Waivers
 
 __all__ = ["contributions_of"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every

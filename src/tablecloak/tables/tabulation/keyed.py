@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.tables.dimensions import Dimension, as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.engine_errors import engine_errors
@@ -24,9 +24,6 @@ from tablecloak.tables.tabulation.roles import Roles
 from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
 
 __all__ = ["KeyedCells", "keyed_cells"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 HIGH = 10**8
 """Units of the first part of a fraction: its first 8 digits, which most record keys have."""

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.tabulation.exact_sums import Overview
 
 __all__ = ["Grouped", "grouped", "leaf_sums"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def leaf_sums(

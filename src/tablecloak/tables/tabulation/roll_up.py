@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = [
@@ -20,9 +20,6 @@ __all__ = [
     "rank_within",
     "roll_up",
 ]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def ancestors_of(tree: Hierarchy) -> tuple[Integers, Integers]:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, TablecloakWarning, suggestion
 from tablecloak.tables.dimensions import Dimension, as_dimensions
 from tablecloak.tables.empty_cells import all_positions
@@ -36,8 +36,6 @@ from tablecloak.tables.tabulation.roles import Roles
 from tablecloak.tables.tabulation.roll_up import ancestors_of, locate, positions_of, roll_up
 
 __all__ = ["tabulate"]
-
-Floats = npt.NDArray[np.float64]
 
 MOST_LARGEST = 1000
 """Contributors that are kept for each cell at most."""
@@ -290,8 +288,8 @@ def _one_table(
 
 
 def _with_empty_cells(
-    keys: npt.NDArray[np.int64], sums: Floats, trees: Mapping[str, Hierarchy]
-) -> tuple[npt.NDArray[np.int64], Floats]:
+    keys: Integers, sums: Floats, trees: Mapping[str, Hierarchy]
+) -> tuple[Integers, Floats]:
     """Return every combination of codes, and the sums of each, 0 where no record falls into it."""
     every = all_positions(trees)
     filled = np.zeros((len(every), sums.shape[1]))

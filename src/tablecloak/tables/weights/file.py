@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tablecloak.tables.weights.rule import WEIGHT_RULES, Floats, Weighed, WeightRule
+from tablecloak.arrays import Floats
+from tablecloak.tables.weights.rule import WEIGHT_RULES, Weighed, WeightRule
 
 __all__ = ["File"]
 

@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import ClassVar, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Floats
 from tablecloak.registry import Registry
 from tablecloak.tables.table import Table
 
 __all__ = ["WEIGHT_RULES", "Weighed", "WeightRule"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Weighed(Protocol):

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tablecloak.tables.weights.rule import WEIGHT_RULES, Floats, Weighed, WeightRule
+from tablecloak.arrays import Floats
+from tablecloak.tables.weights.rule import WEIGHT_RULES, Weighed, WeightRule
 
 __all__ = ["Unit"]
 

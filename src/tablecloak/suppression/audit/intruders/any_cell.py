@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.suppression.robustness import Robustness
@@ -21,9 +21,7 @@ class AnyCell(Intruder):
 
     name: ClassVar[str] = "any-cell"
 
-    def knowledge(
-        self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
-    ) -> list[Knowledge]:
+    def knowledge(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
         """Return one intruder for each group of hidden cells that follow from each other.
 
         One cell of a group is enough, since all others follow from it. Copies of a value, such as a

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from tablecloak.arrays import Flags
 from tablecloak.suppression.audit import contributions
 from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.knowledge import Knowledge
@@ -16,8 +15,6 @@ from tablecloak.tables.contributions import ContributionLevel
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Contributors"]
-
-Flags = npt.NDArray[np.bool_]
 
 
 @INTRUDERS.register

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags
 from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
@@ -22,9 +20,7 @@ class External(Intruder):
     knows_by_cell: ClassVar[bool] = True
     is_everybody: ClassVar[bool] = True
 
-    def knowledge(
-        self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
-    ) -> list[Knowledge]:
+    def knowledge(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
         """Return nothing: everybody knows as much."""
         del problem, suppressed
         return []

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from tablecloak.arrays import Flags
 from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
@@ -28,9 +26,7 @@ class WholeNumbers(Intruder):
             return ""
         return "The intruder 'integers' needs a table of whole numbers."
 
-    def knowledge(
-        self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
-    ) -> list[Knowledge]:
+    def knowledge(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
         """Return nothing, since this intruder's knowledge is no bound on a cell."""
         del problem, suppressed
         return []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags
 from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
@@ -21,9 +21,7 @@ class KnownZeros(Intruder):
     name: ClassVar[str] = "zeros"
     knows_by_cell: ClassVar[bool] = True
 
-    def knowledge(
-        self, problem: ProtectionProblem, suppressed: npt.NDArray[np.bool_]
-    ) -> list[Knowledge]:
+    def knowledge(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
         """Return one intruder who knows all zeros."""
         cells = np.flatnonzero(suppressed & (problem.table.values == 0))
         zero = np.zeros(len(cells))

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers, Signs
 from tablecloak.suppression.search.boxes.grid import Grid
 from tablecloak.suppression.search.boxes.moves import FEW, MANY, Moves
 
 __all__ = ["Box", "BoxFinder"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Signs = npt.NDArray[np.int8]
 
 BEAM = 6
 """Number of boxes that are extended at once. On 14,248 cells of four dimensions a single one, with
@@ -65,9 +61,7 @@ class BoxFinder:
         Cells that are hidden in any case.
     """
 
-    def __init__(
-        self, grid: Grid, room: Floats, weights: Floats, free: npt.NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, grid: Grid, room: Floats, weights: Floats, free: Flags) -> None:
         self.grid = grid
         self.few, self.many = Moves(grid, *FEW), Moves(grid, *MANY)
         positive = weights[weights > 0]

@@ -13,16 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tablecloak.arrays import Integers, Signs
 from tablecloak.suppression.system import System
 from tablecloak.tables.merged import MergedTable
 from tablecloak.tables.table import Table
 
 __all__ = ["Grid"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
-Signs = npt.NDArray[np.int8]
 
 MOST_POINTS = 100_000_000
 """Most combinations of codes for which a grid is built; each takes five bytes of memory."""

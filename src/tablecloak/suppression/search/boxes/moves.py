@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Integers, Signs
 from tablecloak.suppression.search.boxes.grid import Grid
 
 __all__ = ["FEW", "MANY", "Moves"]
-
-Integers = npt.NDArray[np.int64]
-Signs = npt.NDArray[np.int8]
 
 FEW, MANY = (80, 6), (1000, 50)
 """Number of moves of each code, and of leaves below it, that are tried first, and then where no box

@@ -6,19 +6,15 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.boxes.box import Box, BoxFinder
 from tablecloak.suppression.search.boxes.grid import Grid
 from tablecloak.suppression.system import System, entries_of
 
 __all__ = ["BoxPattern"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 BITS = 40
 """Binary digits to which the move of a box is rounded, so that sums of moves stay exact. The

@@ -19,17 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg as dense
 from scipy.linalg import lapack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.search.nullspace.space import Space
 
 __all__ = ["EACH_RANK", "Capacity", "Verdicts"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 NO_ROOM = 1e-9
 """Least room of a class in computations, in units of the system; a class whose cells have room on

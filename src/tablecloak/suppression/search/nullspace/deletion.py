@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.nullspace.capacity import EACH_RANK, Capacity, Verdicts
 from tablecloak.suppression.search.nullspace.space import Space
 from tablecloak.suppression.search.nullspace.strain import Blocks
 
 __all__ = ["Deletion", "Shrunk"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 HIGH_RANK_REFUSAL = 0.25
 """Weight of a refusal at a rank beyond `EACH_RANK`, where fewer weights are tried."""

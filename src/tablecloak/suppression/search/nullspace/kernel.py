@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg as dense
 from scipy.linalg import lapack
 from scipy.sparse import csr_array, vstack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.basis import Basis
 
 __all__ = ["null_vectors"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 RANK_SHARE = 1e-10
 """Pivots below this share of the largest are rounding errors: the conditions are sums of whole

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.audit.attack import Attack
 from tablecloak.suppression.audit.prove import prove
@@ -17,10 +17,6 @@ from tablecloak.suppression.system import System
 from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["proved_candidate"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 NOISE = 1e-10
 """Share of the largest move below which a move is a rounding error."""

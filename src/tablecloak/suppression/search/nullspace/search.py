@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.basis import Basis, basis_of
 from tablecloak.suppression.search.nullspace.deletion import KEPT, Deletion
@@ -20,10 +20,6 @@ from tablecloak.suppression.search.nullspace.space import moves, space_of
 from tablecloak.suppression.system import System
 
 __all__ = ["Found", "NullSpaceSearch"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 CELL_SHARES = (0.05, 0.5)
 """Least and largest share of the published cells that are hidden again in one try.

@@ -11,16 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.system import System
 
 __all__ = ["Space", "moves", "space_of"]
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 DEAD = 1e-6
 """Length of the row of a cell, in an orthonormal null space, below which it does not move."""

@@ -16,16 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg as dense
 
+from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.search.nullspace.capacity import EACH_RANK, Capacity
 from tablecloak.suppression.search.nullspace.space import Space
 
 __all__ = ["LEAST_BLOCK", "Blocks", "Strain"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 BLOCK, LEAST_BLOCK = 1 / 3, 8
 """Share of the rank, and least number, of the classes published at once. docs/decisions.md, "Null

@@ -24,7 +24,6 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff check src tests examples benchmarks
 	$(BIN)/ruff format --check src tests examples benchmarks
 	$(BIN)/mypy
-	$(BIN)/lint-imports
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
 # The tests with the oldest versions of libraries that pyproject.toml admits, and with the newest

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import tablecloak as tc
 from margins import with_margins
-from tablecloak.cta.precision import last_digit
+from tablecloak.cta.model.precision import last_digit
 
 SHAPES = [(2, 3), (3, 3), (3, 4), (4, 5), (2, 2, 3), (2, 3, 3), (6, 6)]
 SCALES = ["plain", "spread", "block", "huge", "negative"]

@@ -32,9 +32,9 @@ from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.bench.solvers import contestants
 from tablecloak.budget import Budget
 from tablecloak.cli.main import app
-from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.cta.distances.l1 import L1
-from tablecloak.cta.guesser import GUESSERS, Guesser
+from tablecloak.cta.risk.guesser import GUESSERS, Guesser
+from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.executors import EXECUTORS, Executor, executor_named
 from tablecloak.jobs.load import read_job
@@ -45,13 +45,13 @@ from tablecloak.publish.leaks import find_leaks
 from tablecloak.solve.conformance import conforms
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SOLVERS, Claim, Request, Solver, SolveStatus
-from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
-from tablecloak.suppression.knowledge import Knowledge
-from tablecloak.suppression.requirement import REQUIREMENTS, Requirement
+from tablecloak.suppression.attack.intruder import INTRUDERS, Intruder
+from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.suppression.search.method import SEARCH_METHODS, SearchMethod
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
+from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.formats import FORMATS, FrameFormat
 from tablecloak.tables.formats.format import formats_table
 from tablecloak.tables.rules.rule import RULES, Rule

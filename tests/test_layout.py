@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+from collections import defaultdict
 from pathlib import Path
 
 import networkx as nx
@@ -44,21 +46,29 @@ def test_nine_of_ten_functions_are_short(trees):
     assert np.percentile(lengths, 90) <= MOST_FUNCTION_LINES
 
 
-def test_no_modules_import_each_other_not_even_late_or_for_types(trees):
-    modules = {
-        ".".join(("tablecloak", *Path(name).with_suffix("").parts)).removesuffix(".__init__")
-        for name in trees
+def name_of(path: str) -> str:
+    return ".".join(("tablecloak", *Path(path).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def test_modules_and_folders_import_downwards_only_not_even_late_or_for_types(trees):
+    files = {name_of(path): path for path in trees}
+    rooms = defaultdict(nx.DiGraph)
+    for path, tree in trees.items():
+        for module in imports(tree, set(files)) - {"tablecloak", name_of(path)}:
+            # What the paths of two modules share is a folder; in it their next parts are
+            # neighbours, files or folders.
+            one, other = Path(path).parts, Path(files[module]).parts
+            shared = len(Path(os.path.commonpath([path, files[module]])).parts)
+            rooms["/".join(one[:shared])].add_edge(one[shared], other[shared])
+    assert len(rooms) > 20
+    assert sum(room.number_of_edges() for room in rooms.values()) > 500
+    knots = {
+        name: knot
+        for name, room in rooms.items()
+        for knot in nx.strongly_connected_components(room)
+        if len(knot) > 1
     }
-    graph = nx.DiGraph()
-    for name, tree in trees.items():
-        here = ".".join(("tablecloak", *Path(name).with_suffix("").parts)).removesuffix(".__init__")
-        for there in imports(tree, modules):
-            # The root package names where everything lives; nothing else may look through it.
-            if "tablecloak" not in (here, there) and here != there:
-                graph.add_edge(here, there)
-    assert graph.number_of_edges() > 500
-    circles = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
-    assert not circles
+    assert not knots
 
 
 def imports(tree: ast.Module, modules: set[str]) -> set[str]:

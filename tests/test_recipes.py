@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.solve.solver import SOLVERS
-from tablecloak.suppression.audit.intruder import INTRUDERS
+from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.rules.rule import RULES
 

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 import tablecloak as tc
 from tablecloak.registry import Registry
-from tablecloak.suppression.audit.intruder import INTRUDERS
+from tablecloak.suppression.attack.intruder import INTRUDERS
 
 
 class Spice:

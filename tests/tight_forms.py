@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.cta.question import Question
+from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.state import SearchState
-from tablecloak.cta.tight import TightForm
 from tablecloak.solve.program import Program
 
 ENOUGH = 600.0

@@ -78,7 +78,7 @@ def check_wheel(path: Path) -> None:
     for name in ("py.typed", "page.css", "app/templates/base.html", "safe/checking/check.js"):
         require(f"tablecloak/{name}" in names, f"{path.name} lacks {name}")
     endings = {Path(name).suffix for name in names if name.startswith("tablecloak/")}
-    require(endings <= {".py", ".css", ".html", ".typed", ".js"}, f"{path.name}: {endings}")
+    require(endings <= {".py", ".pyi", ".css", ".html", ".typed", ".js"}, f"{path.name}: {endings}")
     size = path.stat().st_size
     require(size <= MOST_WHEEL_BYTES, f"{path.name} has {size} bytes")
     print(f"{path.name}: {size / 1e6:.2f} MB, {len(names)} files")

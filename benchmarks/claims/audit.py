@@ -9,9 +9,9 @@ from figures import COX
 import tablecloak as tc
 from tablecloak.bench.claims import Claim, Column, Instance, Method
 from tablecloak.bench.measure import timed
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.needs import needs_of
-from tablecloak.suppression.system import System
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.system.needs import needs_of
+from tablecloak.suppression.system.system import System
 from tables import TABLES
 
 BASELINE_SECONDS = 90.0

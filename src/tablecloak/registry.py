@@ -50,8 +50,8 @@ class Registry(Generic[T]):
     ----------
     noun : str
         What one of them is called in messages: "rule", "distance".
-    home : str, optional
-        Package whose modules declare the siblings. They are imported when a name is first looked
+    home : str or tuple of str, optional
+        Packages whose modules declare the siblings. They are imported when a name is first looked
         up, so that a new file is found without being mentioned anywhere.
     order : callable, optional
         Key by which siblings of a home package are listed; by default their names. Which of their
@@ -59,12 +59,15 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self, noun: str, home: str | None = None, order: Callable[[type[T]], Any] | None = None
+        self,
+        noun: str,
+        home: str | tuple[str, ...] = (),
+        order: Callable[[type[T]], Any] | None = None,
     ) -> None:
         self.noun = noun
-        self._home = home
+        self._homes = (home,) if isinstance(home, str) else home
         self._order = order
-        self._is_loaded = home is None
+        self._is_loaded = not self._homes
         self._loading = threading.RLock()
         self._siblings: dict[str, type[T]] = {}
 
@@ -103,7 +106,7 @@ class Registry(Generic[T]):
     def names(self) -> list[str]:
         """All names, in the order of the registry; without a home in that of registration."""
         self._load()
-        if self._home is None:
+        if not self._homes:
             return list(self._siblings)
         order = self._order or (lambda sibling: 0)
         return sorted(self._siblings, key=lambda name: (order(self._siblings[name]), name))
@@ -235,9 +238,7 @@ class Registry(Generic[T]):
         if self._is_loaded:
             return
         with self._loading:
-            if self._is_loaded or self._home is None:
-                return
-            package = importlib.import_module(self._home)
-            for module in pkgutil.iter_modules(package.__path__):
-                importlib.import_module(f"{self._home}.{module.name}")
+            for home in self._homes:
+                for module in pkgutil.iter_modules(importlib.import_module(home).__path__):
+                    importlib.import_module(f"{home}.{module.name}")
             self._is_loaded = True

@@ -20,7 +20,7 @@ from tablecloak.app.server import create_app
 from tablecloak.app.workbench import Workbench
 from tablecloak.examples import write
 from tablecloak.publish.audit import audit
-from tablecloak.suppression.audit.audit import audit_pattern
+from tablecloak.suppression.attack.audit import audit_pattern
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""

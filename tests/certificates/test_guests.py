@@ -14,9 +14,9 @@ import tablecloak as tc
 from tablecloak.certificates.claim import UnknownClaimError
 from tablecloak.certificates.file import write_certificate
 from tablecloak.cli.main import app
-from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.cta.distances.l1 import L1
-from tablecloak.suppression.requirement import REQUIREMENTS, Requirement
+from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.search.distances.l1 import L1
+from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 
 
 class Lower(Requirement):

@@ -13,7 +13,7 @@ from tablecloak.cli.entry import Commands
 from tablecloak.cli.main import app
 from tablecloak.cli.names import ALL, LiveCommand, Names
 from tablecloak.errors import InputError
-from tablecloak.suppression.requirement import REQUIREMENTS
+from tablecloak.suppression.system.requirement import REQUIREMENTS
 
 RUN = CliRunner()
 WIDE = {"COLUMNS": "250"}

@@ -8,7 +8,7 @@ import pytest
 from hand_tables import one_row
 from tablecloak.comparison.figures import notes, risk
 from tablecloak.comparison.measure import UTILITIES, Seen
-from tablecloak.cta.risk import Guesses
+from tablecloak.cta.risk.risk import Guesses
 
 PROBLEM = one_row([50, 60, 70], {"a": (4, 8), "c": (10, 10)})
 

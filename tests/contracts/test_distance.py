@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tablecloak.contracts import check_distance
-from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.cta.distances.l1 import L1
-from tablecloak.cta.distances.l2 import L2
+from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.search.distances.l1 import L1
+from tablecloak.cta.search.distances.l2 import L2
 
 
 class Free(L1):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tablecloak.contracts import INTRUDER, check_intruder
-from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder
-from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.attack.intruder import INTRUDERS, Intruder
+from tablecloak.suppression.proof.knowledge import Knowledge
 
 
 class Largest(Intruder):

@@ -11,7 +11,7 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.contracts import check_release
-from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.suppression.search.method import SEARCH_METHODS
 
 

@@ -16,16 +16,16 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from random_tables import optimum_by_enumeration, random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.bounds import DistanceBound
-from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.room import Room
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.room import Room
+from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.balance import BalanceRows
+from tablecloak.cta.search.bounds import DistanceBound
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.phases import branching_of, prove, tighten
 from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.state import SearchState
-from tablecloak.cta.tight import TightForm
 from tablecloak.tables.coupled import CoupledCells
 
 ENUMERATED = 6

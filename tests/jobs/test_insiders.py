@@ -138,7 +138,7 @@ def test_what_contradicts_itself_is_refused(folder):
 
 def test_schema_and_docs_name_what_is_registered():
     from tablecloak.jobs.schema import Job
-    from tablecloak.suppression.hold import HOLDS
+    from tablecloak.suppression.attack.hold import HOLDS
 
     suppression = Job.model_json_schema()["$defs"]["Suppression"]["properties"]
     assert suppression["hold"]["enum"] == HOLDS.names

@@ -7,7 +7,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.jobs.schema import SECTIONS, AdjustmentSpec, Data, DimensionSpec, Job, Suppression
 from tablecloak.tables.formats import FORMATS, ReleaseFormat
 from tablecloak.tables.rules.rule import RULES

@@ -23,7 +23,7 @@ from tablecloak.publish import publication
 from tablecloak.publish.leaks import find_leaks
 from tablecloak.publish.publication import write_release
 from tablecloak.publish.released_cells import read_release
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 
 FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
 

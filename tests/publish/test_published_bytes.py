@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from private import is_private
 from tablecloak.cli.main import app
-from tablecloak.cta.decimals import in_decimals
+from tablecloak.cta.result.decimals import in_decimals
 from tablecloak.publish.publication import write_release
 from tablecloak.publish.released_cells import read_release
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.published import common_decimals, published_decimals
 
 FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 import tablecloak as tc
 from hand_tables import problem_of
 from tablecloak.comparison import hidden_intervals
-from tablecloak.suppression.audit.finding import Verdict
+from tablecloak.suppression.attack.finding import Verdict
 
 FREE = (-np.inf, np.inf)
 

@@ -9,7 +9,7 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
-from tablecloak.suppression.needs import needs_of
+from tablecloak.suppression.system.needs import needs_of
 from tablecloak.tables.merged import MergedProblem
 
 SEEDS = (0, 10, 13, 18)
@@ -38,7 +38,7 @@ def test_merging_changes_neither_the_loss_nor_the_bound(require, monkeypatch):
         problem = random_problem(seed, kind="coupled")
         ours = published(problem, require=require)
         with monkeypatch.context() as patch:
-            patch.setattr("tablecloak.suppression.intervals.merged_for", apart)
+            patch.setattr("tablecloak.suppression.intervals.intervals.merged_for", apart)
             theirs = published(problem, require=require)
         assert (ours is None) == (theirs is None)
         if ours is None or theirs is None:

@@ -11,7 +11,7 @@ import pytest
 
 import tablecloak as tc
 from margins import with_margins
-from tablecloak.suppression.audit.intruders.contributors import Contributors
+from tablecloak.suppression.attack.intruders.contributors import Contributors
 from tablecloak.tables.contributions import Contributions
 
 REGIONS = {"N": {"n1": {}, "n2": {}}, "S": {"s1": {}, "s2": {}}}

@@ -15,12 +15,12 @@ from tablecloak.app.marks import DECISIONS, Mark, cells_of, described
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import METHODS, Solved, Workbench
 from tablecloak.certificates.file import write_certificate
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.formats import write_problem
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 

@@ -13,8 +13,8 @@ from tablecloak.app.options import options_of
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.jobs.schema import SECTIONS
-from tablecloak.suppression.audit.intruder import usual_intruders
-from tablecloak.suppression.hold import HOLDS
+from tablecloak.suppression.attack.hold import HOLDS
+from tablecloak.suppression.attack.intruder import usual_intruders
 from tablecloak.tables.rules.rule import RULES
 
 __all__ = ["KEPT", "METHODS", "ROLES", "Choices"]

@@ -14,13 +14,13 @@ from tablecloak.app.marks import Mark, marked
 from tablecloak.arrays import Floats
 from tablecloak.budget import StopButton, Stopwatch
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.results import Result
-from tablecloak.suppression.audit.audit import Audit, audit_pattern
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.attack.audit import Audit, audit_pattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -17,7 +17,7 @@ from tablecloak.argus.metadata import Variable
 from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file, replacing
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.published import published_order
 

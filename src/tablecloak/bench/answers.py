@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Answer", "Judgement", "answer_of", "judge_methods", "judge_programs"]

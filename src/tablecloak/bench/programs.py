@@ -9,14 +9,14 @@ from scipy.sparse import block_array, csr_array, diags_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.room import room_of
-from tablecloak.cta.tight import TightForm
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.room import room_of
+from tablecloak.cta.model.tight import TightForm
 from tablecloak.solve.program import Program
-from tablecloak.suppression.external_bounds import with_finite_bounds
-from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.master import Master, joined
+from tablecloak.suppression.attack.external_bounds import with_finite_bounds
+from tablecloak.suppression.rows.master import Master, joined
 from tablecloak.suppression.suppress import suppress
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 

@@ -24,7 +24,7 @@ from tablecloak.cli.options import (
 from tablecloak.cli.results import require_writable_result, write_result
 
 if TYPE_CHECKING:
-    from tablecloak.cta.adjustment import Adjustment
+    from tablecloak.cta.result.adjustment import Adjustment
 
 __all__ = ["register"]
 
@@ -104,7 +104,7 @@ def adjust(
     Example: tablecloak adjust table.jj -o adjusted.csv --preserve regression --preserve mean:all
     """
     from tablecloak.cta.adjust import adjust as run
-    from tablecloak.cta.decimals import in_decimals
+    from tablecloak.cta.result.decimals import in_decimals
     from tablecloak.solve.solver import using_solver
     from tablecloak.tables.formats import read_problem
 
@@ -137,7 +137,7 @@ def adjust(
 
 def _write(adjusted: Adjustment, output: Path, certificate: Path | None) -> bool:
     """Write table and proofs; return whether digits tell which cells were changed."""
-    from tablecloak.cta.decimals import marks_changes
+    from tablecloak.cta.result.decimals import marks_changes
 
     table, is_marked = adjusted.problem.table, marks_changes(adjusted)
     if is_marked:

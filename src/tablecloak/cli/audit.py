@@ -18,7 +18,7 @@ from tablecloak.cli.results import require_writable_result
 
 if TYPE_CHECKING:
     from tablecloak.publish.adjusted_audit import AdjustedAudit
-    from tablecloak.suppression.audit.audit import Audit
+    from tablecloak.suppression.attack.audit import Audit
 
 __all__ = ["register"]
 

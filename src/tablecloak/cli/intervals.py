@@ -47,7 +47,7 @@ def intervals(
 
     Example: tablecloak intervals table.jj -o intervals.csv --time-limit 30
     """
-    from tablecloak.suppression.intervals import publish_intervals
+    from tablecloak.suppression.intervals.intervals import publish_intervals
     from tablecloak.tables.formats import read_problem
 
     with reporting() as reporter:

@@ -155,7 +155,7 @@ def _read_statistic(text: str) -> None:
 
 
 def _insiders() -> dict[str, str]:
-    return _names_of("suppression.audit.intruder", "INTRUDERS", lambda each: not each.is_everybody)
+    return _names_of("suppression.attack.intruder", "INTRUDERS", lambda each: not each.is_everybody)
 
 
 def _solvers() -> dict[str, str]:
@@ -223,10 +223,14 @@ WEIGHTS = Names("weight rule", partial(_names_of, "tables.weights.rule", "WEIGHT
 SEARCH_METHODS = Names(
     "search method", partial(_names_of, "suppression.search.method", "SEARCH_METHODS")
 )
-REQUIREMENTS = Names("requirement", partial(_names_of, "suppression.requirement", "REQUIREMENTS"))
+REQUIREMENTS = Names(
+    "requirement", partial(_names_of, "suppression.system.requirement", "REQUIREMENTS")
+)
 INSIDERS = Names("intruder", _insiders)
-HOLDS = Names("way to hold against insiders", partial(_names_of, "suppression.hold", "HOLDS"))
-DISTANCES = Names("distance", partial(_names_of, "cta.distances.distance", "DISTANCES"))
+HOLDS = Names(
+    "way to hold against insiders", partial(_names_of, "suppression.attack.hold", "HOLDS")
+)
+DISTANCES = Names("distance", partial(_names_of, "cta.search.distance", "DISTANCES"))
 NEARNESS = Names(
     "distance of reconciliation", partial(_names_of, "reconciliation.distances", "NEARNESS")
 )
@@ -238,7 +242,7 @@ PROBLEM_FILES = Names("problem file", _problem_files, _read_problem_name)
 FRAME_FILES = Names("result file", _frame_files, lambda name: None)
 RELEASES = Names("format of releases", _releases)
 TOTALS = Names("place of totals", _totals)
-KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.guesser", "GUESSERS"))
+KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.risk.guesser", "GUESSERS"))
 QUESTIONS = Names("question", _questions)
 BENCH_SOLVERS = Names("solver of the benchmark", _bench_solvers)
 CALLS = Names("call", partial(_names_of, "service.call", "CALLS"))

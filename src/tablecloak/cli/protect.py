@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tablecloak.jobs.noisy import NoisyResult
     from tablecloak.jobs.perturbed import PerturbedResult
     from tablecloak.jobs.result import JobResult
-    from tablecloak.suppression.against_insiders import AgainstInsiders
+    from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 
 __all__ = ["register"]
 

@@ -11,7 +11,7 @@ from tablecloak.arrays import Floats
 from tablecloak.comparison.inferred import COUNTED
 from tablecloak.comparison.kind import KINDS, kind_of
 from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
-from tablecloak.cta.risk import Guesses
+from tablecloak.cta.risk.risk import Guesses
 
 __all__ = ["guesses", "notes", "risk", "seen", "utility"]
 

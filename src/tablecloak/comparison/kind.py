@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.risk import Guesses
+from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.cta.risk import Guesses
+from tablecloak.cta.risk.risk import Guesses
 from tablecloak.registry import Registry
 
 __all__ = ["RISKS", "UTILITIES", "RiskMeasure", "Seen", "UtilityMeasure"]

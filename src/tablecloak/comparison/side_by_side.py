@@ -14,7 +14,7 @@ from tablecloak import showing
 from tablecloak.comparison.figures import guesses, risk, utility
 from tablecloak.comparison.inferred import inferred
 from tablecloak.comparison.kind import KINDS, ReleaseKind, kind_of
-from tablecloak.cta.risk import Guesses
+from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.microdata.utility.frontier import frontier

@@ -12,7 +12,7 @@ from tablecloak.arrays import Floats
 from tablecloak.contracts.facts import check_facts, expect, first_line
 from tablecloak.contracts.questions import problem_of_decimals
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.distances.distance import DISTANCES, Distance
+from tablecloak.cta.search.distance import DISTANCES, Distance
 from tablecloak.examples import cox_rounded
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -201,7 +201,7 @@ def check_distance(distance: Distance) -> None:
     Examples
     --------
     >>> from tablecloak.contracts import check_distance
-    >>> from tablecloak.cta.distances.distance import DISTANCES
+    >>> from tablecloak.cta.search.distance import DISTANCES
     >>> check_distance(DISTANCES.build("L1"))
     """
     check_facts(distance, f"The distance {getattr(distance, 'name', '?')!r}", DISTANCE)

@@ -11,9 +11,9 @@ from tablecloak.contracts.facts import check_facts, expect, first_line
 from tablecloak.contracts.questions import patterns, problem_with_contributors
 from tablecloak.errors import InputError
 from tablecloak.examples import cox_rounded
-from tablecloak.suppression.audit.audit import audit_pattern
-from tablecloak.suppression.audit.intruder import Intruder
-from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.attack.audit import audit_pattern
+from tablecloak.suppression.attack.intruder import Intruder
+from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["INTRUDER", "check_intruder"]
@@ -168,7 +168,7 @@ def check_intruder(intruder: Intruder) -> None:
     Examples
     --------
     >>> from tablecloak.contracts import check_intruder
-    >>> from tablecloak.suppression.audit.intruder import INTRUDERS
+    >>> from tablecloak.suppression.attack.intruder import INTRUDERS
     >>> check_intruder(INTRUDERS.build("contributors"))
     """
     check_facts(intruder, f"The intruder {getattr(intruder, 'name', '?')!r}", INTRUDER)

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.answering import answered
-from tablecloak.cta.asked import Asked
-from tablecloak.cta.infeasibility import NAMING_SECONDS
-from tablecloak.cta.model import Directions
-from tablecloak.cta.precision import last_unit
-from tablecloak.cta.question import Question
-from tablecloak.cta.refinement import adjusted_values
-from tablecloak.cta.spread import Spread
+from tablecloak.cta.model.model import Directions
+from tablecloak.cta.model.precision import last_unit
+from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.refinement import adjusted_values
+from tablecloak.cta.model.spread import Spread
+from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.cta.search.answering import answered
+from tablecloak.cta.search.asked import Asked
+from tablecloak.cta.search.infeasibility import NAMING_SECONDS
 from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
 from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
@@ -104,7 +104,7 @@ def adjust(
     recovery : float, optional
         Largest share of the sensitive cells that who knows values, levels and method, all but the
         seed, is to guess to within their levels, such as 0.1. Cells then move by random distances
-        beyond their levels, up or down by chance; see `tablecloak.cta.spread` for what is proved.
+        beyond their levels, up or down by chance; what is proved: `tablecloak.cta.model.spread`.
         The loss grows, about as 1 / `recovery`; the bound stays that of the least adjustment.
     seed : int, optional
         Seed of these distances. Keep it inside: with it the truth can be computed. By default it

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array
 
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.errors import listed
 from tablecloak.explaining.adjusted_question import (
     AdjustedQuestion,

@@ -11,9 +11,9 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.precision import deviation
-from tablecloak.cta.room import Room, room_of
+from tablecloak.cta.model.precision import deviation
+from tablecloak.cta.model.room import Room, room_of
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.explaining.derivation import Derivation, derived
 from tablecloak.explaining.known import Known
 from tablecloak.explaining.numbers import shown

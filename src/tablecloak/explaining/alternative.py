@@ -14,7 +14,7 @@ from tablecloak.explaining.intervals_text import interval_facts, interval_lines
 from tablecloak.explaining.numbers import shown
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.explaining.searched import searched
-from tablecloak.suppression.audit.audit import audit_pattern
+from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 

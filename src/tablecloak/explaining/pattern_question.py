@@ -13,11 +13,11 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.explaining.derivation import Derivation, derived
 from tablecloak.explaining.known import Known
-from tablecloak.suppression.audit.intruder import Intruder
-from tablecloak.suppression.knowledge import Knowledge
-from tablecloak.suppression.needs import Needs, asked_of
-from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack.intruder import Intruder
+from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.system.needs import Needs, asked_of
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Interval", "PatternQuestion"]

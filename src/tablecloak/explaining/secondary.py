@@ -14,9 +14,9 @@ from tablecloak.explaining.explanation import Explanation
 from tablecloak.explaining.intervals_text import interval_facts, span, sum_lines, verdict
 from tablecloak.explaining.numbers import shown
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
-from tablecloak.suppression.audit.audit import Audit, attacked
-from tablecloak.suppression.audit.finding import Finding, Verdict
-from tablecloak.suppression.question import Question
+from tablecloak.suppression.attack.audit import Audit, attacked
+from tablecloak.suppression.attack.finding import Finding, Verdict
+from tablecloak.suppression.attack.question import Question
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["HiddenCell", "explain_secondary"]

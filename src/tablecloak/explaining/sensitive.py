@@ -12,7 +12,7 @@ from tablecloak.explaining.explanation import Explanation
 from tablecloak.explaining.intervals_text import interval_facts, interval_lines
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.explaining.rule_text import largest_contributors, rule_text
-from tablecloak.suppression.knowledge import Knowledge
+from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.history import History
 from tablecloak.publish.adjusted_audit import AdjustedAudit
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["JobResult"]

@@ -13,11 +13,11 @@ from typing import Any
 
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.decimals import in_decimals
-from tablecloak.cta.distances.distance import DISTANCES
-from tablecloak.cta.preserve import parse
+from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.cta.result.decimals import in_decimals
 from tablecloak.cta.search.conditions import SearchedStatistic
+from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.statistics.preserve import parse
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.history import History
 from tablecloak.jobs.files import RESULT
@@ -31,12 +31,12 @@ from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.audit.intruder import INTRUDERS, usual_intruders
-from tablecloak.suppression.hold import Hold
-from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.attack.hold import Hold
+from tablecloak.suppression.attack.intruder import INTRUDERS, usual_intruders
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.formats import FORMATS
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sums import Groups

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from tablecloak.budget import MOST_THREADS
 from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
-from tablecloak.cta.distances.distance import DISTANCES
+from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.errors import suggestion
 from tablecloak.jobs.noise_section import NoiseSpec
@@ -24,10 +24,10 @@ from tablecloak.jobs.registered import NameIn, Section, SiblingIn, missing
 from tablecloak.jobs.sending import TransmissionSpec
 from tablecloak.jobs.tables import TableSpec, check_files, refuse_twice, with_own_file
 from tablecloak.solve.solver import SOLVERS
-from tablecloak.suppression.audit.intruder import INTRUDERS
-from tablecloak.suppression.hold import HOLDS
-from tablecloak.suppression.requirement import REQUIREMENTS
+from tablecloak.suppression.attack.hold import HOLDS
+from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.suppression.search.method import SEARCH_METHODS
+from tablecloak.suppression.system.requirement import REQUIREMENTS
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace

@@ -9,15 +9,15 @@ import pandas as pd
 
 from tablecloak.certificates.claim import Certificate
 from tablecloak.certificates.file import write_certificate
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.jobs.files import JobFiles, ReleaseWriter
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import Finding, internal_report
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.waivers_saved import saved_by_waivers
 from tablecloak.tables.formats import write_problem
 

@@ -12,8 +12,8 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
-from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.covering import CoveringIntervals
+from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.cta.result.covering import CoveringIntervals
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError
@@ -24,12 +24,12 @@ from tablecloak.publish.released_cells import (
     with_rows_of_rests,
 )
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.suppression.audit.audit import Audit, audit_pattern
-from tablecloak.suppression.audit.intruder import Intruder
-from tablecloak.suppression.intervals import IntervalPattern
-from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack.audit import Audit, audit_pattern
+from tablecloak.suppression.attack.intruder import Intruder
+from tablecloak.suppression.intervals.intervals import IntervalPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import Earlier
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.earlier import Published
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
 from tablecloak.tables.problem import ProtectionProblem
@@ -118,7 +118,7 @@ def audit(
     Notes
     -----
     Every intruder knows all that is published, all relations and the external bounds. For what
-    insiders know besides, see `tablecloak.suppression.audit.intruders` and docs/guarantees.md.
+    insiders know besides, see `tablecloak.suppression.attack.intruders` and docs/guarantees.md.
     """
     groups = Groups.parse(groups) or ()
     suppressed, intervals, values = told_by(problem, release)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.explaining.adjusted import explain_adjusted
 from tablecloak.explaining.adjusted_question import AdjustedQuestion
@@ -18,9 +18,9 @@ from tablecloak.explaining.secondary import explain_secondary
 from tablecloak.explaining.sensitive import explain_sensitive
 from tablecloak.publish.audit import Release, ends_of, told_by
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.suppression.audit.intruder import INTRUDERS, Intruder, parse_intruders
-from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack.intruder import INTRUDERS, Intruder, parse_intruders
+from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 

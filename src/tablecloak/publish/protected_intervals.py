@@ -8,14 +8,14 @@ import numpy as np
 
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Progress
-from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.covering import CoveringIntervals, covering_intervals
+from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.cta.result.covering import CoveringIntervals, covering_intervals
 from tablecloak.errors import SolverError
 from tablecloak.publish.audit import audit
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.audit.finding import Verdict
-from tablecloak.suppression.intervals import protecting_room
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.attack.finding import Verdict
+from tablecloak.suppression.intervals.intervals import protecting_room
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["protected_intervals"]

@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
 from tablecloak.publish.leaks import find_leaks, has_flags
 from tablecloak.publish.public_page import public_report
 from tablecloak.storage import SECRET_MODE, write_text
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.formats import ReleaseFormat, formats_holding
 from tablecloak.tables.formats.layouts import LONG, Layout
 from tablecloak.tables.hierarchy import Hierarchy

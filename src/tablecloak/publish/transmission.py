@@ -24,7 +24,7 @@ from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.publish.transmission_template import Template
 from tablecloak.storage import replacing
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.formats import FrameFormat, format_of, harmless
 from tablecloak.tables.formats.sdmx_csv import NORMAL, sdmx_names

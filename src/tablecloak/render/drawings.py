@@ -11,7 +11,7 @@ import numpy as np
 
 from tablecloak import showing
 from tablecloak.comparison.side_by_side import Comparison
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.render import (
     assessment_table,
@@ -29,8 +29,8 @@ from tablecloak.render.heat_map import (
     sensitivity_squares,
     suppression_squares,
 )
-from tablecloak.suppression.intervals import IntervalPattern
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.intervals.intervals import IntervalPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 

@@ -8,7 +8,7 @@ from tablecloak.budget import Budget
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.explaining.secondary import explain_secondary
 from tablecloak.render.page import Page
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 
 __all__ = ["add_explanations"]
 

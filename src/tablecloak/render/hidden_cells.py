@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.render.page import Page
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["add_hidden_cells", "by_rule"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from tablecloak import showing
 from tablecloak.render.plotting import new_figure, save_secret
-from tablecloak.suppression.audit.audit import Audit
+from tablecloak.suppression.attack.audit import Audit
 
 __all__ = ["plot_protection"]
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from tablecloak.comparison.figures import notes
 from tablecloak.comparison.side_by_side import compare
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.history import History
 from tablecloak.render.explained import add_explanations
 from tablecloak.render.heat_map import (
@@ -28,9 +28,9 @@ from tablecloak.render.heat_map import (
 from tablecloak.render.hidden_cells import add_hidden_cells, by_rule
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
-from tablecloak.suppression.against_insiders import AgainstInsiders
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Finding", "internal_report"]

@@ -10,12 +10,12 @@ from pydantic import Field
 # TypedDict of the standard library tells pydantic too little before Python 3.12.
 from typing_extensions import TypedDict
 
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.service.columns import columns_of, finite
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = [

@@ -12,14 +12,14 @@ from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, ModelError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.suppression.audit.intruder import Intruder
-from tablecloak.suppression.before import beside_published
-from tablecloak.suppression.frozen import frozen_in_vain
-from tablecloak.suppression.groups_search import Search, search_with_groups
-from tablecloak.suppression.hold import Hold
-from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack.before import beside_published
+from tablecloak.suppression.attack.hold import Hold
+from tablecloak.suppression.attack.intruder import Intruder
+from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.search.frozen import frozen_in_vain
+from tablecloak.suppression.search.groups_search import Search, search_with_groups
 from tablecloak.suppression.search.method import SearchMethod
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.earlier import EarlierRelease, Published, Tells
 from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
@@ -89,7 +89,7 @@ def suppress(
     protect_against : Intruder, str, or sequence of these, default=()
         Insiders against whom the pattern must hold as well: "contributors", "pairs",
         "all-pairs", "holdings", "zeros", "integers", "any-cell", or classes of
-        `tablecloak.suppression.audit.intruders`. The bound stays that of the external intruder:
+        `tablecloak.suppression.attack.intruders`. The bound stays that of the external intruder:
         valid, but less tight. For a table of counts, no pattern is returned that an intruder who
         knows that counts are whole is known to attack; whether it is proved against this intruder
         says `SuppressionPattern.is_proved_in_whole_numbers`.

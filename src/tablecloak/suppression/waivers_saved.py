@@ -14,7 +14,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, ModelError
-from tablecloak.suppression.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.problem import CellStatus, ProtectionProblem

@@ -10,9 +10,9 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.asked import Asked
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.packing import Charges, Packing, packed
+from tablecloak.cta.search.asked import Asked
 
 
 def layout_of(problem: tc.ProtectionProblem) -> Layout:

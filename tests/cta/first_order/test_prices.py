@@ -7,10 +7,10 @@ import pytest
 
 import tablecloak as tc
 from random_tables import random_problem
-from tablecloak.cta.asked import Asked
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.prices import affordable_prices, price_bound
 from tablecloak.cta.first_order.primal_dual import PrimalDual
+from tablecloak.cta.search.asked import Asked
 
 
 def layout_of(problem: tc.ProtectionProblem) -> Layout:

@@ -9,13 +9,14 @@ import tablecloak as tc
 from hand_tables import problem_of
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.bounds import PartsBound
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.search import charging, schedule
+from tablecloak.cta.model import schedule
+from tablecloak.cta.model.schedule import Phase, Size
+from tablecloak.cta.search import charging
+from tablecloak.cta.search.bounds import PartsBound
 from tablecloak.cta.search.charging import charge, combine
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.proof import search_bound
-from tablecloak.cta.search.schedule import Phase, Size
 from tight_forms import form_of, state_of, values_of_directions
 
 

@@ -9,7 +9,7 @@ import tablecloak as tc
 from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.answer import LATE
+from tablecloak.cta.model.answer import LATE
 from tablecloak.cta.search.directions import PHASES, improve, search, search_directions, start
 from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.state import SearchState

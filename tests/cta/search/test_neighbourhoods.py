@@ -8,8 +8,8 @@ import pytest
 
 from hand_tables import problem_of, two_rows
 from random_tables import random_problem
-from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.question import Question
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.question import Question
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.question import Question
+from tablecloak.cta.model.question import Question
 from tablecloak.cta.search.directions import search_directions
 from tablecloak.cta.search.proof import search_bound
 from tablecloak.cta.search.state import given

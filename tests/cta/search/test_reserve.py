@@ -9,14 +9,14 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak import budget as clock
 from tablecloak.budget import Budget
-from tablecloak.cta.answer import LATE
-from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.question import Question
+from tablecloak.cta.model.answer import LATE
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.schedule import FIRST_SECONDS, LEAST_SECONDS, SCHEDULES, Size
+from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search import directions
 from tablecloak.cta.search.reserve import CLOSING_PROGRAMS, LAYOUTS, MOST_SHARE, Reserve
-from tablecloak.cta.search.schedule import FIRST_SECONDS, LEAST_SECONDS, SCHEDULES, Size
 from tablecloak.cta.search.state import Point, SearchState
-from tablecloak.cta.tight import TightForm
 
 
 class Clock:

@@ -7,9 +7,9 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import one_row
-from tablecloak.cta.statistics.covariance import Covariance
+from tablecloak.cta.search.statistics.covariance import Covariance
+from tablecloak.cta.search.statistics.variance import Variance
 from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
-from tablecloak.cta.statistics.variance import Variance
 
 PROBLEM = one_row([1, 2, 6], {"a": (1, 1), "b": (1, 1)})
 """Values 1, 2, 6 and the total 9; a and b are sensitive."""

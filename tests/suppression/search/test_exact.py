@@ -10,9 +10,9 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.solve.branch import BranchResult, BranchTree
-from tablecloak.suppression.claims import _bound_arrays, proved_pattern_bound
+from tablecloak.suppression.rows.bridges import BridgeRow
+from tablecloak.suppression.rows.claims import _bound_arrays, proved_pattern_bound
 from tablecloak.suppression.search import exact
-from tablecloak.suppression.search.bridges import BridgeRow
 
 
 def floor(problem: tc.ProtectionProblem) -> float:

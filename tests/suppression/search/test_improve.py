@@ -9,11 +9,11 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.improve import clean_up, exchange
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import HASTY, PORTFOLIO
+from tablecloak.suppression.system.requirement import Requirement
 
 
 @pytest.fixture

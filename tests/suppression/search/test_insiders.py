@@ -12,10 +12,10 @@ import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
-from tablecloak.suppression.against_insiders import WhyOpen
-from tablecloak.suppression.audit.audit import attacked
-from tablecloak.suppression.audit.members import Members
-from tablecloak.suppression.question import Question
+from tablecloak.suppression.attack.against_insiders import WhyOpen
+from tablecloak.suppression.attack.audit import attacked
+from tablecloak.suppression.attack.members import Members
+from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.search.insiders import _better
 from tablecloak.suppression.search.standing import Standing
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.master import Master
+from tablecloak.suppression.rows.master import Master
 from tablecloak.suppression.search.nearby import search_nearby
 
 

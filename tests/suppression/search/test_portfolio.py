@@ -10,12 +10,12 @@ import pytest
 import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
-from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search import portfolio
 from tablecloak.suppression.search.portfolio import exchange_by_programs, try_strategies
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import PORTFOLIO
+from tablecloak.suppression.system.requirement import Requirement
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.cover import HIDDEN_COST, Builder, scaled
 from tablecloak.suppression.search.protect import in_order, protect_need, signed_target
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import PORTFOLIO
-from tablecloak.suppression.witness import WitnessPool
+from tablecloak.suppression.system.requirement import Requirement
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.kind import KINDS, UNCHANGED, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.adjustment import Adjustment
-from tablecloak.cta.precision import shortfall
-from tablecloak.cta.risk import Guesses, attack_adjustment
+from tablecloak.cta.model.precision import shortfall
+from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.cta.risk.risk import Guesses, attack_adjustment
 from tablecloak.cta.statistics.mean import Mean
 from tablecloak.cta.statistics.regression import Regression
 from tablecloak.tables.problem import ProtectionProblem

@@ -13,11 +13,11 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.comparison.inferred import are_wide
 from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
-from tablecloak.cta.risk import Guesses
+from tablecloak.cta.risk.risk import Guesses
 from tablecloak.microdata.noise_risk import insiders, insiders_guess, outsiders_guess, windows
 from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
-from tablecloak.suppression.audit.audit import audit_pattern
-from tablecloak.suppression.audit.finding import Verdict
+from tablecloak.suppression.attack.audit import audit_pattern
+from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
 

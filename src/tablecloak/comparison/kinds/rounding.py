@@ -14,7 +14,7 @@ from tablecloak.comparison.kind import KINDS, ReleaseKind
 from tablecloak.comparison.kinds.changed import as_they_stand, changes
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.suppression.audit.audit import audit_pattern
+from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Rounding"]

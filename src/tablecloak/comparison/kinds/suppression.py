@@ -11,12 +11,12 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.inferred import counts_within, protects
 from tablecloak.comparison.kind import KINDS, ReleaseKind
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.needs import needs_of
-from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system.needs import needs_of
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Suppression", "hidden_intervals"]

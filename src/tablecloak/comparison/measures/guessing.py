@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.comparison.measure import RISKS, RiskMeasure
-from tablecloak.cta.risk import Guesses
+from tablecloak.cta.risk.risk import Guesses
 
 __all__ = ["Errors", "Guessed"]
 

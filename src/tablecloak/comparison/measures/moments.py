@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tablecloak.comparison.measure import UTILITIES, Seen, UtilityMeasure
-from tablecloak.cta.moments import moments
+from tablecloak.cta.statistics.moments import moments
 
 __all__ = ["Moments"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.model.model import AdjustmentModel
 
 __all__ = ["Layout", "column_sums", "row_least", "row_sums"]
 

@@ -34,7 +34,7 @@ from tablecloak.cta.first_order.schedule import (
     MOST_BOUND_STEPS,
     NEARLY,
 )
-from tablecloak.cta.tight_rows import discrepancies_of
+from tablecloak.cta.model.tight_rows import discrepancies_of
 
 __all__ = ["Charges", "Packing", "packed"]
 

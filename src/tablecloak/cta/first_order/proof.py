@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.certificates.tree import Multipliers
-from tablecloak.cta.answer import Collected
-from tablecloak.cta.question import Question
+from tablecloak.cta.model.answer import Collected
+from tablecloak.cta.model.question import Question
 
 __all__ = ["FirstOrderBound"]
 

@@ -17,8 +17,8 @@ from tablecloak.certificates.tree import (
     proved,
     tree_of,
 )
-from tablecloak.cta.adjusted import Adjusted
-from tablecloak.cta.claims import bound_arrays
+from tablecloak.cta.result.adjusted import Adjusted
+from tablecloak.cta.result.claims import bound_arrays
 from tablecloak.cta.rounding.model import whole_relations
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem

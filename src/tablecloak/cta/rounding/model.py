@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.cta.precision import accepted_errors, off_by, whole_products
-from tablecloak.cta.steps import Block, StepProgram
+from tablecloak.cta.model.precision import accepted_errors, off_by, whole_products
+from tablecloak.cta.model.steps import Block, StepProgram
 from tablecloak.solve.exact import whole_factors, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table

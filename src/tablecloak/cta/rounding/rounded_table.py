@@ -11,7 +11,7 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.certificates.claim import Claim
-from tablecloak.cta.precision import off_by
+from tablecloak.cta.model.precision import off_by
 from tablecloak.cta.rounding.claims import proved_bound, rounding_claims
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.results import Result

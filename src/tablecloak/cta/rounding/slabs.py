@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Integers
-from tablecloak.cta.precision import exact_products
+from tablecloak.cta.model.precision import exact_products
 from tablecloak.solve.exact import whole_rows
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table

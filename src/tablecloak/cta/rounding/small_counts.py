@@ -23,7 +23,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Progress
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.adjust import adjust
-from tablecloak.cta.adjustment import Adjustment
+from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.claims import small_count_claims
 from tablecloak.cta.rounding.controlled import check_whole
 from tablecloak.cta.rounding.rounded_table import require_none

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.cta.tight import TightForm
+from tablecloak.cta.model.tight import TightForm
 
 __all__ = ["BalanceRows", "with_balance"]
 

@@ -17,7 +17,7 @@ from tablecloak.cta.first_order.combining import Combining
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.packing import Packing, packed
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.search.schedule import (
+from tablecloak.cta.model.schedule import (
     CHARGED_GAIN,
     CHARGED_IN_VAIN,
     CLOSED_BY_ROUND,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.statistics.statistic import Statistic
 
 __all__ = ["SearchedStatistic"]

@@ -19,14 +19,14 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.search import Warm, cooled
-from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
-from tablecloak.cta.search.schedule import (
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.schedule import (
     COOLED_AGAIN,
     COOLED_DRAWS,
     COOLED_REGIONS,
     COOLED_STEPS,
 )
+from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.cta.search.state import SearchState, priced
 
 __all__ = ["CooledRegions", "cool"]

@@ -15,18 +15,19 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.answer import LATE
-from tablecloak.cta.search.charging import charge, combine
-from tablecloak.cta.search.cooling import cool
-from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
-from tablecloak.cta.search.relaxing import relax
-from tablecloak.cta.search.schedule import (
+from tablecloak.cta.model.answer import LATE
+from tablecloak.cta.model.schedule import (
     ELASTIC_SHARE,
     INTERIOR_ROWS,
     MISSED_AT_MOST,
     Size,
     phases_for,
 )
+from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.search.charging import charge, combine
+from tablecloak.cta.search.cooling import cool
+from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
+from tablecloak.cta.search.relaxing import relax
 from tablecloak.cta.search.state import (
     SearchState,
     given,
@@ -34,7 +35,6 @@ from tablecloak.cta.search.state import (
     with_directions,
 )
 from tablecloak.cta.search.turning import all_directions
-from tablecloak.cta.tight import TightForm
 
 __all__ = ["PHASES", "improve", "search", "search_directions", "start"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.search.schedule import SPARE_SECONDS, TURNED_SHARE
+from tablecloak.cta.model.schedule import SPARE_SECONDS, TURNED_SHARE
+from tablecloak.cta.model.squares import SquaresForm, SquaresPoint
 from tablecloak.cta.search.turning import all_directions, turn_around
-from tablecloak.cta.squares import SquaresForm, SquaresPoint
 
 __all__ = ["LeastSquares", "minimise_squares"]
 

@@ -22,9 +22,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.search.cooling import CooledRegions
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
-from tablecloak.cta.search.schedule import (
+from tablecloak.cta.model.schedule import (
     AROUND,
     COOLED_FIRST,
     COOLED_IN_VAIN,
@@ -37,7 +35,9 @@ from tablecloak.cta.search.schedule import (
     KICKED_WORSE,
     LEAST_GAIN,
 )
-from tablecloak.cta.tight import TightForm
+from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.search.cooling import CooledRegions
+from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.solver import Solution, SolveStatus
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Integers
-from tablecloak.cta.model import AdjustmentModel
+from tablecloak.cta.model.model import AdjustmentModel
 
 __all__ = ["Neighbourhoods"]
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.cta.search.balance import BalanceRows, with_balance
-from tablecloak.cta.search.cooling import CooledRegions
-from tablecloak.cta.search.local_search import LocalSearch
-from tablecloak.cta.search.schedule import (
+from tablecloak.cta.model.schedule import (
     BALANCE_ROUNDS,
     FLIPPED_FROM_SCRATCH,
     INTERIOR_ROWS,
     SLACK,
     TIGHTENED_GAIN,
 )
+from tablecloak.cta.search.balance import BalanceRows, with_balance
+from tablecloak.cta.search.cooling import CooledRegions
+from tablecloak.cta.search.local_search import LocalSearch
 from tablecloak.cta.search.state import Point, SearchState, priced, with_directions
 from tablecloak.cta.search.turning import turn_around
 from tablecloak.solve.branch import BranchSearch, Rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.cta.answer import LossBound
-from tablecloak.cta.bounds import DistanceBound
+from tablecloak.cta.model.answer import LossBound
+from tablecloak.cta.search.bounds import DistanceBound
 from tablecloak.cta.search.state import SearchState
 from tablecloak.solve.linear import LinearSolver
 

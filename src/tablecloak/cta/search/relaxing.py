@@ -15,8 +15,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
-from tablecloak.cta.search.schedule import (
+from tablecloak.cta.model.schedule import (
     GROWTH,
     QUICK,
     RELAXED,
@@ -24,6 +23,7 @@ from tablecloak.cta.search.schedule import (
     RELAXED_SHARE,
     SHRINKAGE,
 )
+from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.cta.search.state import SearchState, with_directions
 from tablecloak.errors import SolverError
 from tablecloak.solve.mixed import solve

@@ -14,12 +14,12 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.refinement import additive_changes
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.refinement import additive_changes
+from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.directions import search_directions
 from tablecloak.cta.search.state import SearchState, with_directions
 from tablecloak.cta.statistics.statistic import SmoothCondition
-from tablecloak.cta.tight import TightForm
 from tablecloak.errors import SolverError
 
 __all__ = ["with_conditions"]

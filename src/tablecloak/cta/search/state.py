@@ -16,8 +16,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.first_order.packing import Packing
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.search.reserve import Reserve
-from tablecloak.cta.search.schedule import (
+from tablecloak.cta.model.schedule import (
     CLOSED,
     FIRST_SECONDS,
     INTERIOR_ROWS,
@@ -28,7 +27,8 @@ from tablecloak.cta.search.schedule import (
     SIMPLEX_SHARE,
     SPARE_SECONDS,
 )
-from tablecloak.cta.tight import TightForm
+from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.search.reserve import Reserve
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchSearch, BranchTree
 from tablecloak.solve.linear import LinearSolver

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tablecloak.cta.search.schedule import INTERIOR_ROWS, PRICED, TIED
+from tablecloak.cta.model.schedule import INTERIOR_ROWS, PRICED, TIED
 from tablecloak.cta.search.state import Point, SearchState
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program

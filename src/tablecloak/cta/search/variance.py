@@ -15,13 +15,13 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.model import AdjustmentModel
-from tablecloak.cta.refinement import additive_changes
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.refinement import additive_changes
+from tablecloak.cta.model.schedule import VARIANCE_SHIFTS, VARIANCE_TURNS, VARIANCE_WIDTH
+from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.directions import search_directions
-from tablecloak.cta.search.schedule import VARIANCE_SHIFTS, VARIANCE_TURNS, VARIANCE_WIDTH
 from tablecloak.cta.search.state import SearchState, with_directions
 from tablecloak.cta.statistics.statistic import PreservedRow
-from tablecloak.cta.tight import TightForm
 from tablecloak.errors import SolverError
 
 __all__ = ["VarianceTarget", "with_variance"]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
-from tablecloak.cta.subsets import select
+from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import ModelError
 from tablecloak.tables.problem import ProtectionProblem
 

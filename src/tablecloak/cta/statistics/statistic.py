@@ -161,5 +161,7 @@ class Statistic:
         return []
 
 
-STATISTICS: Registry[Statistic] = Registry("statistic", "tablecloak.cta.statistics")
+STATISTICS: Registry[Statistic] = Registry(
+    "statistic", ("tablecloak.cta.statistics", "tablecloak.cta.search.statistics")
+)
 """All statistics that an adjustment can preserve, by name."""

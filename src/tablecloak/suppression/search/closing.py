@@ -8,12 +8,12 @@ import numpy as np
 
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.suppression.joining import certificate_of
-from tablecloak.suppression.pattern import SuppressionPattern
-from tablecloak.suppression.proof import ProtectionCertificate
-from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.proof.joining import certificate_of
+from tablecloak.suppression.proof.proof import ProtectionCertificate
+from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["closed", "proved_pattern", "with_first"]

@@ -8,11 +8,11 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.covering import CoverProgram
-from tablecloak.suppression.search.neighbourhood import Neighbourhoods
-from tablecloak.suppression.search.paths import Paths
+from tablecloak.suppression.attack.covering import CoverProgram
 from tablecloak.suppression.search.strategy import Area
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system.neighbourhood import Neighbourhoods
+from tablecloak.suppression.system.paths import Paths
+from tablecloak.suppression.system.system import System
 
 __all__ = ["Builder", "scaled"]
 

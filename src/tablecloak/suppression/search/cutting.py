@@ -28,11 +28,11 @@ from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.solver import Solution
-from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.rows.master import Master
+from tablecloak.suppression.rows.separator import Separator
 from tablecloak.suppression.search.cover import Builder
-from tablecloak.suppression.search.master import Master
 from tablecloak.suppression.search.protect import in_order, protect_need
-from tablecloak.suppression.search.separator import Separator
 from tablecloak.suppression.search.strategy import EXCHANGED
 
 __all__ = ["cut_by_following", "cut_root", "round_every_row", "search_master"]

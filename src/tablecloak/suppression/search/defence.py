@@ -11,21 +11,21 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError, SolverError, listed
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.audit.audit import Audit, attacked
-from tablecloak.suppression.audit.finding import Finding, Verdict
-from tablecloak.suppression.audit.moves_program import Extreme
-from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.audit.whole_numbers import cheapest_in_whole_numbers
-from tablecloak.suppression.impossible import refuted
-from tablecloak.suppression.knowledge import Knowledge
-from tablecloak.suppression.question import Question
-from tablecloak.suppression.search.candidate import Candidate, costliest_first
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.audit import Audit, attacked
+from tablecloak.suppression.attack.finding import Finding, Verdict
+from tablecloak.suppression.attack.impossible import refuted
+from tablecloak.suppression.attack.moves_program import Extreme
+from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.attack.question import Question
+from tablecloak.suppression.attack.whole_numbers import cheapest_in_whole_numbers
+from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate, costliest_first
 from tablecloak.suppression.search.cover import HIDDEN_COST, Builder
 from tablecloak.suppression.search.protect import protect_need
 from tablecloak.suppression.search.strategy import Strategy
-from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import WitnessPool
+from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Defence"]

@@ -16,6 +16,7 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.solve.branch import BranchResult, BranchTree, Separate, branch_and_bound
 from tablecloak.solve.program import Program
+from tablecloak.suppression.rows.master import BoundCertificate
 from tablecloak.suppression.search.cutting import (
     cut_by_following,
     cut_root,
@@ -23,7 +24,6 @@ from tablecloak.suppression.search.cutting import (
     search_master,
 )
 from tablecloak.suppression.search.exploration import Exploration, Proof
-from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.search.nearby import search_nearby
 from tablecloak.suppression.search.state import SearchState
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.candidate import Candidate
-from tablecloak.suppression.search.master import BoundCertificate, Master
-from tablecloak.suppression.search.separator import Separator
+from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.rows.master import BoundCertificate, Master
+from tablecloak.suppression.rows.separator import Separator
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Exploration", "Proof"]

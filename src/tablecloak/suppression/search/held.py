@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Flags
-from tablecloak.suppression.against_insiders import AgainstInsiders
-from tablecloak.suppression.proof import ProtectionCertificate
-from tablecloak.suppression.question import Question
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders
+from tablecloak.suppression.attack.question import Question
+from tablecloak.suppression.proof.proof import ProtectionCertificate
 from tablecloak.suppression.search.standing import Standing
 
 __all__ = ["Held", "held"]

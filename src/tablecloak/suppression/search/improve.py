@@ -6,9 +6,9 @@ import numpy as np
 
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.search.candidate import Candidate, costliest_first
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.rows.candidate import Candidate, costliest_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.strategy import EXCHANGED

@@ -24,11 +24,11 @@ import numpy as np
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import SolverError, listed
-from tablecloak.suppression.against_insiders import AgainstInsiders, OpenPair, WhyOpen
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.audit.finding import Finding
-from tablecloak.suppression.audit.members import Members
-from tablecloak.suppression.question import Question
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPair, WhyOpen
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.attack.finding import Finding
+from tablecloak.suppression.attack.members import Members
+from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.search.closing import proved_pattern
 from tablecloak.suppression.search.defence import Defence
 from tablecloak.suppression.search.held import Held, held

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from tablecloak.budget import Budget
 from tablecloak.registry import Registry
-from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SEARCH_METHODS", "SearchMethod"]

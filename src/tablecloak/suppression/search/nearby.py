@@ -26,8 +26,8 @@ from tablecloak.errors import SolverError
 from tablecloak.solve.branch import Rows
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.solver import SolveStatus
-from tablecloak.suppression.search.candidate import Candidate
-from tablecloak.suppression.search.master import Master
+from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.rows.master import Master
 
 __all__ = ["search_nearby"]
 

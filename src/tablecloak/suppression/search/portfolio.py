@@ -10,7 +10,7 @@ import numpy as np
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import SolverError
 from tablecloak.executors import SerialExecutor, ThreadExecutor
-from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.closing import proved_pattern
 from tablecloak.suppression.search.improve import clean_up, exchange
 from tablecloak.suppression.search.sequential import protect_one_by_one

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.cover import Builder, scaled
 from tablecloak.suppression.search.strategy import HASTY, REGIONS, WIDER, Area, Strategy
-from tablecloak.suppression.witness import WitnessPool
 
 __all__ = ["cheapest", "in_order", "protect_in_region", "protect_need", "signed_target"]
 

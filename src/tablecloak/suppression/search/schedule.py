@@ -10,7 +10,13 @@ from __future__ import annotations
 import math
 
 from tablecloak.budget import Budget
+from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes
+from tablecloak.suppression.search.deletion_phases import (
+    clean_up_in_null_space,
+    delete_from_all_hidden,
+    search_null_space,
+)
 from tablecloak.suppression.search.exact import (
     bound_by_every_row,
     cut_at_root,
@@ -21,13 +27,7 @@ from tablecloak.suppression.search.exact import (
     search_near_best,
     search_whole_tree,
 )
-from tablecloak.suppression.search.following import FEW_NEEDS, is_spacious
 from tablecloak.suppression.search.insiders import hold_against_insiders
-from tablecloak.suppression.search.nullspace.phases import (
-    clean_up_in_null_space,
-    delete_from_all_hidden,
-    search_null_space,
-)
 from tablecloak.suppression.search.phase import Phase, either, group, tell_time_left
 from tablecloak.suppression.search.portfolio import exchange_by_programs, try_strategies
 from tablecloak.suppression.search.state import SearchState

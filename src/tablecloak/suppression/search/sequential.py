@@ -21,11 +21,12 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.audit.covering import CoverProgram
-from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.impossible import WHATEVER_IS_HIDDEN, unprotected
-from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.covering import CoverProgram
+from tablecloak.suppression.attack.impossible import WHATEVER_IS_HIDDEN, unprotected
+from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder, scaled
 from tablecloak.suppression.search.pace import Pace
 from tablecloak.suppression.search.protect import (
@@ -35,8 +36,7 @@ from tablecloak.suppression.search.protect import (
     signed_target,
 )
 from tablecloak.suppression.search.strategy import Strategy
-from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import WitnessPool
+from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["protect_one_by_one"]

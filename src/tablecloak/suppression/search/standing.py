@@ -16,20 +16,20 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.audit.audit import Audit
-from tablecloak.suppression.audit.few_cells import FewCells
-from tablecloak.suppression.audit.members import Members
-from tablecloak.suppression.audit.moves_program import Extreme
-from tablecloak.suppression.audit.part import Part
-from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.audit.whole_numbers import prove_in_whole_numbers
-from tablecloak.suppression.joining import certificate_of
-from tablecloak.suppression.kept_witnesses import PoolProof
-from tablecloak.suppression.knowledge import Knowledge
-from tablecloak.suppression.proof import ProtectionCertificate
-from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import WitnessPool
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.attack.few_cells import FewCells
+from tablecloak.suppression.attack.members import Members
+from tablecloak.suppression.attack.moves_program import Extreme
+from tablecloak.suppression.attack.part import Part
+from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.attack.whole_numbers import prove_in_whole_numbers
+from tablecloak.suppression.proof.joining import certificate_of
+from tablecloak.suppression.proof.kept_witnesses import PoolProof
+from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.suppression.proof.proof import ProtectionCertificate
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.system.system import System
 
 __all__ = ["Standing"]
 

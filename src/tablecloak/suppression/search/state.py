@@ -8,15 +8,15 @@ import numpy as np
 
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget
-from tablecloak.suppression.needs import needs_of
-from tablecloak.suppression.question import Question
-from tablecloak.suppression.requirement import Requirement
-from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.attack.question import Question
+from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.rows.master import BoundCertificate
 from tablecloak.suppression.search.exploration import Exploration
 from tablecloak.suppression.search.held import Held
-from tablecloak.suppression.search.master import BoundCertificate
 from tablecloak.suppression.search.nullspace.opening import Opening
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system.needs import needs_of
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SearchState"]

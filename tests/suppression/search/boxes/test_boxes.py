@@ -11,14 +11,14 @@ import pytest
 import tablecloak as tc
 from margins import with_levels, with_margins
 from tablecloak.budget import Budget
-from tablecloak.suppression.merging import merged_for
-from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.boxes.grid import Grid
 from tablecloak.suppression.search.boxes.moves import Moves
 from tablecloak.suppression.search.boxes.pattern import BoxPattern
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.merging import merged_for
 from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.system.requirement import Requirement
 
 REGIONS = {"n": {"n1": [], "n2": [], "n3": []}, "s": {"s1": [], "s2": []}, "w": {"w1": []}}
 KINDS = {"a": ["a1", "a2", "a3"], "b": ["b1", "b2"], "c": []}

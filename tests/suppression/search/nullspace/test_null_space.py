@@ -15,19 +15,19 @@ import tablecloak as tc
 from naive_programs import Reach
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.requirement import Requirement
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search import schedule
-from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.search.deletion_phases import clean_up_in_null_space
 from tablecloak.suppression.search.nullspace.capacity import Capacity
 from tablecloak.suppression.search.nullspace.kernel import null_vectors
-from tablecloak.suppression.search.nullspace.phases import clean_up_in_null_space
 from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearch
 from tablecloak.suppression.search.nullspace.space import Space, space_of
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.witness import WitnessPool
+from tablecloak.suppression.system.requirement import Requirement
 
 SEEDS = st.integers(0, 10_000)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.arrays import Integers, Signs
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system.system import System
 from tablecloak.tables.merged import MergedTable
 from tablecloak.tables.table import Table
 

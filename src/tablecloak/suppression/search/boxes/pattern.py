@@ -12,7 +12,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.boxes.box import Box, BoxFinder
 from tablecloak.suppression.search.boxes.grid import Grid
-from tablecloak.suppression.system import System, entries_of
+from tablecloak.suppression.system.system import System, entries_of
 
 __all__ = ["BoxPattern"]
 

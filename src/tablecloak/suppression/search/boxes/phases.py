@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, generator
-from tablecloak.suppression.kept_witnesses import Witnesses
+from tablecloak.suppression.proof.kept_witnesses import Witnesses
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.boxes.grid import Grid
 from tablecloak.suppression.search.boxes.pattern import BoxPattern
-from tablecloak.suppression.search.candidate import Candidate
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
-from tablecloak.suppression.search.paths import Paths
 from tablecloak.suppression.search.protect import protect_in_region, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
-from tablecloak.suppression.witness import WitnessPool
+from tablecloak.suppression.system.paths import Paths
 
 __all__ = ["protect_by_boxes"]
 

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.method import SEARCH_METHODS, SearchMethod
 from tablecloak.suppression.search.phase import Phase, run_phases
 from tablecloak.suppression.search.schedule import (
@@ -21,6 +20,7 @@ from tablecloak.suppression.search.schedule import (
     SEQUENTIAL,
 )
 from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Auto"]

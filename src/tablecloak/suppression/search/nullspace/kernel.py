@@ -8,7 +8,7 @@ from scipy.linalg import lapack
 from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.suppression.basis import Basis
+from tablecloak.suppression.system.basis import Basis
 
 __all__ = ["null_vectors"]
 

@@ -6,15 +6,15 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.suppression.audit.attack import Attack
-from tablecloak.suppression.audit.prove import prove
-from tablecloak.suppression.exact_span import ExactSpan
-from tablecloak.suppression.search.candidate import Candidate
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.strategy import Strategy
-from tablecloak.suppression.system import System
-from tablecloak.suppression.witness import WitnessPool
+from tablecloak.suppression.system.exact_span import ExactSpan
+from tablecloak.suppression.system.system import System
 
 __all__ = ["proved_candidate"]
 

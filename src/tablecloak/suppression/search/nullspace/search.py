@@ -13,11 +13,11 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.suppression.basis import Basis, basis_of
 from tablecloak.suppression.search.nullspace.deletion import KEPT, Deletion
 from tablecloak.suppression.search.nullspace.kernel import null_vectors
 from tablecloak.suppression.search.nullspace.space import moves, space_of
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system.basis import Basis, basis_of
+from tablecloak.suppression.system.system import System
 
 __all__ = ["Found", "NullSpaceSearch"]
 

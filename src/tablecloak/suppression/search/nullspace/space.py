@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.suppression.system import System
+from tablecloak.suppression.system.system import System
 
 __all__ = ["Space", "moves", "space_of"]
 

@@ -1,0 +1,128 @@
+"""An answer to a question: changes with a proof of how good they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Floats, Integers, LongFloats
+from tablecloak.certificates.claim import rows_of
+from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Tree
+from tablecloak.cta.model.question import Question
+
+__all__ = ["INTERRUPTED", "LATE", "Answer", "Collected", "LossBound"]
+
+INTERRUPTED = "interrupted: best adjustment so far"
+"""Note of a search that was stopped."""
+
+LATE = "the first table with its proof took longer than the time limit"
+"""Note of a search that exceeded its time limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """The proof of a bound on the loss, as a certificate keeps it.
+
+    Parameters
+    ----------
+    trees : tuple of Tree
+        Each proves a bound for the cells of one part.
+    part : numpy.ndarray of int, shape (n_cells,)
+        Number of the tree that counts the cost of a cell, or -1.
+    direction : numpy.ndarray of int, shape (n_cells,)
+        1 or -1 where a direction was given, to which the bound refers.
+    combined : scipy.sparse.csr_array, shape (n_combined, n_relations), optional
+        Sums of relations whose balance rows have multipliers, numbered after all relations.
+    """
+
+    trees: tuple[Tree, ...]
+    part: Integers
+    direction: Integers
+    combined: csr_array | None = None
+
+    @classmethod
+    def of_root(
+        cls, multipliers: Multipliers, direction: Integers, combined: csr_array | None = None
+    ) -> Collected:
+        """Return a proof by one set of multipliers for the whole table."""
+        return cls((([ROOT], {0: multipliers}),), np.zeros_like(direction), direction, combined)
+
+    def collected(self, question: Question, changes: Floats) -> Collected:
+        """Return the proof itself, which holds for every question; see `LossBound`."""
+        del question, changes
+        return self
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a certificate."""
+        forest = Forest(self.trees).arrays()
+        arrays = {**forest, "part": self.part, "direction": self.direction}
+        if self.combined is None:
+            return arrays
+        rows = rows_of("combined", self.combined)
+        rows["combined_relations"] = rows.pop("combined_cells")
+        return arrays | rows
+
+
+class LossBound(Protocol):
+    """Multipliers that a search found; the bound that they prove is computed by the claim."""
+
+    def collected(self, question: Question, changes: Floats) -> Collected:
+        """Return the multipliers as a certificate keeps them, rebuilt from a question.
+
+        Parameters
+        ----------
+        question : Question
+            Source of rows and rooms.
+        changes : numpy.ndarray of float, shape (n_cells,)
+            Of the released table, in the unit of the question.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Changes that answer a question, with a proof.
+
+    Parameters
+    ----------
+    changes : numpy.ndarray of longdouble, shape (n_cells,)
+        In the unit of the question.
+    is_whole : bool
+        Whether they are whole numbers.
+    certificate : LossBound or None
+        None if nothing has to change.
+    notes : tuple of str, default=()
+    """
+
+    changes: LongFloats
+    is_whole: bool
+    certificate: LossBound | None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def joined(
+        cls, answers: Mapping[int, Answer], part: Integers, certificate: LossBound
+    ) -> Answer:
+        """Combine the answers for parts.
+
+        Parameters
+        ----------
+        answers : mapping of int to Answer
+            By the number of the part.
+        part : numpy.ndarray of int, shape (n_cells,)
+            Number of the part of each cell.
+        certificate : LossBound
+            Of all of them.
+        """
+        changes = np.zeros(len(part), dtype=np.longdouble)
+        for number, one in answers.items():
+            changes[part == number] = one.changes[part == number]
+        told = {note for one in answers.values() for note in one.notes}
+        notes = [f"{len(answers)} parts that no relation connects were adjusted apart"]
+        notes += [note for note in (INTERRUPTED, LATE) if note in told]
+        is_whole = all(one.is_whole for one in answers.values())
+        return cls(changes, is_whole, certificate, tuple(notes))

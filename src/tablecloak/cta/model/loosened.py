@@ -1,0 +1,120 @@
+"""The tight form with every number loosened by its rounding, for exact proofs of infeasibility.
+
+Every number of the program is loosened by what it may have been rounded: if the loosened program
+has no point there is no adjustment, of which no certificate could be made. Scaling
+is by powers of two, so that only sums and differences of levels, rooms and coefficients are
+rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from tablecloak.arrays import Floats, Integers
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.room import Room
+from tablecloak.cta.model.tight import TightForm
+from tablecloak.solve.program import Program
+
+__all__ = ["loosened", "opened"]
+
+ROUNDING = float(np.finfo(np.float64).eps)
+"""Relative error of one sum or product."""
+
+EPSILON = 8 * ROUNDING
+"""Largest relative error of sums and differences of a few numbers, with a margin."""
+
+
+def loosened(form: TightForm) -> Program:
+    """Return the program of a form with every number loosened by its rounding."""
+    model, program = form.model, form.program
+    n = model.n_groups
+    upper = program.upper.copy()
+    rooms = np.concatenate([model.moves.up, model.moves.down])
+    upper[: 2 * n] += EPSILON * rooms / form.scaling.column[: 2 * n]
+    error = _row_errors(form)
+    low, high = program.row_lower, program.row_upper
+    members = 4 + float(np.bincount(_members(model), minlength=1).max())
+    return replace(
+        program,
+        cost=program.cost - ROUNDING * members * np.abs(program.cost),
+        row_lower=low - error - EPSILON * np.abs(low),
+        row_upper=high + error + EPSILON * np.abs(high),
+        upper=upper,
+    )
+
+
+def opened(form: TightForm, program: Program, allowed: Room) -> Program:
+    """Return a variant of the form's program without the limits that the search set to rooms.
+
+    What is proved of it holds for the rooms that bounds, capacities and limits allow, although the
+    search looked at smaller ones.
+
+    Parameters
+    ----------
+    form : TightForm
+    program : Program
+        With the columns and rows of `form.program`.
+    allowed : Room
+        Of cells.
+    """
+    model, n, k = form.model, form.model.n_groups, len(form.model.sensitive)
+    up, down = model.coupled.least(allowed.up, allowed.down)
+    far = np.concatenate([up > model.moves.up, down > model.moves.down])
+    if not np.any(far):
+        return program
+    upper, row_upper = program.upper.copy(), program.row_upper.copy()
+    upper[: 2 * n][far] = np.inf
+    if form.is_maximum:
+        upper[2 * n + k] = np.inf
+    if form.is_free:
+        first = len(model.independent) + len(model.preserved)
+        at = np.concatenate([model.sensitive, n + model.sensitive])
+        row_upper[first : first + 2 * k][far[at]] = np.inf
+    return replace(program, upper=upper, row_upper=row_upper)
+
+
+def _members(model: AdjustmentModel) -> Integers:
+    """Groups of all cells that can move."""
+    members: Integers = model.coupled.group[model.coupled.group >= 0]
+    return members
+
+
+def _row_errors(form: TightForm) -> Floats:
+    """Largest rounding error of each row, for the largest values of its columns."""
+    model, program, at = form.model, form.program, form.model.sensitive
+    is_direction = np.zeros(program.n_columns)
+    is_direction[form.direction_columns] = 1.0
+    terms = np.diff(program.matrix.indptr)
+    error = (EPSILON + ROUNDING * terms) * (abs(program.matrix) @ is_direction)
+    raw = np.zeros(len(form.scaling.row))
+    sums = _sums_of_cells(model)
+    first = len(sums)
+    raw[:first] = sums
+    if form.is_free:
+        both = np.concatenate([model.moves.up[at], model.moves.down[at]])
+        raw[first : first + 2 * len(at)] += EPSILON * both
+    if form.is_maximum:
+        both = np.zeros(model.n_groups)
+        both[at] = model.up_level + model.down_level
+        raw[-model.n_groups :] += EPSILON * model.largest_cost * both
+    error[: len(raw)] += raw * form.scaling.row
+    errors: Floats = error
+    return errors
+
+
+def _sums_of_cells(model: AdjustmentModel) -> Floats:
+    """Rounding of coefficients of groups of several cells, which are sums; of whole numbers 0."""
+    group = model.coupled.group
+    merged = (group >= 0) & (np.bincount(_members(model), minlength=1)[group] > 1)
+    rooms = np.append(model.moves.up + model.moves.down, 0.0)[group]
+    reach = np.where(merged, rooms + model.room.up_level + model.room.down_level, 0.0)
+    rows = [abs(model.problem.table.relations[model.independent, :])]
+    rows += [csr_array(np.abs(row.coefficients)[None, :]) for row in model.preserved]
+    cells = csr_array(vstack(rows, format="csr"))
+    whole = np.asarray(abs(cells - cells.rint()).sum(axis=1)).reshape(-1) == 0
+    sums = (EPSILON + ROUNDING * np.diff(cells.indptr)) * (cells @ reach)
+    return np.where(whole, 0.0, sums)

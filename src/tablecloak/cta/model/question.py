@@ -1,0 +1,152 @@
+"""The question of an adjustment: everything from which its bound is proved anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.parts import parts_of
+from tablecloak.cta.model.precision import in_last_digits
+from tablecloak.cta.model.room import Room, first_reach, room_of
+from tablecloak.cta.statistics.statistic import PreservedRow
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
+
+__all__ = ["Question"]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A problem in the unit in which it is solved, with costs and rooms.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        In units of the last digit, where there is one.
+    weights : numpy.ndarray of float, shape (n_cells,)
+        Cost of changing each cell by one unit of the given problem.
+    room : Room
+        How far each cell may move in the search, and how far sensitive ones must; finite.
+    allowed : Room
+        How far bounds, capacities and limits let each cell move; may be infinite. Where the room
+        of the search is smaller, no statement may rest on it.
+    reach : numpy.ndarray of float, shape (n_cells,)
+        Farthest that the search moves each cell, levels apart; finite.
+    preserved : tuple of PreservedRow
+    distance : str
+        Name of a distance.
+    """
+
+    problem: ProtectionProblem
+    weights: Floats
+    room: Room
+    allowed: Room
+    reach: Floats
+    preserved: tuple[PreservedRow, ...]
+    distance: str
+
+    @classmethod
+    def of(
+        cls,
+        problem: ProtectionProblem,
+        *,
+        decimals: int | None,
+        weights: Floats,
+        limit: float | None,
+        preserved: Sequence[PreservedRow] = (),
+        distance: str = "L1",
+        reach: Floats | None = None,
+    ) -> Question:
+        """Ask in units of the last digit, or as it is if there is none.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        decimals : int or None
+            Levels are rounded up and rooms down to multiples of 10^-decimals.
+        weights : numpy.ndarray of float, shape (n_cells,)
+        limit : float or None
+            Largest change of a sensitive cell as a multiple of its level.
+        preserved : sequence of PreservedRow
+            In units of the last digit.
+        distance : str
+            Name of a distance.
+        reach : numpy.ndarray of float, shape (n_cells,), optional
+            Farthest that the search moves each cell, in units of the last digit; finite. By
+            default `first_reach`.
+
+        Raises
+        ------
+        ModelError
+            If a sensitive cell can move neither up nor down far enough.
+        """
+        return cls.in_its_unit(
+            problem if decimals is None else in_last_digits(problem, decimals),
+            whole=decimals is not None,
+            weights=weights,
+            limit=limit,
+            preserved=preserved,
+            distance=distance,
+            reach=reach,
+        )
+
+    @classmethod
+    def in_its_unit(
+        cls,
+        problem: ProtectionProblem,
+        *,
+        whole: bool,
+        weights: Floats,
+        limit: float | None,
+        preserved: Sequence[PreservedRow],
+        distance: str,
+        reach: Floats | None = None,
+    ) -> Question:
+        """Ask of a problem that is in the unit in which it is solved; `whole` if in its digits.
+
+        All else as for `of`.
+        """
+        allowed = room_of(problem, limit=limit, whole=whole)
+        if reach is None:
+            reach = np.full(problem.table.n_cells, first_reach(problem, allowed))
+        room = allowed.within(reach)
+        return cls(problem, weights, room, allowed, reach, tuple(preserved), distance)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the search looks at a part of the tables only."""
+        return bool(np.any(self.allowed.is_wider(self.room)))
+
+    def model(self, independent: Integers | None = None) -> AdjustmentModel:
+        """Lay out columns, rooms and rows.
+
+        Parameters
+        ----------
+        independent : numpy.ndarray of int, optional
+            Relations to use; any selection gives a valid bound. By default found out.
+        """
+        return AdjustmentModel.of(
+            self.problem, self.weights, self.room, self.preserved, independent
+        )
+
+    @cached_property
+    def parts(self) -> Integers:
+        """Part of each cell; no relation connects parts. -1 for cells that cannot move."""
+        return parts_of(self.problem, self.room)
+
+    def part(self, own: Flags) -> Question:
+        """Return the question of one part: all other cells are frozen."""
+        problem = self.problem
+        alone = problem.with_changes(
+            status=np.where(own, problem.status, CellStatus.FROZEN.value),
+            lower_protection=np.where(own, problem.lower_protection, 0.0),
+            upper_protection=np.where(own, problem.upper_protection, 0.0),
+            sliding_protection=np.where(own, problem.sliding_protection, 0.0),
+        )
+        return replace(
+            self, problem=alone, room=self.room.of_part(own), allowed=self.allowed.of_part(own)
+        )

@@ -1,0 +1,1 @@
+"""Adjusted tables, their checks and claims."""

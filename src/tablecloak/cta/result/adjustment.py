@@ -1,0 +1,239 @@
+"""An adjusted table with its certificate and its release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
+from tablecloak.certificates.claim import Claim
+from tablecloak.cta.model.answer import LATE, LossBound
+from tablecloak.cta.model.precision import (
+    Deviation,
+    deviation,
+    last_unit,
+    moved_multiples,
+    near_bound,
+)
+from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.room import Room
+from tablecloak.cta.model.spread import Chance
+from tablecloak.cta.result.checking import Measured, check_adjusted
+from tablecloak.cta.result.claims import claims_of, proved_bound
+from tablecloak.cta.result.decimals import decimals_of, in_decimals
+from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.statistics.moments import Moments, moments
+from tablecloak.cta.statistics.statistic import Condition, PreservedRow
+from tablecloak.cta.statistics.subsets import select
+from tablecloak.results import Result
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_column, published_order, published_rows
+
+__all__ = ["Adjustment"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Adjustment(Result):
+    """An adjusted table: additive, safe, and the nearest to the true one that was found.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    values : numpy.ndarray of float, shape (n_cells,)
+        Adjusted values.
+    weights : numpy.ndarray of float, shape (n_cells,)
+        Cost of changing each cell by one unit.
+    sensitive_limit : float or None
+        Largest change of a sensitive cell, as a multiple of its level.
+    preserved : tuple of PreservedRow or Condition
+        Rows on changes in units of the last digit.
+    bound_certificate : LossBound or None
+        None if the bound is 0, which holds since no weight is negative.
+    bound : float
+        Proved lower bound on the loss of any adjustment with the same room and statistics.
+    seconds : float
+    decimals : int or None
+        Levels were rounded up and rooms down to multiples of 10^-decimals; None if not.
+    integer : bool
+        Whether all values had to be such multiples: for decimals = 0, whole numbers.
+    notes : tuple of str
+    distance : str, default="L1"
+        Name of the distance that was minimised.
+    chance : Chance, optional
+        How far chance moved sensitive cells, where distances were left to it. The bound is then
+        that of the least adjustment.
+    reach : numpy.ndarray of float, optional
+        Farthest that the search moved each cell, with which the program of its multipliers is laid
+        out again. What they prove does not rest on it.
+    """
+
+    problem: ProtectionProblem
+    values: Floats
+    weights: Floats
+    sensitive_limit: float | None
+    preserved: tuple[PreservedRow | Condition, ...]
+    bound_certificate: LossBound | None
+    bound: float
+    seconds: float
+    decimals: int | None
+    integer: bool
+    notes: tuple[str, ...] = field(default=())
+    distance: str = "L1"
+    chance: Chance | None = None
+    reach: Floats | None = None
+
+    @property
+    def changes(self) -> Floats:
+        """Adjusted minus true values."""
+        true = self.problem.table.values
+        moved = moved_multiples(true, self.values, self.decimals)
+        if moved is None:
+            return self.values - true
+        return np.asarray(moved * self.unit, dtype=np.float64)
+
+    @property
+    def is_changed(self) -> Flags:
+        """Which values differ from the true ones by more than their own rounding."""
+        changed: Flags = np.abs(self.changes) > near_bound(self.values, self.values)
+        return changed
+
+    @property
+    def loss(self) -> float:
+        """Return the distance of adjusted and true values, such as sum w_i |z_i|."""
+        return self._loss_of(np.abs(self.changes))
+
+    @property
+    def unavoidable(self) -> float:
+        """Loss if each sensitive cell moved by its smaller level and nothing else had to move."""
+        levels = [self.problem.lower_protection, self.problem.upper_protection]
+        # A side on which the level is 0 does not count.
+        least = np.min([np.where(level > 0, level, np.inf) for level in levels], axis=0)
+        moves = self.problem.sensitive & np.isfinite(least)
+        return self._loss_of(np.where(moves, least, 0.0))
+
+    def _loss_of(self, z: Floats) -> float:
+        return DISTANCES[self.distance]().loss(self.weights, z)
+
+    def moments(self, subset: object = "sensitive") -> Moments:
+        """Compare adjusted with original values over a subset of cells."""
+        cells = select(self.problem, subset)  # type: ignore[arg-type]
+        return moments(self.problem.table.values[cells], self.values[cells])
+
+    @property
+    def question(self) -> Question:
+        """The question, built anew from the problem."""
+        return Question.of(
+            self.problem,
+            decimals=self.decimals,
+            weights=self.weights,
+            limit=self.sensitive_limit,
+            preserved=[row for row in self.preserved if isinstance(row, PreservedRow)],
+            distance=self.distance,
+            reach=self.reach,
+        )
+
+    @property
+    def room(self) -> Room:
+        """How far each cell may move, and sensitive cells must, in the unit of the table."""
+        room, unit = self.question.allowed, self.unit
+        return Room(
+            up=room.up * unit,
+            down=room.down * unit,
+            up_level=room.up_level * unit,
+            down_level=room.down_level * unit,
+            may_rise=room.may_rise,
+            may_fall=room.may_fall,
+        )
+
+    @property
+    def unit(self) -> float:
+        """Unit of rooms and preserved rows: the last digit, or 1."""
+        return 1.0 if self.decimals is None else last_unit(self.decimals)
+
+    @property
+    def _deviation(self) -> Deviation:
+        return deviation(self.problem.table, self.values, self.decimals)
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return what is claimed of the adjusted table, each claim with its proof. Secret."""
+        return claims_of(self)
+
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the external bounds: an adjusted value is near the truth, and bounds nothing."""
+        problem, values = self.problem, self.problem.table.values
+        return (
+            np.where(problem.frozen, values, problem.lower_bound),
+            np.where(problem.frozen, values, problem.upper_bound),
+        )
+
+    def proved_bound(self) -> float:
+        """Return the bound on the loss that the claim of it proves; no solver is called.
+
+        Built anew from the problem and plain arrays by the stand-alone verifier, cell by cell.
+        """
+        return proved_bound(self)
+
+    def verify(self) -> Measured:
+        """Check table, levels, statistics and bound again; no solver is called.
+
+        Guarantee: if this returns, the values satisfy every relation and every bound, frozen
+        cells are unchanged, and each sensitive cell lies at least its upper level above or its
+        lower level below the true value, on a side whose level is not 0. Where the table has a
+        last digit, relations hold exactly in it and levels up to 1e-9 of themselves; else a
+        relation may be off by 4 units in the last binary place of its own terms, and a bound by
+        4 of its value. Proof: docs/guarantees.md, section 3.
+
+        Raises
+        ------
+        VerificationError
+            Names the condition that fails, the cells, and by how much.
+        """
+        return self.check(self.proved_bound())
+
+    def check(self, proved: float) -> Measured:
+        """Check all but the proof of the bound, which gave a given one. See `verify`."""
+        return check_adjusted(self, proved)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each cell with true and adjusted value. Secret."""
+        return self.problem.table.to_frame().assign(adjusted=self.values, change=self.changes)
+
+    def release(self) -> pd.DataFrame:
+        """Return what may be published: codes and adjusted values.
+
+        Nothing tells which cells are sensitive or how much was changed. All values have the
+        digits of the true table: see `in_decimals`, which looks for such a table if this is none.
+
+        Raises
+        ------
+        SolverError
+            If the values have more digits and no such table is found near them.
+        """
+        table, values = self.problem.table, in_decimals(self).values
+        order = published_order(table)
+        known = decimals_of(self)
+        decimals = None if known is None else max(known, 0)
+        return published_rows(table, **{table.name: published_column(values[order], decimals)})
+
+    def summary(self) -> str:
+        """Say in one line what was changed, and how good the table is."""
+        changed = int(np.sum(self.is_changed))
+        found = self.moments() if self.problem.n_sensitive > 1 else None
+        statistics = (
+            f", sensitive cells: slope {found.slope:.2f}, correlation {found.correlation:.2f}"
+            if found
+            else ""
+        )
+        return (
+            f"adjustment: loss {self.loss:.9g}, bound {self.bound:.9g}, {self._gaps()}"
+            f", {changed} cells changed, {self.problem.n_sensitive} sensitive cells safe"
+            f"{statistics}, {self.seconds:.1f} s{f' ({LATE})' if LATE in self.notes else ''}"
+        )
+
+    def _repr_html_(self) -> str:
+        return showing.html(self)

@@ -1,0 +1,236 @@
+"""The arguments of `adjust`, checked once and prepared as questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.arrays import Floats
+from tablecloak.budget import Budget
+from tablecloak.cta.model.model import AdjustmentModel, Directions
+from tablecloak.cta.model.precision import check_required, in_last_digits, last_digit, last_unit
+from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.repair import Repair, find_repair
+from tablecloak.cta.model.room import Room, first_reach, room_of
+from tablecloak.cta.search.conditions import SearchedStatistic
+from tablecloak.cta.search.distance import DISTANCES, Distance, names_with
+from tablecloak.cta.statistics.preserve import parse
+from tablecloak.cta.statistics.statistic import Condition, PreservedRow, Statistic
+from tablecloak.errors import InputError, ModelError
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.weights.rule import WeightRule
+
+__all__ = ["Asked", "cost_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked for.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    weights : numpy.ndarray of float, shape (n_cells,)
+    distance : Distance
+    statistics : tuple of Statistic
+    sensitive_limit : float or None
+    directions : {"search", "up", "down"} or array
+    integer : bool or None
+    decimals : int or None
+        Last digit of the adjusted values; None for real numbers.
+    """
+
+    problem: ProtectionProblem
+    weights: Floats
+    distance: Distance
+    statistics: tuple[Statistic, ...]
+    sensitive_limit: float | None
+    directions: Directions
+    integer: bool | None
+    decimals: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        problem: ProtectionProblem,
+        *,
+        weights: WeightRule | str | npt.ArrayLike,
+        distance: str,
+        preserve: Sequence[Statistic | str],
+        sensitive_limit: float | None,
+        directions: Directions,
+        integer: bool | None,
+    ) -> Asked:
+        """Check the arguments of a caller.
+
+        Raises
+        ------
+        InputError
+            If an argument is unknown, out of range, or conflicts with another.
+        ModelError
+            If both levels of a sensitive cell are 0.
+        """
+        check_required(problem)
+        kind = DISTANCES[distance]
+        asked = cls(
+            problem,
+            cost_of(problem, weights),
+            kind(),
+            tuple(parse(preserve, problem)),
+            sensitive_limit,
+            directions,
+            integer,
+        )
+        _check(asked)
+        if asked.may_be_whole:
+            asked = replace(asked, decimals=0 if integer else last_digit(problem.table))
+        return asked
+
+    @property
+    def is_free(self) -> bool:
+        """Whether directions are searched."""
+        return isinstance(self.directions, str) and self.directions == "search"
+
+    @property
+    def searched(self) -> list[SearchedStatistic]:
+        """Statistics that rows do not express."""
+        return [each for each in self.statistics if isinstance(each, SearchedStatistic)]
+
+    @property
+    def may_be_whole(self) -> bool:
+        """Whether multiples of a last digit may be sought."""
+        return self.integer is not False and not self.searched and self.distance.has_whole_numbers
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """What rows do not express."""
+        return [one for each in self.statistics for one in each.conditions(self.problem)]
+
+    @cached_property
+    def in_digits(self) -> ProtectionProblem:
+        """The problem in units of the last digit, where there is one; else as it is."""
+        if self.decimals is None:
+            return self.problem
+        return in_last_digits(self.problem, self.decimals)
+
+    def rows(self, problem: ProtectionProblem, *, whole: bool) -> list[PreservedRow]:
+        """Return the rows that preserve all statistics, in the unit of a problem."""
+        return [row for each in self.statistics for row in each.rows(problem, integer=whole)]
+
+    def in_real_numbers(self) -> Asked:
+        """Ask the same without a last digit."""
+        return replace(self, decimals=None)
+
+    def question(self, reach: Floats | None = None) -> Question:
+        """Ask in units of the last digit, or as it is if there is none; see `Question.of`."""
+        whole = self.decimals is not None
+        preserved = self.rows(self.in_digits, whole=whole)
+        return Question.in_its_unit(
+            self.in_digits,
+            whole=whole,
+            weights=self.weights,
+            limit=self.sensitive_limit,
+            preserved=preserved,
+            distance=self.distance.name,
+            reach=reach,
+        )
+
+    def eased(self, budget: Budget) -> tuple[Asked, Repair]:
+        """Ask the same of a repaired problem, and note which levels and capacities were changed.
+
+        Raises
+        ------
+        ModelError
+            If nothing helps.
+        SolverError
+            If nothing was found in time.
+        """
+        problem = self.problem
+        whole = self.integer is not False and bool(problem.table.integer)
+        rows = self.rows(problem, whole=whole)
+        room = room_of(problem, limit=self.sensitive_limit, strict=False)
+        near = room.within(first_reach(problem, room))
+        model = AdjustmentModel.apart(problem, near, rows)
+        repair = find_repair(model, room, budget)
+        return replace(self, problem=repair.repaired()), repair
+
+    @property
+    def is_in_last_digits(self) -> bool:
+        """Whether levels and rooms are multiples of the last digit without rounding."""
+        limit = self.sensitive_limit
+        try:
+            fine = room_of(self.problem, limit=limit, strict=False)
+            coarse = room_of(self.in_digits, limit=limit, whole=True, strict=False)
+        except ModelError:
+            return False
+        unit = 1.0 if self.decimals is None else last_unit(self.decimals)
+        pairs = zip(_lengths(fine), _lengths(coarse), strict=True)
+        return all(
+            np.allclose(one, other * unit, rtol=1e-12, atol=1e-9 * unit) for one, other in pairs
+        )
+
+
+def _lengths(room: Room) -> tuple[Floats, Floats, Floats, Floats]:
+    return room.up, room.down, room.up_level, room.down_level
+
+
+def _check(asked: Asked) -> None:
+    """Refuse arguments that conflict."""
+    distance, limit, searched = asked.distance, asked.sensitive_limit, asked.searched
+    if asked.integer and not distance.has_whole_numbers:
+        raise InputError(
+            f"Whole numbers are offered for the {names_with('has_whole_numbers')} only. Leave out "
+            f"`integer`, or change `distance`."
+        )
+    if asked.integer and not asked.problem.table.integer:
+        raise InputError(
+            "`integer` asks for whole numbers, but the true values are not whole. Leave it out: "
+            "adjusted values then get the decimals of the true ones."
+        )
+    if limit is not None and not limit >= 1:
+        raise InputError(f"`sensitive_limit` must be at least 1. Got {limit!r}.")
+    if not searched:
+        return
+    name = searched[0].name
+    alone = [each for each in searched if not each.is_joint]
+    if len(searched) > 1 and alone:
+        name = alone[0].name
+        raise InputError(
+            f"Only one {name} can be preserved, and nothing else that needs a search, but "
+            f"{len(searched)} are named. Name one, or preserve slopes, of which there may be "
+            f"several."
+        )
+    if asked.integer:
+        raise InputError(
+            f"A {name} cannot be preserved in whole numbers. Leave out `integer`, or preserve "
+            f"the slope instead."
+        )
+    if not distance.keeps_conditions:
+        raise InputError(
+            f"A {name} is preserved with the {names_with('keeps_conditions')} only. Change "
+            f"`distance`, or preserve the slope, which every distance can."
+        )
+
+
+def cost_of(problem: ProtectionProblem, weights: WeightRule | str | npt.ArrayLike) -> Floats:
+    """Return the cost of changing each cell by one unit.
+
+    Raises
+    ------
+    InputError
+        If `weights` is no rule, and not one finite number >= 0 for each cell.
+    """
+    if isinstance(weights, WeightRule | str):
+        return WeightRule(weights).of(problem)
+    cost = np.asarray(weights, dtype=np.float64)
+    if cost.shape != problem.table.values.shape or not np.all(np.isfinite(cost) & (cost >= 0)):
+        raise InputError(
+            "`weights` must be a rule, or one finite number >= 0 for each cell. Got an array of "
+            f"shape {cost.shape} for {problem.table.n_cells} cells"
+            f"{'' if np.all(np.isfinite(cost) & (cost >= 0)) else ', with others among them'}."
+        )
+    return cost

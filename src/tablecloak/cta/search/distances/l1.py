@@ -1,0 +1,98 @@
+"""The sum of weighted absolute changes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from tablecloak.arrays import Floats, Integers
+from tablecloak.cta.model.answer import Answer
+from tablecloak.cta.model.refinement import additive_changes
+from tablecloak.cta.model.schedule import SPARE_SECONDS
+from tablecloak.cta.model.whole_numbers import is_near_whole, whole_changes
+from tablecloak.cta.search.distance import DISTANCES, Distance, Searched
+from tablecloak.cta.search.proof import search_bound
+from tablecloak.cta.search.smooth import with_conditions
+from tablecloak.cta.search.ties import with_broken_ties
+from tablecloak.cta.statistics.statistic import SmoothCondition
+from tablecloak.errors import SolverError
+
+__all__ = ["L1"]
+
+LEAST_SECONDS = 1.0
+"""Time limit in seconds for whole numbers, past the time limit of the search if need be."""
+
+REQUIRED_SECONDS = 10.0
+"""Time limit in seconds for whole numbers if no other answer is accepted, past the time limit of
+the search if need be. Chosen by trial; not measured."""
+
+
+@DISTANCES.register
+class L1(Distance):
+    """sum w_i |z_i|; among tables with the same loss, one in which sensitive cells move least."""
+
+    name: ClassVar[str] = "L1"
+    has_whole_numbers: ClassVar[bool] = True
+    keeps_conditions: ClassVar[bool] = True
+
+    def loss(self, weights: Floats, changes: Floats) -> float:
+        """Return sum w_i |z_i|."""
+        return float(np.dot(weights, np.abs(changes)))
+
+    def settle(self, searched: Searched) -> Answer:
+        """Return the best table of the search in whole numbers, or else made exactly additive."""
+        state, model = searched.state, searched.state.form.model
+        # Conditions change the table afterwards, so that breaking ties before has no effect.
+        if not searched.conditions:
+            _break_ties(searched)
+        whole = _whole(searched) if searched.wants_whole else None
+        if whole is None and searched.must_be_whole:
+            raise SolverError(
+                "No adjustment in whole numbers was found for the best directions, and others were "
+                "not tried. Raise `time_limit`, give `directions`, or pass integer=False."
+            )
+        if whole is None:
+            changes = additive_changes(model, searched.changes, searched.budget)
+        else:
+            changes = whole.astype(np.longdouble)
+        if searched.conditions:
+            near = changes.astype(np.float64)
+            changes = _kept(searched, near).astype(np.longdouble)
+        return Answer(changes, whole is not None, search_bound(state, searched.fixed))
+
+
+def _kept(searched: Searched, near: Floats) -> Floats:
+    """Return changes that meet all conditions, several of them together."""
+    model, (first, *others) = searched.state.form.model, searched.conditions
+    if not others:
+        return first.keep(model, near, searched.fixed, searched.budget)
+    found = [one for each in searched.conditions for one in each.conditions(model.problem)]
+    smooth = [one for one in found if isinstance(one, SmoothCondition)]
+    return with_conditions(model, near, smooth, searched.fixed, searched.budget)
+
+
+def _break_ties(searched: Searched) -> None:
+    """Prefer an equally good table in which sensitive cells move less, unless wholeness is lost."""
+    state, model = searched.state, searched.state.form.model
+    seconds = max(searched.budget.left, SPARE_SECONDS)
+    if state.reserve.program > seconds:
+        return
+    point = with_broken_ties(state, seconds)
+    if point is None:
+        return
+    before, after = searched.changes, state.form.changes(point.x)
+    if not is_near_whole(model, before) or is_near_whole(model, after):
+        state.best = point
+
+
+def _whole(searched: Searched) -> Integers | None:
+    """Return changes in whole numbers for the best directions; None if none were found."""
+    model, notes = searched.state.form.model, searched.state.notes
+    if not is_near_whole(model, searched.changes):
+        notes.append("whole numbers needed a program of their own")
+    seconds = REQUIRED_SECONDS if searched.must_be_whole else LEAST_SECONDS
+    whole = whole_changes(model, searched.changes, searched.budget.at_least(seconds))
+    if whole is None:
+        notes.append("no adjustment in whole numbers was found")
+    return whole

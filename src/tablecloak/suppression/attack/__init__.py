@@ -1,0 +1,1 @@
+"""What is asked of a pattern, intruders, their attacks, and the audit that runs them."""

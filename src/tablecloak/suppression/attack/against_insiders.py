@@ -1,0 +1,192 @@
+"""Protection of a pattern against insiders: the pairs left open, and the cost of protection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import pandas as pd
+
+from tablecloak.arrays import Flags
+from tablecloak.suppression.attack.groups import sensitive_groups
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import Rule
+
+__all__ = ["AgainstInsiders", "OpenPair", "WhyOpen"]
+
+
+class WhyOpen(Enum):
+    """Why the protection of a sensitive cell against an insider is not claimed."""
+
+    HOPELESS = "no pattern hides it"
+    """This insider comes too close even if every cell that may be hidden is hidden."""
+    ATTACKABLE = "attack succeeds"
+    """This insider comes too close, and time ended before a pattern was found that prevents it."""
+    UNDECIDED = "not settled in time"
+    """Neither a proof nor an attack was found; treat it as attackable."""
+
+
+@dataclass(frozen=True)
+class OpenPair:
+    """An insider and a sensitive cell for which no protection is claimed. Secret.
+
+    Parameters
+    ----------
+    insider : str
+    cell : int
+    why : WhyOpen
+    """
+
+    insider: str
+    cell: int
+    why: WhyOpen
+
+
+@dataclass(frozen=True, eq=False)
+class AgainstInsiders:
+    """Protection against insiders, compared with the pattern for outsiders alone. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        The problem with the weights of the search.
+    intruders : dict of str to int
+        Number of insiders of each kind.
+    suppressed, outsiders : numpy.ndarray of bool, shape (n_cells,)
+        The pattern, and the one from which it began, which protects against outsiders only.
+    successful_before : int
+        Number of insiders known to attack the pattern for outsiders.
+    unsettled_before : int
+        Number of insiders whose attack on that pattern was not settled.
+    open : tuple of OpenPair
+        Pairs of an insider and a cell for which nothing is claimed.
+    unjudged : int
+        Number of insiders not tried in time: nothing is claimed against them.
+    groups : tuple of (int, int), optional
+        Sums of hidden cells that a rule finds unsafe, in the pattern for outsiders and in this one.
+    """
+
+    problem: ProtectionProblem
+    intruders: dict[str, int]
+    suppressed: Flags
+    outsiders: Flags
+    successful_before: int
+    unsettled_before: int
+    open: tuple[OpenPair, ...] = ()
+    unjudged: int = 0
+    groups: tuple[int, int] | None = None
+
+    @property
+    def loss(self) -> float:
+        """Weight of the cells that the pattern hides."""
+        return float(self.problem.weights[self.suppressed].sum())
+
+    @property
+    def loss_before(self) -> float:
+        """Weight of the cells that the pattern for outsiders hides."""
+        return float(self.problem.weights[self.outsiders].sum())
+
+    @property
+    def _cells(self) -> tuple[float, float]:
+        """Number of hidden cells of both patterns, without rests, which no release shows."""
+        shown = ~self.problem.table.rests
+        return float((self.outsiders & shown).sum()), float((self.suppressed & shown).sum())
+
+    @property
+    def successful(self) -> int:
+        """Number of insiders known to attack the pattern."""
+        return len(self._succeeding)
+
+    @property
+    def unsettled(self) -> int:
+        """Number of insiders whose attack is not settled."""
+        return self.unjudged + len({pair.insider for pair in self.open} - self._succeeding)
+
+    @property
+    def _succeeding(self) -> set[str]:
+        return {pair.insider for pair in self.open if pair.why is not WhyOpen.UNDECIDED}
+
+    def count(self, why: WhyOpen) -> tuple[int, int]:
+        """Return the number of insiders, and of cells, in pairs that are open for a reason."""
+        pairs = [pair for pair in self.open if pair.why is why]
+        return len({pair.insider for pair in pairs}), len({pair.cell for pair in pairs})
+
+    def counted(self, rules: Sequence[Rule]) -> tuple[int, int]:
+        """Return the number of unsafe sums of hidden cells before, and now.
+
+        Parameters
+        ----------
+        rules : sequence of Rule
+            Rules that apply to sums.
+        """
+        before, now = (
+            len(sensitive_groups(self.problem, hidden, rules))
+            for hidden in (self.outsiders, self.suppressed)
+        )
+        return before, now
+
+    def costs(self) -> pd.DataFrame:
+        """Return loss, cells and successful insiders of both patterns, one column each. Secret."""
+        rows: dict[str, tuple[float, float]] = {
+            "loss": (self.loss_before, self.loss),
+            "cells hidden": self._cells,
+            "insiders who succeed": (self.successful_before, self.successful),
+            "insiders not settled": (self.unsettled_before, self.unsettled),
+        }
+        if self.groups is not None:
+            rows["sensitive groups"] = self.groups
+        columns = ["for outsiders alone", "as published"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+    def summary(self) -> str:
+        """Return the cost and the gaps of protection in one line. Names no insider."""
+        tried = ", ".join(f"{number} {name}" for name, number in self.intruders.items())
+        told = [
+            f"against {tried or 'insiders, of whom there are none'}",
+            f"successful {_change(self.successful_before, self.successful)}",
+            f"loss {_change(self.loss_before, self.loss)}",
+            f"cells {_change(*self._cells)}",
+        ]
+        if self.unsettled_before or self.unsettled:
+            told.insert(2, f"not settled {_change(self.unsettled_before, self.unsettled)}")
+        if self.groups is not None:
+            told.append(f"sensitive groups {_change(*self.groups)}")
+        return ", ".join(told)
+
+    def statements(self) -> list[str]:
+        """Return a sentence for each reason why protection against insiders is not claimed."""
+        told = []
+        for why, words in (
+            (WhyOpen.HOPELESS, "no pattern hides"),
+            (WhyOpen.ATTACKABLE, "in the time given no pattern was found that hides"),
+            (WhyOpen.UNDECIDED, "in the time given it was not settled whether the pattern hides"),
+        ):
+            insiders, cells = self.count(why)
+            if insiders:
+                told.append(
+                    f"From {_counted(insiders, 'insider')} {words} "
+                    f"{_counted(cells, 'sensitive cell')}: nothing is claimed of these."
+                )
+        if self.unjudged:
+            told.append(
+                f"{_counted(self.unjudged, 'insider')} did not attack in the time given: nothing "
+                f"is claimed against them."
+            )
+        return told
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each open pair: codes of the cell, insider, and why. Secret."""
+        keys = self.problem.table.keys.iloc[[pair.cell for pair in self.open]]
+        return keys.assign(
+            insider=[pair.insider for pair in self.open],
+            open=[pair.why.value for pair in self.open],
+        )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _change(before: float, now: float) -> str:
+    return f"{before:.12g}" if before == now else f"{before:.12g} -> {now:.12g}"

@@ -1,0 +1,405 @@
+"""The audit: attack a pattern, whoever made it, and prove the verdict.
+
+The unknown cells fall apart into components, which are attacked separately and in parallel. Within
+a component, a few programs first move many cells at once. Every solution, and its mirror image,
+proves all cells that it moves far enough; these are not attacked any more. Only the other cells are
+attacked one by one. For insiders the audit starts from the proof against the external intruder:
+only needs whose witness an insider can rule out are attacked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
+from tablecloak.budget import Budget, Progress, Stopwatch
+from tablecloak.errors import InputError
+from tablecloak.suppression.attack.assembled import Assembled
+from tablecloak.suppression.attack.finding import DisclosureProof, Finding, Verdict
+from tablecloak.suppression.attack.groups import SensitiveGroup, sensitive_groups
+from tablecloak.suppression.attack.intruder import Intruder
+from tablecloak.suppression.attack.members import Members
+from tablecloak.suppression.attack.part import Part, attack_parts
+from tablecloak.suppression.attack.question import Question
+from tablecloak.suppression.proof.joining import certificate_of
+from tablecloak.suppression.proof.kept_witnesses import PoolProof, Witnesses
+from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.suppression.proof.proof import ProtectionCertificate
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.system.needs import Needs
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
+from tablecloak.suppression.system.system import System
+from tablecloak.tables.keys import are_sums
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.sums import Groups
+
+__all__ = ["Audit", "attacked", "audit_pattern"]
+
+CHECK_SHARE = 0.05
+"""Share of the time kept back for checking all witnesses at the end. docs/decisions.md, "Time
+limits of suppression"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Verdicts on all sensitive cells of a pattern.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    requirement : Requirement
+    needs : Needs
+        Distances to which every sensitive cell must be able to move.
+    verdicts : list of Verdict
+        One for each sensitive cell, in the order of the table, against an external intruder.
+    above, below : numpy.ndarray of float, shape (n_sensitive,)
+        Distance by which witnesses move each cell; the distance of the exact ends of the
+        intruder's interval if `exact`.
+    limit_above, limit_below : numpy.ndarray of float, shape (n_sensitive,)
+        Proved upper bounds on these distances; inf where none was computed.
+    exact : bool
+        Whether intervals were asked for.
+    proofs : list of DisclosureProof
+        One for each side on which a cell was attacked with success.
+    intruders : dict of str to int
+        Number of members tried of each further kind of intruder.
+    findings : list of Finding
+        Successful attacks of these members, and attacks that are undecided.
+    groups : list of SensitiveGroup
+        Groups of suppressed cells whose known sum is itself sensitive.
+    programs : int
+        Number of programs solved.
+    seconds : float
+    interrupted : bool
+        Whether the audit ended before it was complete; open cells are then undecided.
+    """
+
+    problem: ProtectionProblem
+    suppressed: Flags
+    requirement: Requirement
+    needs: Needs
+    verdicts: list[Verdict]
+    above: Floats
+    below: Floats
+    limit_above: Floats
+    limit_below: Floats
+    exact: bool
+    proofs: list[DisclosureProof]
+    intruders: dict[str, int]
+    findings: list[Finding]
+    groups: list[SensitiveGroup]
+    programs: int
+    seconds: float
+    interrupted: bool = False
+    parts: tuple[Part, ...] = field(default=(), repr=False)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether every sensitive cell is proved to be protected against all intruders tried."""
+        external = all(verdict is Verdict.PROTECTED for verdict in self.verdicts)
+        return external and not self.findings and not self.groups and not self.interrupted
+
+    @property
+    def attacks(self) -> list[Finding]:
+        """Findings in which the intruder is proved to succeed."""
+        return [found for found in self.findings if found.verdict is Verdict.ATTACKABLE]
+
+    @property
+    def n_not_judged(self) -> int:
+        """Number of undecided findings; treat them as attackable."""
+        return sum(found.verdict is Verdict.UNDECIDED for found in self.findings)
+
+    @cached_property
+    def robustness(self) -> Robustness:
+        """The hidden values that follow once an intruder learns some of them. Secret."""
+        return Robustness.of(self.problem, self.suppressed)
+
+    def count(self, verdict: Verdict) -> int:
+        """Return the number of sensitive cells with this verdict against an external intruder."""
+        return sum(found is verdict for found in self.verdicts)
+
+    def certificate(self) -> ProtectionCertificate:
+        """Return the proof that the pattern is safe; it verifies only if it is."""
+        insiders: dict[int, tuple[Knowledge, list[PoolProof]]] = {}
+        for part in self.parts:
+            for number, knowledge, proof in part.insiders:
+                insiders.setdefault(number, (knowledge, []))[1].append(proof)
+        excused = np.flatnonzero(are_sums(self.problem.table.keys)[self.needs.cells])
+        return certificate_of(
+            self.problem,
+            self.suppressed,
+            self.requirement,
+            [part.pool.whole_proof() for part in self.parts],
+            list(insiders.values()),
+            dict.fromkeys(range(len(insiders)), excused),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each sensitive cell and intruder that matters, worst first. Secret.
+
+        Insiders appear only with cells that they can attack, or that are undecided.
+        """
+        needs = self.needs
+        values = self.problem.table.values[needs.cells]
+        frame = self.problem.table.keys.iloc[needs.cells].assign(
+            value=values,
+            intruder="external",
+            verdict=[verdict.value for verdict in self.verdicts],
+            required_lower=values - needs.lower,
+            required_upper=values + needs.upper,
+            required_width=np.maximum(needs.width, needs.lower + needs.upper),
+            reached_lower=values - self.below,
+            reached_upper=values + self.above,
+        )
+        frame = pd.concat([frame, *self._insider_rows(frame)])
+        reached = frame["reached_upper"] - frame["reached_lower"]
+        width = frame["required_width"].where(frame["required_width"] > 0, 1.0)
+        rank = frame["verdict"].map({"attackable": 0, "undecided": 1, "protected": 2})
+        return (
+            frame.assign(share=reached / width, rank=rank)
+            .sort_values(["rank", "share"], kind="stable")
+            .drop(columns="rank")
+        )
+
+    def _insider_rows(self, frame: pd.DataFrame) -> list[pd.DataFrame]:
+        if not self.findings:
+            return []
+        row_of = {int(cell): row for row, cell in enumerate(self.needs.cells)}
+        rows = frame.iloc[[row_of[found.cell] for found in self.findings]]
+        low = self.problem.table.values - self.problem.lower_bound
+        high = self.problem.upper_bound - self.problem.table.values
+        reach = [
+            (min(found.limit_below, low[found.cell]), min(found.limit_above, high[found.cell]))
+            for found in self.findings
+        ]
+        return [
+            rows.assign(
+                intruder=[found.intruder for found in self.findings],
+                verdict=[found.verdict.value for found in self.findings],
+                reached_lower=rows["value"].to_numpy() - np.array([below for below, _ in reach]),
+                reached_upper=rows["value"].to_numpy() + np.array([above for _, above in reach]),
+            )
+        ]
+
+    def summary(self) -> str:
+        """Return the result of the audit in one line. Names no cell and no value."""
+        protected, attackable = self.count(Verdict.PROTECTED), self.count(Verdict.ATTACKABLE)
+        undecided = self.count(Verdict.UNDECIDED)
+        tried = [
+            f"{name}: {number} tried, {sum(f.verdict is Verdict.ATTACKABLE for f in found)} "
+            f"successful attacks" + (f", {undecided} not judged" * bool(undecided))
+            for name, number in self.intruders.items()
+            for found in [[f for f in self.findings if f.intruder.startswith(f"{name}: ")]]
+            for undecided in [sum(f.verdict is Verdict.UNDECIDED for f in found)]
+        ]
+        groups = [f"{len(self.groups)} sensitive groups"] if self.groups else []
+        ended = "interrupted, " * self.interrupted
+        told = [self.robustness.summary()] if self.suppressed.sum() <= SUMMED_UP_CELLS else []
+        insiders = "".join(f"; {text}" for text in [*told, *tried, *groups])
+        return (
+            f"audit ({ended}{self.requirement.value}): {protected} of {len(self.verdicts)} "
+            f"sensitive cells protected, {attackable} attackable, {undecided} undecided{insiders}; "
+            f"{self.programs} programs, {self.seconds:.1f} s"
+        )
+
+    def plot(self, path: str | Path | None = None) -> object:
+        """Draw achieved against required protection of each sensitive cell. Secret.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Image file to write; by default the figure is only returned.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return showing.plot(self, path)
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        return showing.html(self)
+
+
+def audit_pattern(
+    problem: ProtectionProblem,
+    suppressed: npt.ArrayLike,
+    *,
+    require: Requirement | str = Requirement.TWO_SIDED,
+    intruders: Intruder | str | Sequence[Intruder | str] = "external",
+    groups: Groups | Rule | Sequence[Rule] = (),
+    intervals: tuple[Floats, Floats] | None = None,
+    detail: Literal["verdict", "intervals"] = "verdict",
+    seed: int = 0,
+    time_limit: float = np.inf,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack a suppression pattern.
+
+    Every intruder knows all published cells, all relations and the external bounds.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : array_like of bool, shape (n_cells,)
+        Which cells are not published.
+    require : Requirement or str, default="two-sided"
+        What counts as protected.
+    intruders : Intruder, str, or sequence of these, default="external"
+        Intruders besides the external one: "contributors", "pairs", "all-pairs",
+        "holdings", "zeros", "integers", "any-cell", or members of
+        `tablecloak.suppression.attack.intruders`. Against a table of counts "integers" always
+        attacks as well.
+    groups : Groups, Rule, or sequence of Rule, default=()
+        Rules that the sum of the suppressed cells of a relation must satisfy as well.
+    intervals : tuple of numpy.ndarray of float, shape (n_cells,), optional
+        Published lower and upper ends of every cell (partial suppression).
+    detail : {"verdict", "intervals"}, default="verdict"
+        Whether to stop as soon as the verdict is certain, or to compute the external
+        intruder's exact interval of every sensitive cell (two programs each).
+    seed : int, default=0
+        Seed of the random directions of batched programs; it changes the time, not the verdict.
+    time_limit : float, default=inf
+        Seconds after which the audit ends as if interrupted. Insiders who had no time to attack a
+        cell by then are reported as undecided findings.
+    threads : int, optional
+        Number of components attacked at once; by default the number of processors. The result is
+        the same for any number.
+    progress : callable, optional
+        Called with stage, numbers of proved cells and of all sensitive cells, and open parts.
+
+    Returns
+    -------
+    Audit
+        An interruption from the keyboard, or the time limit, ends the audit; cells not proved by
+        then are undecided.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, the table lacks contributors that the intruders need, or a rule of
+        `groups` does not apply to sums.
+    ModelError
+        If external bounds alone break a protection level.
+    VerificationError
+        If a witness behind a verdict does not pass its check.
+    """
+    if detail not in ("verdict", "intervals"):
+        raise InputError(f"`detail` must be 'verdict' or 'intervals'. Got {detail!r}.")
+    hidden, asked = np.array(suppressed, dtype=bool), Groups.parse(groups)
+    if hidden.shape != problem.status.shape:
+        raise InputError(
+            f"`suppressed` has {hidden.size} entries, but the table has {problem.table.n_cells} "
+            f"cells. Give one entry for each cell."
+        )
+    question = Question.of(problem, require, intruders)
+    if intervals is not None:
+        question = question.knowing(*intervals)
+    budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
+    with budget.interruptible():
+        return attacked(
+            question,
+            hidden,
+            budget,
+            groups=() if asked is None else asked.rules,
+            is_exact=detail == "intervals",
+        )
+
+
+def attacked(
+    question: Question,
+    hidden: Flags,
+    budget: Budget,
+    *,
+    groups: Sequence[Rule] = (),
+    is_exact: bool = False,
+    witnesses: Witnesses | None = None,
+) -> Audit:
+    """Attack a pattern within a budget.
+
+    Parameters
+    ----------
+    question : Question
+    hidden : numpy.ndarray of bool, shape (n_cells,)
+    budget : Budget
+    groups : sequence of Rule, default=()
+    is_exact : bool, default=False
+        Whether exact intervals are asked for.
+    witnesses : list of (numpy.ndarray of int, numpy.ndarray of float), optional
+        Witnesses of similar patterns, by cells of the table; they save programs.
+    """
+    watch = Stopwatch()
+    members = Members(question, hidden)
+    bundles = System.of(question.problem, question.needs, hidden).bundles()
+    parts = [Part(system, WitnessPool(system)) for system in bundles]
+    _learn(parts, witnesses or [], hidden)
+    attack_parts(parts, members, budget.share(1 - CHECK_SHARE), is_exact=is_exact)
+    assembled = Assembled(question.needs, hidden, parts)
+    audit = Audit(
+        problem=question.problem,
+        suppressed=hidden,
+        requirement=question.requirement,
+        needs=question.needs,
+        verdicts=assembled.verdicts(),
+        above=assembled.above,
+        below=assembled.below,
+        limit_above=assembled.limit_above,
+        limit_below=assembled.limit_below,
+        exact=is_exact,
+        proofs=assembled.proofs(),
+        intruders=members.counts,
+        findings=assembled.findings(),
+        groups=sensitive_groups(question.problem, hidden, groups),
+        programs=sum(part.programs for part in parts),
+        seconds=watch.seconds,
+        interrupted=not all(part.is_done for part in parts),
+        parts=tuple(parts),
+    )
+    # Check all witnesses on all relations of the table before any verdict rests on them.
+    if audit.is_safe:
+        audit.certificate().verify()
+    else:
+        audit.certificate().check_witnesses()
+    return audit
+
+
+def _learn(parts: list[Part], witnesses: Witnesses, is_hidden: Flags) -> None:
+    """Give each part its share of the witnesses, without those that move published cells."""
+    if not witnesses:
+        return
+    place = np.zeros(len(is_hidden), dtype=np.int64)
+    owner = np.full(len(is_hidden), -1, dtype=np.int64)
+    for number, part in enumerate(parts):
+        place[part.system.cells] = np.arange(part.system.n_unknown)
+        owner[part.system.cells] = number
+    # The last list takes moves of components without sensitive cells, which are in no part.
+    own: list[Witnesses] = [[] for _ in [*parts, None]]
+    for cells, moves in witnesses:
+        owners = owner[cells]
+        if not len(cells) or not np.all(is_hidden[cells]):
+            continue
+        if np.all(owners == owners[0]):
+            own[owners[0]].append((place[cells], moves))
+            continue
+        # Parts share no relation, so the moves of a witness within one part are a witness, too.
+        for number in np.unique(owners).tolist():
+            inside = owners == number
+            own[number].append((place[cells[inside]], moves[inside]))
+    for part, rows in zip(parts, own[:-1], strict=True):
+        part.pool.learn(rows)
+        part.pool.use_all()

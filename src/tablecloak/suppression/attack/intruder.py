@@ -1,0 +1,107 @@
+"""Who attacks, and what each intruder knows beyond what is published.
+
+Every intruder knows all published cells, all relations and the external bounds. Each kind is a
+class that says what its members know besides: for a pattern it returns the bounds by which they
+know more than everybody. Exact definitions and proofs: docs/guarantees.md, section 4.
+
+References
+----------
+.. [1] Salazar: Protecting tables with cell suppression, Joint UNECE/Eurostat work session on
+   statistical data confidentiality, 2001 (several attackers).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from tablecloak.arrays import Flags
+from tablecloak.errors import InputError
+from tablecloak.registry import Registry
+from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["INTRUDERS", "Intruder", "parse_intruders", "usual_intruders"]
+
+
+class Intruder(ABC):
+    """A kind of intruder, such as contributors, whose members know the same sort of thing."""
+
+    name: ClassVar[str]
+
+    is_everybody: ClassVar[bool] = False
+    """Whether this kind knows no more than everybody, and therefore always attacks."""
+
+    knows_whole_numbers: ClassVar[bool] = False
+    """Whether this kind attacks with integer programs."""
+
+    knows_by_cell: ClassVar[bool] = False
+    """Whether knowledge of a hidden cell does not depend on what else is hidden. If it does, a
+    pattern that hides fewer cells may tell an intruder more, and is audited anew."""
+
+    usual_with: ClassVar[str] = ""
+    """Role of a column of microdata, such as contributor, whose presence makes jobs protect against
+    this kind by default."""
+
+    @property
+    def name_of_kind(self) -> str:
+        """Name of the members of this kind in reports."""
+        return self.name
+
+    def lacking(self, problem: ProtectionProblem) -> str:
+        """Return a message if the table lacks what this intruder needs; empty if it does not."""
+        del problem
+        return ""
+
+    def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
+        """Return what each intruder of this kind knows.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        suppressed : numpy.ndarray of bool, shape (n_cells,)
+
+        Raises
+        ------
+        InputError
+            If the table does not tell what this intruder knows.
+        """
+        lacking = self.lacking(problem)
+        if lacking:
+            raise InputError(lacking)
+        return self.knowledge(problem, suppressed)
+
+    @abstractmethod
+    def knowledge(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
+        """Return one entry for each member that knows more of a suppressed cell than everybody.
+
+        It is called only if `lacking` returns an empty text.
+        """
+
+
+INTRUDERS: Registry[Intruder] = Registry("intruder", "tablecloak.suppression.attack.intruders")
+"""All kinds of intruders by name."""
+
+
+def parse_intruders(given: Intruder | str | Sequence[Intruder | str]) -> list[Intruder]:
+    """Accept intruders or their names, such as contributors.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown; suggests the likely one.
+    """
+    listed = [given] if isinstance(given, Intruder | str) else list(given)
+    return [INTRUDERS.parse(entry, Intruder, "`intruders` names") for entry in listed]
+
+
+def usual_intruders(roles: Collection[str]) -> list[str]:
+    """Return the names of the intruders against whom jobs protect by default.
+
+    Parameters
+    ----------
+    roles : collection of str
+        Roles of the columns of the microdata, such as contributor and holding.
+    """
+    return [kind.name for kind in INTRUDERS if kind.usual_with in roles and kind.usual_with]

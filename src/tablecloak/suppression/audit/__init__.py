@@ -1,1 +1,0 @@
-"""Intruders, their attacks, and the audit that runs them."""

@@ -1,0 +1,358 @@
+"""Partial suppression: publish intervals instead of gaps, as narrow as protection allows.
+
+Cell i is published as [a_i - v-_i, a_i + v+_i]; an intruder who uses these intervals as bounds
+must still not come closer to a sensitive cell than its levels. That is a linear program over
+v: for every multiplier gamma of the relations, with alpha - beta = e_p - A^T gamma::
+
+    sum_i (alpha_i v+_i + beta_i v-_i) >= UPL_p
+
+(and likewise downwards and for the width). A successful attack gives a row. Each attack is on a
+point between the best proved intervals and those of the relaxation, so that every round either
+improves the former or cuts off the latter.
+
+Ends are rounded outwards to the decimals of the table, and the proof is made again within them.
+
+References
+----------
+.. [1] Fischetti, Salazar: Partial cell suppression: a new methodology for statistical
+   disclosure control, Statistics and Computing 13 (2003).
+.. [2] Ben-Ameur, Neto: Acceleration of cutting-plane and column generation algorithms,
+   Networks 49 (2007) (separation between an inner and an outer point).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from tablecloak import showing
+from tablecloak.arrays import Flags, Floats
+from tablecloak.budget import Budget, Progress, generator
+from tablecloak.certificates.claim import Claim
+from tablecloak.errors import InputError
+from tablecloak.results import Result
+from tablecloak.solve.solver import on_chosen_solver
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.external_bounds import with_finite_bounds, with_intervals
+from tablecloak.suppression.intervals.ends import NOISE, SPARE, blurred, outwards
+from tablecloak.suppression.intervals.search import IntervalSearch, envelope, system_of, wide_open
+from tablecloak.suppression.proof.joining import certificate_of
+from tablecloak.suppression.proof.proof import ROOM_SHARE, ProtectionCertificate
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.claims import interval_claims, proved_widths_bound
+from tablecloak.suppression.rows.master import Row
+from tablecloak.suppression.search.merging import Renaming, merged_for, spread_pool
+from tablecloak.suppression.system.needs import asked_of, needs_of
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.system import System
+from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_intervals
+from tablecloak.tables.weights.rule import WeightRule
+
+__all__ = ["IntervalBound", "IntervalPattern", "protecting_room", "publish_intervals"]
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalBound:
+    """The proof of a search that no protected intervals lose less than a bound.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    requirement : Requirement
+    rows : list of Row
+    multipliers : numpy.ndarray of float, shape (n_rows,)
+        Increase of the bound for each unit of the level that a row requires.
+    """
+
+    problem: ProtectionProblem
+    requirement: Requirement
+    rows: list[Row]
+    multipliers: Floats
+
+    @classmethod
+    def of(
+        cls, search: IntervalSearch, merged: MergedProblem, requirement: Requirement
+    ) -> IntervalBound:
+        """Return the bound of the given problem that a search on the merged one proved."""
+        renaming, master = Renaming.of_groups(merged), search.master
+        # Rows added after the last program was solved have no multiplier.
+        rows = search.rows[: len(search.duals)]
+        asked = np.array([master.need(row) for row in rows]).reshape(-1)
+        multipliers = np.maximum(search.duals, 0.0) * master.loss_of(1.0)
+        return cls(
+            merged.original,
+            requirement,
+            [renaming.of(row) for row in rows],
+            multipliers / (asked * search.system.unit),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IntervalPattern(Result):
+    """Intervals to publish, with the proof that they protect.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+        Ends to publish; equal where the value itself is published. For a cell that must be
+        suppressed without being sensitive they are the external bounds, perhaps infinite.
+    requirement : Requirement
+    certificate : ProtectionCertificate
+        Proof that an intruder who uses the intervals as bounds comes no closer than allowed.
+    bound_certificate : IntervalBound
+    bound : float
+        Proved lower bound on the loss of any protected intervals.
+    narrowest : float
+        Loss of the best intervals found, before they were blurred and rounded.
+    seconds : float
+    notes : tuple of str
+    """
+
+    problem: ProtectionProblem
+    lower: Floats
+    upper: Floats
+    requirement: Requirement
+    certificate: ProtectionCertificate
+    bound_certificate: IntervalBound
+    bound: float
+    narrowest: float
+    seconds: float
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return all claims about the intervals, each with its proof. Secret."""
+        proof, proved = self.certificate, self.bound_certificate
+        return interval_claims(
+            proof, (self.lower, self.upper), self.problem, self.loss, self.bound,
+            proved.rows, proved.multipliers,
+        )  # fmt: skip
+
+    def proved_bound(self) -> float:
+        """Return the bound on the loss that its claim proves; no solver is called."""
+        proof = self.bound_certificate
+        return proved_widths_bound(
+            (self.lower, self.upper), self.problem, self.requirement, self.loss,
+            proof.rows, proof.multipliers,
+        )  # fmt: skip
+
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the ends of what the release tells of each cell."""
+        return self.lower, self.upper
+
+    @property
+    def hidden(self) -> Flags:
+        """Which cells are published as an interval."""
+        flags: Flags = self.upper > self.lower
+        return flags
+
+    @property
+    def loss(self) -> float:
+        """Sum of widths, each times the weight of its cell; forced cells do not count."""
+        counted = ~self.problem.forced
+        return float((self.problem.weights * (self.upper - self.lower))[counted].sum())
+
+    @property
+    def searched_loss(self) -> float:
+        """Loss before blurring, to which the gaps refer."""
+        return self.narrowest
+
+    @property
+    def unavoidable(self) -> float:
+        """Loss of the widths that the levels of the sensitive cells demand."""
+        needs = asked_of(self.problem, self.requirement)
+        width = np.maximum(needs.upper + needs.lower, needs.width)
+        return float(_costs(self.problem)[needs.cells] @ width)
+
+    def release(self) -> pd.DataFrame:
+        """Return the table that may be published: codes and both ends, equal for exact values."""
+        return published_intervals(self.problem.table, self.lower, self.upper)
+
+    def summary(self) -> str:
+        """Return in one line the number of intervals, loss, bound and gap. Names no value."""
+        return (
+            f"partial suppression ({self.requirement.value}): {int(self.hidden.sum())} of "
+            f"{self.problem.table.n_cells} cells as intervals, {self.problem.n_sensitive} "
+            f"sensitive cells proved, loss {self.loss:.12g} ({self.narrowest:.12g} before "
+            f"blurring, bound {self.bound:.12g}, {self._gaps()}), {self.seconds:.1f} s"
+        )
+
+    def _repr_html_(self) -> str:
+        return showing.html(self)
+
+
+@on_chosen_solver
+def publish_intervals(
+    problem: ProtectionProblem,
+    *,
+    require: Requirement | str = Requirement.TWO_SIDED,
+    weights: WeightRule | str | None = WeightRule.RELATIVE,
+    blur: float = 1.0,
+    time_limit: float = 60.0,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    solver: str | None = None,
+) -> IntervalPattern:
+    """Find the narrowest intervals that protect every sensitive cell, with a proved bound.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    require : Requirement or str, default="two-sided"
+        What counts as protected.
+    weights : WeightRule or str, optional
+        Loss of one unit of width, by default 1 / |value|; None keeps the problem's weights.
+    blur : float, default=1
+        Largest random share of the width by which each side is widened. Without blur the true value
+        is often the midpoint, or exactly its level away from an end.
+    time_limit : float, default=60
+        Time limit in seconds; a first set of intervals is always completed.
+    seed : int, optional
+        Seed of the blur, by default a random one. Secret: whoever knows it can undo the blur.
+    progress : callable, optional
+        Called with stage, loss, bound and number of rows.
+    solver : str, optional
+        Name of the solver of all programs, such as "highs" or "cbc"; by default the one chosen by
+        `tablecloak.solve.solver.using_solver`, or else "highs".
+
+    Returns
+    -------
+    IntervalPattern
+        Its certificate has been verified. Guarantee: an intruder who uses all published
+        intervals and values, all relations and external bounds cannot exclude a value closer
+        than the levels ask; docs/guarantees.md, section 5.
+
+    Raises
+    ------
+    ModelError
+        If a cell cannot be protected at all.
+    VerificationError
+        If the proof of the intervals found does not pass its check.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> found = tc.publish_intervals(tc.examples.cox_rounded(), blur=0, weights="unit")
+    >>> found.loss, round(found.bound, 6)
+    (484.0, 484.0)
+    """
+    budget = Budget.begun(time_limit, progress=progress)
+    if not blur >= 0:
+        raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
+    random = generator(seed)
+    requirement = Requirement.parse(require)
+    if weights is not None:
+        problem = problem.with_weights(weights)
+    finite = with_finite_bounds(problem, requirement, budget)
+    merged = merged_for(finite, requirement)
+    search = IntervalSearch(merged, merged.added_up(_costs(finite)), budget)
+    with budget.interruptible():
+        search.run()
+    system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
+    pool = spread_pool(search.pool, merged, system)
+    up, down = envelope(pool)
+    widening = None if blur == 0 else (blur, random)
+    lower, upper, proof = _published(problem, search, pool, requirement, widening)
+    result = IntervalPattern(
+        problem=problem,
+        lower=lower,
+        upper=upper,
+        requirement=requirement,
+        certificate=proof,
+        bound_certificate=IntervalBound.of(search, merged, requirement),
+        bound=0.0,
+        narrowest=float(_costs(finite)[system.cells] @ (up + down)),
+        seconds=0.0,
+    )
+    bound = result.proved_bound()
+    return replace(result, bound=bound, seconds=budget.elapsed)
+
+
+def _costs(problem: ProtectionProblem) -> Floats:
+    """Return the loss of one unit of width of each cell; 0 for cells that must be suppressed."""
+    return np.where(problem.forced, 0.0, problem.weights)
+
+
+def _published(
+    problem: ProtectionProblem,
+    search: IntervalSearch,
+    widest: WitnessPool,
+    requirement: Requirement,
+    blur: tuple[float, np.random.Generator] | None,
+) -> tuple[Floats, Floats, ProtectionCertificate]:
+    """Compute the ends to publish, and the verified proof that they protect.
+
+    Ends without the solver's rounding errors are tried first; if no proof fits between them, those
+    that contain every witness of the search are used.
+
+    Raises
+    ------
+    VerificationError
+        If the proof does not pass its check.
+    """
+    merged, system = search.merged, widest.system
+    finite = merged.original
+    values = finite.table.values
+    up, down = envelope(widest)
+    if blur is not None:
+        up, down = blurred(up, down, *blur)
+
+    def ends(noise: float) -> tuple[Floats, Floats, ProtectionProblem]:
+        upper, lower = values.copy(), values.copy()
+        upper[system.cells] += up * (1 - noise)
+        lower[system.cells] -= down * (1 - noise)
+        lower, upper = outwards(problem, lower, upper)
+        # Rounding of large numbers may leave an interval slightly too narrow for its own witness.
+        spare = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))[system.cells] * SPARE
+        share = max(noise, ROOM_SHARE) / 2
+        for end, reach, sign in ((upper, up, 1), (lower, down, -1)):
+            room = sign * (end - values)[system.cells]
+            end[system.cells] += np.where(room < reach * (1 - share), sign * spare, 0.0)
+        lower, upper = outwards(problem, lower, upper)
+        return lower, upper, with_intervals(finite, lower, upper)
+
+    lower, upper, bounded = ends(NOISE)
+    groups = merged.coupled.least(bounded.upper_bound - values, values - bounded.lower_bound)
+    pool = spread_pool(search.proved(*groups), merged, system)
+    if np.any(pool.open):
+        lower, upper, bounded = ends(0.0)
+        pool = widest
+    # A cell that must be suppressed stays hidden even if external bounds determine its value.
+    proof = certificate_of(
+        bounded, (upper > lower) | finite.forced, requirement, [pool.whole_proof()]
+    )
+    proof.verify()
+    return lower, upper, proof
+
+
+def protecting_room(problem: ProtectionProblem) -> tuple[Floats, Floats]:
+    """Return ends that protect every sensitive cell on both sides, without minimising the loss.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+
+    Returns
+    -------
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+
+    Raises
+    ------
+    ModelError
+        Names the cells that cannot be protected even if every interval is wide open.
+    """
+    finite = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
+    merged = merged_for(finite, Requirement.TWO_SIDED)
+    system = System.of(finite, needs_of(finite, Requirement.TWO_SIDED), ~finite.frozen)
+    open_ = wide_open(merged, Attack(system_of(merged)), Budget.of())
+    up, down = envelope(spread_pool(open_, merged, system))
+    lower, upper = problem.table.values.copy(), problem.table.values.copy()
+    upper[system.cells] += up
+    lower[system.cells] -= down
+    return lower, upper

@@ -1,0 +1,1 @@
+"""Proofs of protection: witnesses, their exactness, and what insiders know."""

@@ -1,0 +1,328 @@
+"""The proof that a pattern protects: witnesses for every sensitive cell, and against insiders.
+
+`ProtectionCertificate.verify` checks the proof by matrix products. `certificates` returns it as
+plain arrays, which the stand-alone verifier checks once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csc_array, csr_array
+
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.certificates.claim import Claim, Released
+from tablecloak.errors import CHANGED, VerificationError, listed
+from tablecloak.solve.exact import products_vanish, whole_rows
+from tablecloak.suppression.proof.insider_claim import InsiderClaim
+from tablecloak.suppression.proof.witness_arrays import witness_arrays
+from tablecloak.suppression.system.needs import Needs, asked_of, needs_of, own_precision
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = [
+    "REAL_SHARE",
+    "TRUTH",
+    "ProtectionCertificate",
+    "Verification",
+    "is_outside",
+    "least_asked",
+]
+
+REAL_SHARE = 1e-9
+"""Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share
+of the least level among the sensitive cells that it proves, and of each term of the relation."""
+
+ROOM_SHARE = 1e-9
+"""Share of the distance to a bound by which a witness may pass it: shrunk by this share, the
+witness keeps all bounds."""
+
+TRUTH = -1
+"""Number that stands for the true table itself, as the witness that moves no cell."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result of a successful check.
+
+    Parameters
+    ----------
+    checked : int
+        Number of sensitive cells.
+    relations : float
+        Largest violation of a relation by any witness; 0 if `exact`.
+    bounds : float
+        Largest violation of an external bound, at most the rounding error of that cell's value.
+    exact : bool
+        Whether every relation was checked exactly. Relations with coefficients that are no decimal
+        numbers are not; their error is at most 1e-9 of the level that is proved.
+    """
+
+    checked: int
+    relations: float
+    bounds: float
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ProtectionCertificate:
+    """Proof that every sensitive cell of a pattern is protected.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    requirement : Requirement
+    deviations : scipy.sparse.csr_array, shape (n_witnesses, n_cells)
+        One witness a row, as its deviation from the true table.
+    upper_witness, lower_witness : numpy.ndarray of int, shape (n_sensitive,)
+        For each sensitive cell, in the order of `problem.sensitive`, the witness that moves
+        it up and the one that moves it down; -1 where the true table suffices.
+    insiders : tuple of InsiderClaim
+        Claims against insiders; each names the cells for which it claims nothing.
+    """
+
+    problem: ProtectionProblem
+    suppressed: Flags
+    requirement: Requirement
+    deviations: csr_array
+    upper_witness: Integers
+    lower_witness: Integers
+    insiders: tuple[InsiderClaim, ...] = ()
+
+    @property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return the claim that the pattern protects, as plain arrays. Secret."""
+        released = Released(
+            "suppression",
+            {
+                "requirement": np.array(self.requirement.value),
+                "suppressed": self.suppressed.astype(bool),
+            },
+        )
+        return (Claim("protection", released, self.arrays()),)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return witnesses and insiders as plain arrays."""
+        return witness_arrays(
+            self.problem, self.deviations, self.upper_witness, self.lower_witness, self.insiders
+        )
+
+    def verify(self) -> Verification:
+        """Check the proof by matrix products alone; no solver is called.
+
+        Guarantee: if this returns, then for every sensitive cell p there are tables that
+        agree with all published cells and with the external bounds, satisfy all relations
+        exactly, and in which cell p lies as far from its true value as the requirement asks,
+        within 1e-9 of its own level. No tolerance comes from another cell. Proof:
+        docs/guarantees.md, section 1.
+
+        Raises
+        ------
+        VerificationError
+            Names the condition that fails, the cells, and by how much.
+        """
+        needs = needs_of(self.problem, self.requirement)
+        matrix = self._canonical()
+        self._check_status(matrix)
+        relations, exact = self._check_relations(matrix)
+        bounds = self._check_bounds(matrix)
+        above = self._reach(matrix, self.upper_witness, needs.cells)
+        below = -self._reach(matrix, self.lower_witness, needs.cells)
+        self._require(~needs.met(above, below), needs.cells, "")
+        if self.insiders:
+            by_cell = csc_array(matrix)
+            for claim in self.insiders:
+                self._check_insider(claim, needs, (above, below), matrix, by_cell)
+        return Verification(len(needs.cells), relations, bounds, exact)
+
+    def check_witnesses(self) -> None:
+        """Check that every witness keeps all relations and bounds, whatever it proves.
+
+        Raises
+        ------
+        VerificationError
+            If a relation or bound is broken; says which kind, and by how much.
+        """
+        matrix = self._canonical()
+        self._check_relations(matrix)
+        self._check_bounds(matrix)
+
+    def _canonical(self) -> csr_array:
+        """Return the witnesses without duplicate entries, so that all checks see equal numbers."""
+        matrix = csr_array(self.deviations, dtype=np.float64, copy=True)
+        if matrix.shape[1] != self.problem.table.n_cells:
+            raise VerificationError(
+                f"The witnesses are for {matrix.shape[1]} cells, but the table has "
+                f"{self.problem.table.n_cells}. {CHANGED}"
+            )
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        if not np.all(np.isfinite(matrix.data)):
+            raise VerificationError(f"A witness holds an entry that is not a number. {CHANGED}")
+        return matrix
+
+    def _require(self, open_: Flags, cells: Integers, against: str) -> None:
+        if np.any(open_):
+            cells = cells[open_]
+            raise VerificationError(
+                f"{len(cells)} sensitive cells are not proved to be protected{against}: "
+                f"{listed(self.problem.table.labels(cells[:5]))}.",
+                cells=cells,
+            )
+
+    def _check_insider(
+        self,
+        claim: InsiderClaim,
+        needs: Needs,
+        common: tuple[Floats, Floats],
+        matrix: csr_array,
+        by_cell: csc_array,
+    ) -> None:
+        """Check the claim against one insider; witnesses outside its bounds prove nothing."""
+        known, values = claim.knowledge, self.problem.table.values
+        low, high = self.problem.lower_bound - values, self.problem.upper_bound - values
+        true = values[known.cells]
+        below, above = own_precision(true, known.lower), own_precision(true, known.upper)
+        low[known.cells], high[known.cells] = known.lower - true, known.upper - true
+        if np.any(low[known.cells] > below) or np.any(high[known.cells] < -above):
+            raise VerificationError(
+                f"The bounds of intruder {known.name} exclude the truth. {CHANGED}"
+            )
+        needs = needs.cut(low, high)
+        moves = csc_array(by_cell[:, known.cells])
+        at = np.repeat(np.arange(len(known.cells)), np.diff(moves.indptr))
+        passed = is_outside(
+            moves.data, low[known.cells[at]], high[known.cells[at]], (below[at], above[at])
+        )
+        # Index TRUTH, which is -1, finds the last entry.
+        refuted = np.zeros(matrix.shape[0] + 1, dtype=bool)
+        refuted[moves.indices[passed]] = True
+        reach = []
+        for sign, moved, shared, own in (
+            (1, common[0], self.upper_witness, claim.upper_witness),
+            (-1, common[1], self.lower_witness, claim.lower_witness),
+        ):
+            witness, far = shared.copy(), moved.copy()
+            witness[claim.index] = own
+            far[claim.index] = sign * self._reach(matrix, own, needs.cells[claim.index])
+            reach.append(np.where(refuted[witness], 0.0, far))
+        unmet = ~needs.met(*reach)
+        unmet[claim.open] = False
+        self._require(unmet, needs.cells, f" against {known.name}")
+
+    def _check_status(self, matrix: csr_array) -> None:
+        problem = self.problem
+        must = problem.sensitive | problem.forced
+        for cells, what in (
+            (np.flatnonzero(must & ~self.suppressed), "must be suppressed but are published"),
+            (np.flatnonzero(problem.frozen & self.suppressed), "are frozen but suppressed"),
+            (
+                np.unique(matrix.indices[~self.suppressed[matrix.indices]]),
+                "are published but differ in a witness",
+            ),
+        ):
+            if len(cells):
+                raise VerificationError(
+                    f"{len(cells)} cells {what}: {listed(problem.table.labels(cells[:5]))}.",
+                    cells=cells,
+                )
+
+    def _check_relations(self, matrix: csr_array) -> tuple[float, bool]:
+        """Return the largest violation, and whether all relations were checked exactly."""
+        relations, real = whole_rows(self.problem.table.relations)
+        if not np.all(products_vanish(csr_array(relations[np.flatnonzero(~real), :]), matrix)):
+            worst = float(abs(relations @ matrix.T).max())
+            raise VerificationError(f"A witness breaks a relation by {worst:g}. {CHANGED}")
+        rest = csr_array(relations[np.flatnonzero(real), :])
+        if not np.any(np.diff(rest.indptr)):
+            return 0.0, True
+        least, by_cell, worst = self._least_levels(), csc_array(matrix), 0.0
+        for cells, coefficients in _rows_of(rest):
+            terms = csr_array(csr_array(by_cell[:, cells]).multiply(coefficients))
+            moved = np.flatnonzero(np.diff(terms.indptr))
+            if not len(moved):
+                continue
+            smallest = np.minimum.reduceat(np.abs(terms.data), terms.indptr[moved])
+            residual = np.abs(np.add.reduceat(terms.data, terms.indptr[moved]))
+            scale = np.max(np.abs(coefficients[self.suppressed[cells]]), initial=0.0)
+            beyond = residual > REAL_SHARE * np.minimum(least[moved] * min(scale, 1.0), smallest)
+            if np.any(beyond):
+                raise VerificationError(
+                    f"A witness breaks a relation by {residual[beyond].max():g}. {CHANGED}"
+                )
+            worst = max(worst, float(residual.max()))
+        return worst, False
+
+    def _least_levels(self) -> Floats:
+        """Return the least level among the sensitive cells that each witness proves."""
+        level = least_asked(asked_of(self.problem, self.requirement))
+        least = np.full(self.deviations.shape[0], np.inf)
+        every = np.arange(len(level))
+        claims = [(every, self.upper_witness), (every, self.lower_witness)]
+        for claim in self.insiders:
+            claims += [(claim.index, claim.upper_witness), (claim.index, claim.lower_witness)]
+        for index, witness in claims:
+            used = np.flatnonzero((witness >= 0) & (witness < len(least)))
+            np.minimum.at(least, witness[used], level[index[used]])
+        return least
+
+    def _check_bounds(self, matrix: csr_array) -> float:
+        cells = matrix.indices
+        values = self.problem.table.values[cells]
+        lower, upper = self.problem.lower_bound[cells], self.problem.upper_bound[cells]
+        low, high = lower - values, upper - values
+        bad = np.flatnonzero(
+            is_outside(
+                matrix.data, low, high, (own_precision(values, lower), own_precision(values, upper))
+            )
+        )
+        beyond = np.maximum(matrix.data - high, low - matrix.data)
+        if len(bad):
+            raise VerificationError(
+                f"A witness breaks an external bound by {beyond[bad].max():g}. {CHANGED}",
+                cells=cells[bad],
+            )
+        return float(np.max(beyond, initial=0.0))
+
+    def _reach(self, matrix: csr_array, witness: Integers, cells: Integers) -> Floats:
+        if (
+            len(witness) != len(cells)
+            or np.any(witness >= matrix.shape[0])
+            or np.any(witness < TRUTH)
+        ):
+            raise VerificationError(
+                f"The certificate names witnesses that it does not hold. {CHANGED}"
+            )
+        reach = np.zeros(len(cells))
+        moved = witness != TRUTH
+        if np.any(moved):
+            reach[moved] = np.asarray(matrix[witness[moved], cells[moved]]).reshape(-1)
+        return reach
+
+
+def least_asked(needs: Needs) -> Floats:
+    """Return the least positive distance of each need; inf if it has none."""
+    asked = np.array([needs.upper, needs.lower, needs.width])
+    least: Floats = np.where(asked > 0, asked, np.inf).min(axis=0)
+    return least
+
+
+def is_outside(moves: Floats, low: Floats, high: Floats, slack: tuple[Floats, Floats]) -> Flags:
+    """Flag moves that pass their room by more than the slack, or by a share of the room."""
+    below, above = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    least = below - np.minimum(slack[0], ROOM_SHARE * -below)
+    most = above + np.minimum(slack[1], ROOM_SHARE * above)
+    passed: Flags = (moves < least) | (moves > most)
+    return passed
+
+
+def _rows_of(matrix: csr_array) -> Iterator[tuple[Integers, Floats]]:
+    """Yield the columns and entries of each row."""
+    for start, stop in pairwise(matrix.indptr.tolist()):
+        yield matrix.indices[start:stop], matrix.data[start:stop]

@@ -1,0 +1,1 @@
+"""Patterns and what is claimed of them."""

@@ -1,0 +1,238 @@
+"""A suppression pattern with its certificates and its release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from tablecloak import showing
+from tablecloak.arrays import Flags, Floats, Texts
+from tablecloak.certificates.claim import Claim
+from tablecloak.results import Result
+from tablecloak.solve.bounds import check_claim
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders
+from tablecloak.suppression.attack.before import Before
+from tablecloak.suppression.proof.proof import ProtectionCertificate, Verification
+from tablecloak.suppression.result.frozen_cells import Unfrozen
+from tablecloak.suppression.result.protected_sums import ProtectedSums
+from tablecloak.suppression.rows.claims import pattern_claims, proved_pattern_bound
+from tablecloak.suppression.rows.master import BoundCertificate
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
+from tablecloak.tables.keys import are_earlier, are_sums
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import released_rows
+
+__all__ = ["SuppressionPattern"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SuppressionPattern(Result):
+    """Which cells are suppressed, with the proof that they protect.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    requirement : Requirement
+    certificate : ProtectionCertificate
+        Proof that every sensitive cell is protected.
+    bound_certificate : BoundCertificate or None
+        Proof of `bound`; None after a heuristic alone.
+    bound : float
+        Proved lower bound on the loss of any protected pattern; the loss of the sensitive and
+        forced cells if there is no certificate.
+    method : str
+        How the pattern was found.
+    seconds : float
+    notes : tuple of str
+        Choices of the search, and their reasons.
+    time_limit : float, default=inf
+    first_seconds : float, default=0
+        Seconds until the first pattern was proved.
+    insiders : AgainstInsiders, optional
+        Protection against insiders, as far as it was asked for, and its cost.
+    sums : ProtectedSums, optional
+        The cost of protecting sums of hidden cells, if this was asked for.
+    before : Before, optional
+        Earlier releases together with which the pattern protects. Their cells are further cells of
+        the problem, the last ones but sums.
+    unfrozen : Unfrozen, optional
+        Frozen cells that were suppressed all the same, because nothing else protects.
+    """
+
+    problem: ProtectionProblem
+    suppressed: Flags
+    requirement: Requirement
+    certificate: ProtectionCertificate
+    bound_certificate: BoundCertificate | None
+    bound: float
+    method: str
+    seconds: float
+    notes: tuple[str, ...] = field(default=())
+    time_limit: float = np.inf
+    first_seconds: float = 0.0
+    insiders: AgainstInsiders | None = None
+    sums: ProtectedSums | None = None
+    before: Before | None = None
+    unfrozen: Unfrozen | None = None
+
+    @property
+    def loss(self) -> float:
+        """Weight of all suppressed cells, sensitive ones included."""
+        return float(self.problem.weights[self.suppressed].sum())
+
+    @cached_property
+    def certificates(self) -> tuple[Claim, ...]:
+        """Return all claims about the pattern, each with its proof. Secret."""
+        return self.claims_beside(self.certificate.certificates[0])
+
+    def claims_beside(self, protection: Claim) -> tuple[Claim, ...]:
+        """Return all claims, with another proof of protection, such as that of an audit. Secret."""
+        proof = self.bound_certificate
+        return pattern_claims(protection, self.problem, self.loss, self.bound, proof)
+
+    @property
+    def secondary(self) -> Flags:
+        """Cells that are suppressed although they are not sensitive."""
+        flags: Flags = self.suppressed & ~self.problem.sensitive
+        return flags
+
+    @property
+    def n_suppressed(self) -> int:
+        """Number of suppressed cells in the release, which has no rests of groups."""
+        return int((self.suppressed & ~self.problem.table.rests).sum())
+
+    @property
+    def unavoidable(self) -> float:
+        """Weight of the sensitive and forced cells, which every pattern hides."""
+        return float(self.problem.weights[self.problem.sensitive | self.problem.forced].sum())
+
+    @property
+    def is_proved_in_whole_numbers(self) -> bool:
+        """Whether all witnesses against the external intruder are tables of whole numbers.
+
+        An intruder who knows that values are whole then cannot rule them out.
+        """
+        used = np.concatenate([self.certificate.upper_witness, self.certificate.lower_witness])
+        moves = self.certificate.deviations[np.unique(used[used >= 0]), :].data
+        return bool(self.problem.table.integer) and bool(np.all(moves == np.rint(moves)))
+
+    @cached_property
+    def robustness(self) -> Robustness:
+        """The hidden values that an intruder can compute after learning some. Secret."""
+        return Robustness.of(self.problem, self.suppressed)
+
+    def told(self) -> tuple[Floats, Floats]:
+        """Return the ends of what the release tells of each cell: values, or external bounds."""
+        problem, values = self.problem, self.problem.table.values
+        return (
+            np.where(self.suppressed, problem.lower_bound, values),
+            np.where(self.suppressed, problem.upper_bound, values),
+        )
+
+    def verify(self) -> Verification:
+        """Check both certificates again; no solver is called.
+
+        Raises
+        ------
+        VerificationError
+            If the protection of a sensitive cell, or the bound, is not proved.
+        """
+        measured = self.certificate.verify()
+        if self.bound_certificate is not None:
+            check_claim(self.bound, self.proved_bound())
+        return measured
+
+    def proved_bound(self) -> float:
+        """Return the bound on the loss that its claim proves; no solver is called.
+
+        The bound is at least the weight of the sensitive and forced cells, which every pattern
+        hides.
+        """
+        proof = self.bound_certificate
+        if proof is None:
+            return self.unavoidable
+        proved = proved_pattern_bound(self.suppressed, self.problem, proof)
+        return max(proved, self.unavoidable)
+
+    def statuses(self) -> Texts:
+        """``published``, ``primary`` or ``secondary`` for each cell. Internal."""
+        return np.select(
+            [self.suppressed & self.problem.sensitive, self.suppressed],
+            ["primary", "secondary"],
+            "published",
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each cell with its value and status. Secret."""
+        return self.problem.table.to_frame().assign(status=self.statuses())
+
+    def release(self) -> pd.DataFrame:
+        """Return the table that may be published: codes, and the values of published cells only.
+
+        Suppressed cells have no value. The release tells neither which of them are sensitive nor
+        the loss, which is a sum of hidden values. Order, digits and types depend on published cells
+        only.
+        """
+        return released_rows(self.problem.table, self.suppressed)
+
+    def summary(self) -> str:
+        """Return in one line the loss, the bound and the proofs of the pattern."""
+        gap = self._gaps() if self.bound_certificate else "gap no bound"
+        bound = f"{self.bound:.12g}" if self.bound_certificate else "none"
+        return (
+            f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
+            f"bound {bound}, {gap}, {self.n_suppressed} cells suppressed "
+            f"({int((self.secondary & ~self.problem.table.rests).sum())} secondary), "
+            f"{self._proved_cells()} "
+            f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
+            f"{self._lateness()}{self._of_sums()}{self._against_insiders()}"
+            f"{self._beside_others()}"
+        )
+
+    def _proved_cells(self) -> str:
+        keys, sensitive = self.problem.table.keys, self.problem.sensitive
+        sums = int(are_sums(keys).sum())
+        earlier = int((are_earlier(keys) & sensitive).sum())
+        rests = int((self.problem.table.rests & sensitive).sum()) - sums - earlier
+        cells = f"{self.problem.n_sensitive - rests - sums - earlier} sensitive cells"
+        cells += f" and {earlier} of earlier releases" * bool(earlier)
+        cells += f" and {rests} rests of groups" * bool(rests)
+        return cells + f" and {sums} sensitive sums of hidden cells" * bool(sums)
+
+    def _of_sums(self) -> str:
+        return "" if self.sums is None else f"; {self.sums.summary(self.loss, self.n_suppressed)}"
+
+    def _beside_others(self) -> str:
+        told = "" if self.before is None else f"; {self.before.summary()}"
+        return told if self.unfrozen is None else f"{told}; {self.unfrozen.summary()}"
+
+    def _against_insiders(self) -> str:
+        return "" if self.insiders is None else f"; {self.insiders.summary()}"
+
+    def _robustness(self) -> str:
+        if int(self.suppressed.sum()) > SUMMED_UP_CELLS:
+            return ""
+        return self.robustness.in_summary()
+
+    def _lateness(self) -> str:
+        if self.first_seconds <= self.time_limit:
+            return ""
+        return (
+            f" (no pattern was proved within the limit of {self.time_limit:g} s: the first one "
+            f"took {self.first_seconds:.1f} s)"
+        )
+
+    def _in_whole_numbers(self) -> str:
+        if not self.problem.table.is_count:
+            return ""
+        if self.is_proved_in_whole_numbers:
+            return " in whole numbers"
+        return " against real-valued intervals, not against whole numbers"
+
+    def _repr_html_(self) -> str:
+        return showing.html(self)

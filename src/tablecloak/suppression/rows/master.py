@@ -1,0 +1,238 @@
+"""The master problem of cell suppression: which cells to hide, subject to rows with proofs.
+
+A pattern y protects cell p upwards exactly if for all multipliers gamma of the relations,
+with alpha - beta = e_p - A^T gamma and alpha, beta >= 0::
+
+    sum_i (alpha_i (ub_i - a_i) + beta_i (a_i - lb_i)) y_i >= UPL_p
+
+(and likewise downwards with -e_p; for a width, with the sum of both). Such a capacity row
+holds for *any* gamma, so gamma alone is its proof.
+
+A suppressed cell that no other suppressed cell can compensate protects nothing, and could be
+published. For every cell k that may be published, and every gamma with (A^T gamma)_k != 0::
+
+    sum of y_i over all other cells i with (A^T gamma)_i != 0  >=  y_k
+
+holds for a protected pattern of least loss (a bridge row).
+
+References
+----------
+.. [1] Fischetti, Salazar: Solving the cell suppression problem on tabular data with linear
+   constraints, Management Science 47 (2001), equations (10) to (15), and section 4 for
+   bridges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from tablecloak.arrays import Floats, Integers
+from tablecloak.solve.branch import BranchTree, Rows
+from tablecloak.solve.program import Program
+from tablecloak.suppression.rows.bridges import BridgeRow
+from tablecloak.suppression.system.needs import Needs, needs_of
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["BoundCertificate", "CapacityRow", "Master", "RoundedRow", "Row", "joined", "side"]
+
+
+@dataclass(frozen=True, eq=False)
+class CapacityRow:
+    """One capacity row, given by the multipliers that prove it.
+
+    Parameters
+    ----------
+    index : int
+        Position of the sensitive cell among all sensitive cells.
+    up, down : tuple of (relations, multipliers), or None
+        Multipliers gamma of the relations for the upward and for the downward side. Both
+        are given for a width.
+    """
+
+    index: int
+    up: tuple[Integers, Floats] | None
+    down: tuple[Integers, Floats] | None
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedRow:
+    """A sum of rows, rounded because cells are hidden or not: see module `rounding`.
+
+    Parameters
+    ----------
+    parents : tuple of Row
+        Rows that are added up.
+    multipliers : numpy.ndarray of float, shape (n_parents,)
+        Multipliers of these rows, of any sign.
+    turned : numpy.ndarray of int
+        Cells of the table that are counted as published (1) or not (0).
+    coefficients : scipy.sparse.csr_array, shape (1, n_free)
+    side : float
+        The right-hand side.
+    """
+
+    parents: tuple[Row, ...]
+    multipliers: Floats
+    turned: Integers
+    coefficients: csr_array
+    side: float
+
+
+Row = CapacityRow | BridgeRow | RoundedRow
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCertificate:
+    """The proof of a search that no protected pattern loses less than a bound.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    requirement : Requirement
+    rows : list of Row
+    tree : BranchTree
+    """
+
+    problem: ProtectionProblem
+    requirement: Requirement
+    rows: list[Row]
+    tree: BranchTree
+
+    def free_cells(self) -> tuple[Integers, float]:
+        """Return the cell of each column of the master, and the unit of its objective."""
+        master = Master(self.problem, self.requirement)
+        return master.free, master.scale
+
+
+class Master:
+    """min w.y over the cells that are free to be suppressed or published."""
+
+    def __init__(self, problem: ProtectionProblem, requirement: Requirement) -> None:
+        self.problem = problem
+        self.needs = needs_of(problem, requirement)
+        self.fixed = problem.sensitive | problem.forced
+        self.free = np.flatnonzero(~self.fixed & ~problem.frozen)
+        self.fixed_loss = float(problem.weights[self.fixed].sum())
+        weights = problem.weights[self.free]
+        self.scale = float(np.median(weights[weights > 0])) if np.any(weights > 0) else 1.0
+        self.high = problem.upper_bound - problem.table.values
+        self.low = problem.table.values - problem.lower_bound
+        self.mobile = ~problem.frozen & (self.high + self.low > 0)
+        n = len(self.free)
+        self.position = np.full(problem.table.n_cells, -1)
+        self.position[self.free] = np.arange(n)
+        self.program = Program(
+            cost=weights / self.scale,
+            matrix=csr_array((0, n)),
+            row_lower=np.zeros(0),
+            row_upper=np.zeros(0),
+            lower=np.zeros(n),
+            upper=np.ones(n),
+            integral=np.ones(n, dtype=bool),
+        )
+
+    def row(self, needs: Needs, proof: Row) -> csr_array:
+        """Return coefficients over the free cells; `side` gives the right-hand side.
+
+        A row without entries always holds.
+        """
+        if isinstance(proof, RoundedRow):
+            return proof.coefficients
+        if isinstance(proof, BridgeRow):
+            return self.bridge_rows([proof])
+        return self._capacity_row(needs, proof)
+
+    def bridge_rows(self, proofs: Sequence[BridgeRow]) -> csr_array:
+        """Return coefficients of many bridge rows at once; a row without entries always holds."""
+        relations, n = self.problem.table.relations, len(proofs)
+        cells = np.array([proof.cell for proof in proofs], dtype=np.int64)
+        length = [len(proof.relations) for proof in proofs]
+        used = np.concatenate([np.zeros(0, dtype=np.int64), *(one.relations for one in proofs)])
+        gamma = np.concatenate([np.zeros(0), *(one.multipliers for one in proofs)])
+        places = np.repeat(np.arange(n), length)
+        multipliers = csr_array((gamma, (places, used)), shape=(n, relations.shape[0]))
+        reduced = csr_array(multipliers @ relations)
+        row, cell = np.repeat(np.arange(n), np.diff(reduced.indptr)), reduced.indices
+        # Every entry that is not exactly zero counts, even if it is only a rounding error.
+        is_counted = reduced.data != 0
+        is_own = cell == cells[row]
+        is_other = is_counted & self.mobile[cell] & ~is_own
+        says = np.bincount(row[is_other & self.fixed[cell]], minlength=n) == 0
+        says &= np.bincount(row[is_own & is_counted], minlength=n) > 0
+        says &= self.position[cells] >= 0
+        kept = (is_other | (is_own & is_counted)) & says[row]
+        values = np.where(is_own, -1.0, 1.0)[kept]
+        return csr_array(
+            (values, (row[kept], self.position[cell[kept]])), shape=(n, len(self.free))
+        )
+
+    def _capacity_row(self, needs: Needs, proof: CapacityRow) -> csr_array:
+        """Return a capacity row, strengthened and scaled to a right-hand side of 1.
+
+        The capacity of cells that every pattern suppresses is subtracted from the right-hand side.
+        A coefficient above the rest is cut to it, which excludes no 0/1 point.
+        """
+        p = int(needs.cells[proof.index])
+        capacity = np.zeros(self.problem.table.n_cells)
+        if proof.up is not None:
+            capacity += self._capacity(p, 1.0, *proof.up)
+        if proof.down is not None:
+            capacity += self._capacity(p, -1.0, *proof.down)
+        need = {
+            (True, False): needs.upper[proof.index],
+            (False, True): needs.lower[proof.index],
+            (True, True): needs.width[proof.index],
+            (False, False): 0.0,
+        }[proof.up is not None, proof.down is not None]
+        left = float(need - capacity[self.fixed].sum())
+        # A rounding error must not turn a row that always holds into one that excludes a pattern.
+        left -= 1e-9 * float(need)
+        if left <= 0:
+            return csr_array((1, len(self.free)))
+        return csr_array(np.minimum(capacity[self.free] / left, 1.0)[None, :])
+
+    def objective(self, loss: float) -> float:
+        """Scaled objective of a pattern, from its loss."""
+        return (loss - self.fixed_loss) / self.scale
+
+    def total_loss(self, bound: float, step: float) -> float:
+        """Loss of the whole pattern from a bound on its scaled free part."""
+        total = bound * self.scale
+        if step and np.isfinite(total):
+            total = float(np.ceil(total / step - 1e-6) * step)
+        return self.fixed_loss + total
+
+    def _capacity(self, p: int, sign: float, rows: Integers, multipliers: Floats) -> Floats:
+        reduced = -self._combined(rows, multipliers)
+        reduced[p] += sign
+        capacity: Floats = np.where(reduced > 0, reduced * self.high, -reduced * self.low)
+        # A frozen cell cannot be suppressed: whatever room it has does not count.
+        capacity[self.problem.frozen] = 0.0
+        return capacity
+
+    def _combined(self, rows: Integers, multipliers: Floats) -> Floats:
+        """Return A^T gamma."""
+        gamma = np.zeros(self.problem.table.n_relations)
+        gamma[rows] = multipliers
+        combined: Floats = self.problem.table.relations.T @ gamma
+        return combined
+
+
+def side(count: int, proof: Row) -> float:
+    """Return the right-hand side of a row: 1 for a capacity, 0 for a bridge or without entries."""
+    if isinstance(proof, RoundedRow):
+        return proof.side
+    return float(count > 0 and isinstance(proof, CapacityRow))
+
+
+def joined(built: Sequence[csr_array], proofs: Sequence[Row]) -> Rows:
+    """Return matrix and sides of rows built from their proofs."""
+    matrix = csr_array(vstack(built, format="csr"))
+    counts = np.diff(matrix.indptr).tolist()
+    sides = np.array([side(count, proof) for count, proof in zip(counts, proofs, strict=True)])
+    return matrix, sides, np.full(len(sides), np.inf)

@@ -1,0 +1,210 @@
+"""Patterns that also protect sums of hidden cells: search, find the sums, and search again.
+
+Which sums are sensitive does not depend on the pattern as long as rules compare contributions with
+totals: a sum with a published cell is no less safe than without it. So sums are asked for only once
+a pattern hides all their cells and lets them be estimated; the search then begins anew with
+these as further cells. A bound that was proved without some sums holds with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array, hstack, vstack
+
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import Budget
+from tablecloak.errors import SolverError, VerificationError
+from tablecloak.solve.bounds import check_claim
+from tablecloak.suppression.attack.audit import Audit, attacked
+from tablecloak.suppression.attack.external_bounds import with_finite_bounds
+from tablecloak.suppression.attack.finding import Verdict
+from tablecloak.suppression.attack.hold import Hold
+from tablecloak.suppression.attack.intruder import Intruder
+from tablecloak.suppression.attack.question import Question
+from tablecloak.suppression.proof.proof import TRUTH
+from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.result.protected_sums import ProtectedSums
+from tablecloak.suppression.search.closing import closed
+from tablecloak.suppression.search.merging import search_merged
+from tablecloak.suppression.search.method import SearchMethod
+from tablecloak.suppression.search.phase import run_phases
+from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.sums import Groups, find_sums, with_sums
+
+__all__ = ["Search", "search_with_groups"]
+
+FIRST_SHARE, NEXT_SHARE = 0.6, 0.75
+"""Shares of the time left for the search without sums, and for each one that follows. Most tables
+need one search or two. docs/decisions.md, "Sums of hidden cells"."""
+
+FEW_SUMS = 500
+"""Most sums of sensitive cells that are all asked for once one sum can be estimated. Of more, only
+those that can be: each sum adds a need and a relation to the search."""
+
+MOST_ROUNDS = 50
+"""Most searches after one another; no table tried needed more than five."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The search for a pattern, and what is asked of it besides sums.
+
+    Parameters
+    ----------
+    method : SearchMethod
+    require, intruders, hold
+        As of `tablecloak.suppress`.
+    time_limit : float
+        Seconds that the caller allowed.
+    """
+
+    method: SearchMethod
+    require: Requirement | str
+    intruders: Intruder | str | Sequence[Intruder | str]
+    hold: Hold | str
+    time_limit: float
+
+    def __call__(self, problem: ProtectionProblem, budget: Budget) -> SuppressionPattern:
+        """Search within a budget, and return the pattern with its verified proofs."""
+        question = Question.of(problem, self.require, self.intruders, self.hold)
+        share = INSIDERS_SHARE if question.named else WHOLE_NUMBERS_SHARE
+        part = budget.share(share if question.intruders else 1.0)
+        finite = with_finite_bounds(problem, question.requirement, budget)
+        state = search_merged(self.method, finite, question.requirement, part)
+        state = run_phases(INSIDERS, replace(state, question=question), budget)
+        return closed(problem, state, budget, time_limit=self.time_limit)
+
+
+def search_with_groups(
+    search: Search, problem: ProtectionProblem, groups: Groups, budget: Budget
+) -> SuppressionPattern:
+    """Return a pattern that protects the sensitive cells and the sensitive sums of hidden cells.
+
+    Parameters
+    ----------
+    search : Search
+    problem : ProtectionProblem
+    groups : Groups
+    budget : Budget
+
+    Returns
+    -------
+    SuppressionPattern
+        Its problem has the sensitive sums of its hidden cells as further cells, the last ones.
+
+    Raises
+    ------
+    InputError
+        If the table lacks contributions that a rule needs.
+    ModelError
+        If a sum cannot be protected.
+    SolverError
+        If no pattern was found without sums that can be estimated.
+    """
+    # Sensitive cells are hidden in every pattern, and so are their sums.
+    always = find_sums(problem, problem.sensitive | problem.forced, groups)
+    sums, cost, share = always.chosen(np.zeros(0, dtype=np.int64)), None, FIRST_SHARE
+    for _ in range(MOST_ROUNDS):
+        pattern = search(with_sums(problem, sums), budget.share(share))
+        hidden = pattern.suppressed[: problem.table.n_cells]
+        wanted = sums.joined(find_sums(problem, hidden, groups))
+        audit = _audit_of(pattern, with_sums(problem, wanted), budget)
+        estimated = _estimated(audit, len(wanted))
+        cost = cost or ProtectedSums(int(estimated.sum()), pattern.loss, pattern.n_suppressed)
+        if not np.any(estimated):
+            found = _with_proof_of_sums(pattern, audit)
+            if found is not None:
+                return replace(found, sums=cost, seconds=budget.elapsed)
+            estimated[:] = True
+        is_asked = estimated | (np.arange(len(wanted)) < len(sums))
+        sums = wanted.chosen(np.flatnonzero(is_asked))
+        sums = sums.joined(always) if len(always) <= FEW_SUMS else sums
+        share = NEXT_SHARE
+    raise SolverError(
+        f"After {MOST_ROUNDS} searches there are still sums of hidden cells that can be estimated. "
+        f"Let fewer sums be judged: Groups(rules, most=2)."
+    )
+
+
+def _audit_of(pattern: SuppressionPattern, problem: ProtectionProblem, budget: Budget) -> Audit:
+    """Return the attack of everybody on a pattern, for a problem with further sums."""
+    question = Question.of(problem, pattern.requirement, ())
+    moves = _with_sums_moved(pattern, problem)
+    parts = zip(*(np.split(each, moves.indptr[1:-1]) for each in _entries(moves)), strict=True)
+    n_more = problem.table.n_cells - len(pattern.suppressed)
+    hidden = np.append(pattern.suppressed, np.ones(n_more, dtype=bool))
+    # The attack takes little time, and without it no pattern can be returned.
+    return attacked(question, hidden, budget.within(np.inf), witnesses=list(parts))
+
+
+def _with_sums_moved(pattern: SuppressionPattern, problem: ProtectionProblem) -> csr_array:
+    """Return the witnesses of a pattern as those of a problem with further sums."""
+    n_cells, n_relations = len(pattern.suppressed), pattern.problem.table.n_relations
+    spread = problem.table.relations[n_relations:, :n_cells]
+    moves = csr_array(pattern.certificate.deviations)
+    return csr_array(hstack([moves, moves @ spread.T], format="csr"))
+
+
+def _entries(moves: csr_array) -> tuple[Integers, Floats]:
+    moves.sort_indices()
+    return moves.indices.astype(np.int64), moves.data
+
+
+def _estimated(audit: Audit, n_sums: int) -> Flags:
+    """Return which of the sums, the last sensitive cells, can be estimated too well."""
+    found = np.array([verdict is not Verdict.PROTECTED for verdict in audit.verdicts], dtype=bool)
+    in_whole_numbers = [finding.cell for finding in audit.findings]
+    found |= np.isin(audit.needs.cells, np.array(in_whole_numbers, dtype=np.int64))
+    estimated: Flags = found[len(found) - n_sums :]
+    return estimated
+
+
+def _with_proof_of_sums(pattern: SuppressionPattern, audit: Audit) -> SuppressionPattern | None:
+    """Return the pattern for the problem of an audit, which has more sums.
+
+    Returns
+    -------
+    SuppressionPattern or None
+        None if the bound is not proved there: merging may name groups of cells by others.
+    """
+    old, new = pattern.certificate, audit.certificate()
+    problem = audit.problem
+    moves = vstack([_with_sums_moved(pattern, problem), new.deviations], format="csr")
+    open_ = np.arange(len(old.upper_witness), problem.n_sensitive)
+    claims = [replace(each, open=np.append(each.open, open_)) for each in old.insiders]
+
+    def numbered(mine: Integers, other: Integers) -> Integers:
+        """Return the witnesses of known cells, and those of further sums in the audit."""
+        further = other[len(mine) :]
+        place = np.where(further == TRUTH, TRUTH, further + old.deviations.shape[0])
+        return np.append(mine, place)
+
+    proof = replace(
+        old,
+        problem=problem,
+        suppressed=audit.suppressed,
+        deviations=csr_array(moves),
+        upper_witness=numbered(old.upper_witness, new.upper_witness),
+        lower_witness=numbered(old.lower_witness, new.lower_witness),
+        insiders=tuple(claims),
+    )
+    proof.verify()
+    bound = pattern.bound_certificate
+    bound = None if bound is None else replace(bound, problem=problem)
+    found = replace(
+        pattern,
+        problem=problem,
+        suppressed=audit.suppressed,
+        certificate=proof,
+        bound_certificate=bound,
+    )
+    try:
+        check_claim(pattern.bound, found.proved_bound())
+    except VerificationError:
+        return None
+    return found

@@ -1,0 +1,1 @@
+"""The linear system behind a pattern: relations, rooms, and needs of sensitive cells."""

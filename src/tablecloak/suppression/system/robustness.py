@@ -1,0 +1,172 @@
+"""How many hidden values an intruder must learn to compute others.
+
+A pattern can satisfy every protection level although all hidden cells move along one direction. An
+intruder who then learns a single hidden value knows all of them. The dimension of the space of
+deviations is the number of hidden values from which all others follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Flags, Integers
+from tablecloak.suppression.system.elimination import Solutions
+from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.distinct import distinct_rows
+from tablecloak.tables.graphs import components_of_columns
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["SUMMED_UP_CELLS", "Robustness"]
+
+SUMMED_UP_CELLS = 100_000
+"""Most hidden cells for which a summary contains the dimension, which takes seconds for more cells.
+docs/decisions.md, "Dimension of what is unknown"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """The hidden values that follow once an intruder learns some of them. Secret.
+
+    All hidden values follow from `dimension` well chosen ones. Arithmetic is exact modulo a prime
+    of 61 binary digits; `dimension` is never too small. External bounds are left aside: where they
+    are tight, an intruder may compute values from fewer others.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cells : numpy.ndarray of int, shape (n_unknown,)
+        Hidden cells whose values are not known beforehand.
+    dimension : int
+        Least number of hidden values from which all others follow.
+    component : numpy.ndarray of int, shape (n_unknown,)
+        Component of each cell; values of one component tell nothing of another. -1 for cells that
+        follow from the published ones.
+    dimensions : numpy.ndarray of int, shape (n_components,)
+        Dimension of each component; they add up to `dimension`.
+    group : numpy.ndarray of int, shape (n_unknown,)
+        Group of each cell; an intruder who learns one cell of a group knows all. -1 as above.
+    fact : numpy.ndarray of int, shape (n_unknown,)
+        Number of each value; copies of one value, such as a total with a single child, share it.
+    """
+
+    problem: ProtectionProblem
+    cells: Integers
+    dimension: int
+    component: Integers
+    dimensions: Integers
+    group: Integers
+    fact: Integers
+
+    @classmethod
+    def of(cls, problem: ProtectionProblem, suppressed: Flags) -> Robustness:
+        """Compute the robustness of any pattern.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+        suppressed : numpy.ndarray of bool, shape (n_cells,)
+        """
+        is_open = problem.upper_bound > problem.lower_bound
+        cells = np.flatnonzero(suppressed & ~problem.frozen & is_open)
+        matrix, _ = distinct_rows(csr_array(problem.table.relations[:, cells]))
+        solutions = Solutions(matrix)
+        group = solutions.groups()
+        component, n_components = _components(matrix, group >= 0)
+        free = component[solutions.free_cells()]
+        dimensions = np.bincount(free[free >= 0], minlength=n_components).astype(np.int64)
+        fact = _facts(problem, is_open)[cells]
+        return cls(problem, cells, solutions.dimension, component, dimensions, group, fact)
+
+    @property
+    def n_known(self) -> int:
+        """Number of hidden cells that follow from the published ones."""
+        return int(np.sum(self.group < 0))
+
+    @property
+    def sensitive(self) -> Flags:
+        """Which of the hidden cells are sensitive, shape (n_unknown,)."""
+        flags: Flags = self.problem.sensitive[self.cells]
+        return flags
+
+    def told(self) -> Integers:
+        """Return how many sensitive cells follow from each hidden value, itself included.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (n_unknown,)
+            0 for cells that follow from the published ones.
+        """
+        moving = self.group >= 0
+        per_group = np.bincount(self.group[moving & self.sensitive], minlength=_n(self.group))
+        return np.where(moving, np.append(per_group, 0)[self.group], 0)
+
+    @property
+    def most_told(self) -> int:
+        """Largest number of sensitive cells that follow from one hidden value."""
+        return int(self.told().max(initial=0))
+
+    @property
+    def n_exposed(self) -> int:
+        """Number of sensitive cells that follow from one other value."""
+        moving = self.group >= 0
+        pairs = np.unique(np.column_stack([self.group, self.fact])[moving], axis=0)
+        facts = np.append(np.bincount(pairs[:, 0], minlength=_n(self.group)), 0)
+        return int(np.sum(moving & self.sensitive & (facts[self.group] > 1)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each component, the least robust first.
+
+        Columns: number of hidden ``cells``, number of ``sensitive`` ones among them, ``dimension``,
+        and ``told``, the largest number of sensitive cells that follow from one value.
+        """
+        moving, n = self.component >= 0, len(self.dimensions)
+        own, told = self.component[moving], np.zeros(n, dtype=np.int64)
+        np.maximum.at(told, own, self.told()[moving])
+        frame = pd.DataFrame(
+            {
+                "cells": np.bincount(own, minlength=n),
+                "sensitive": np.bincount(own, self.sensitive[moving], minlength=n).astype(int),
+                "dimension": self.dimensions,
+                "told": told,
+            }
+        )
+        return frame.sort_values(["told", "dimension"], ascending=[False, True], kind="stable")
+
+    def summary(self) -> str:
+        """Return in a few words how many values determine others. Names no cell and no value."""
+        n = int(self.sensitive.sum())
+        values = "value determines" if self.dimension == 1 else "values determine"
+        return (
+            f"{self.dimension} hidden {values} all others, a single one at most {self.most_told} "
+            f"of {n} sensitive cells"
+        )
+
+    def in_summary(self) -> str:
+        """Return the addition to the summary of a pattern; empty if it hides no sensitive cell."""
+        return f", {self.summary()}" if np.any(self.sensitive) else ""
+
+    def __repr__(self) -> str:
+        return f"<robustness: {self.summary()}>"
+
+
+def _n(group: Integers) -> int:
+    return int(group.max(initial=-1)) + 1
+
+
+def _facts(problem: ProtectionProblem, is_open: Flags) -> Integers:
+    """Return one number for all copies of a value, shape (n_cells,)."""
+    movable = ~problem.frozen & is_open
+    group = CoupledCells.find(problem.table.relations, movable, problem.sensitive).group
+    facts: Integers = np.where(group >= 0, group, _n(group) + np.arange(len(group)))
+    return facts
+
+
+def _components(matrix: csr_array, moving: Flags) -> tuple[Integers, int]:
+    """Return the component of each moving cell, -1 for others, and their number."""
+    component = np.full(len(moving), -1, dtype=np.int64)
+    component[moving] = components_of_columns(csr_array(matrix[:, np.flatnonzero(moving)]))
+    return component, _n(component)

@@ -1,0 +1,236 @@
+"""The system of cells that an intruder does not know, and of the relations that touch them.
+
+The unknowns are the deviations d from the true table: A d = 0 and low <= d <= high. Published cells
+do not occur. A large system falls apart into components that share no relation; values in one tell
+nothing of another, so each component is attacked on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.solve.exact import NullSpace, whole_factors
+from tablecloak.suppression.system.exact_span import ExactSpan
+from tablecloak.suppression.system.needs import Needs, own_precision
+from tablecloak.tables.distinct import distinct_rows
+from tablecloak.tables.graphs import components_of_columns
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["System", "entries_of"]
+
+BUNDLE_CELLS = 300
+"""Components smaller than this share a solver, since starting one costs more than a program."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Unknown cells with their relations, room and needs; all positions are local.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray of int, shape (n_unknown,)
+        Number of each unknown cell in the table, increasing.
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_unknown)
+        Coefficients of the unknown cells in the relations that touch them.
+    rows : numpy.ndarray of int, shape (n_rows,)
+        Number of the relation behind each row.
+    low, high : numpy.ndarray of float, shape (n_unknown,)
+        Smallest and largest deviation of each cell: external bound minus true value.
+    needs : Needs
+        Distances to which sensitive cells must be able to move; cells are local positions.
+    unit : float
+        Median protection level.
+    integer : bool
+        Whether the table is one of whole numbers.
+    factor : numpy.ndarray of float, shape (n_rows,)
+        Power of ten that makes the coefficients of each row whole; 0 where none does.
+    slack : numpy.ndarray of float, shape (n_unknown,)
+        Rounding error of each cell's own value.
+    null_spaces : dict
+        Eliminations of the relations over sets of cells, kept for witnesses over the same cells.
+    spans : dict
+        Bases of deviations over large sets of cells; None where one would take too much memory.
+    """
+
+    cells: Integers
+    matrix: csr_array
+    rows: Integers
+    low: Floats
+    high: Floats
+    needs: Needs
+    unit: float
+    integer: bool
+    factor: Floats
+    slack: Floats
+    null_spaces: dict[bytes, NullSpace] = field(default_factory=dict, repr=False)
+    spans: dict[bytes, ExactSpan | None] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, problem: ProtectionProblem, needs: Needs, unknown: Flags) -> System:
+        """Return the system of all unknown cells of a problem.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            With finite external bounds.
+        needs : Needs
+            Needs of all sensitive cells, by their numbers in the table.
+        unknown : numpy.ndarray of bool, shape (n_cells,)
+            Cells that are suppressed, or that may be.
+        """
+        cells = np.flatnonzero(unknown)
+        position = np.full(problem.table.n_cells, -1, dtype=np.int64)
+        position[cells] = np.arange(len(cells))
+        relations = problem.table.relations
+        matrix, rows = distinct_rows(csr_array(relations[:, cells]))
+        values = problem.table.values[cells]
+        return cls(
+            cells=cells,
+            matrix=matrix,
+            rows=rows,
+            low=problem.lower_bound[cells] - values,
+            high=problem.upper_bound[cells] - values,
+            needs=needs.among(position),
+            unit=problem.unit,
+            integer=bool(problem.table.integer),
+            factor=whole_factors(csr_array(relations[rows, :])),
+            slack=own_precision(values),
+        )
+
+    @property
+    def n_unknown(self) -> int:
+        """Number of unknown cells."""
+        return len(self.cells)
+
+    def with_room(self, low: Floats, high: Floats) -> System:
+        """Return the system for an intruder who knows other bounds; needs are cut to them."""
+        found = replace(self, low=low, high=high, needs=self.needs.cut(low, high))
+        found.__dict__.update(by_cell=self.by_cell, need_of=self.need_of)
+        return found
+
+    def narrowed(self, positions: Integers, low: Floats, high: Floats) -> System:
+        """Return the system for an intruder who knows some cells better.
+
+        Parameters
+        ----------
+        positions : numpy.ndarray of int, shape (n_known,)
+        low, high : numpy.ndarray of float, shape (n_known,)
+            Smallest and largest deviation that the intruder considers possible.
+        """
+        lowest, highest = self.low.copy(), self.high.copy()
+        lowest[positions] = np.maximum(lowest[positions], low)
+        highest[positions] = np.minimum(highest[positions], high)
+        return self.with_room(lowest, highest)
+
+    def part(self, positions: Integers) -> System:
+        """Return the system in which only some cells are unknown."""
+        taken = entries_of(self.by_cell, positions)
+        used, row = np.unique(self.by_cell.indices[taken], return_inverse=True)
+        length = np.diff(self.by_cell.indptr)[positions]
+        column = np.repeat(np.arange(len(positions)), length)
+        needed = self.need_of[positions]
+        kept = np.flatnonzero(needed >= 0)
+        return System(
+            cells=self.cells[positions],
+            matrix=csr_array(
+                (self.by_cell.data[taken], (row, column)), shape=(len(used), len(positions))
+            ),
+            rows=self.rows[used],
+            low=self.low[positions],
+            high=self.high[positions],
+            needs=self.needs.chosen(needed[kept], kept),
+            unit=self.unit,
+            integer=self.integer,
+            factor=self.factor[used],
+            slack=self.slack[positions],
+        )
+
+    @cached_property
+    def by_cell(self) -> csr_array:
+        """The transposed matrix: the rows of each cell."""
+        return csr_array(self.matrix.T)
+
+    @cached_property
+    def need_of(self) -> Integers:
+        """Position of the need of each cell, -1 where it has none."""
+        found = np.full(self.n_unknown, -1, dtype=np.int64)
+        found[self.needs.cells] = np.arange(len(self.needs.cells))
+        return found
+
+    def determined(self) -> list[tuple[int, int]]:
+        """Return cells that follow from single relations, one after the other.
+
+        A cell that is the only unknown of a relation follows from it. Once it is known, another
+        cell may be the only unknown of another relation, and so on.
+
+        Returns
+        -------
+        list of (int, int)
+            Each cell with the row that determines it, in the order in which the cells follow.
+        """
+        matrix, by_cell = self.matrix, self.by_cell
+        left = np.diff(matrix.indptr).astype(np.int64)
+        known = np.zeros(self.n_unknown, dtype=bool)
+        waiting = np.flatnonzero(left == 1).tolist()
+        order: list[tuple[int, int]] = []
+        while waiting:
+            row = waiting.pop()
+            inside = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+            unknown = inside[~known[inside]]
+            if len(unknown) != 1:
+                continue
+            cell = int(unknown[0])
+            known[cell] = True
+            order.append((cell, row))
+            touched = by_cell.indices[by_cell.indptr[cell] : by_cell.indptr[cell + 1]]
+            left[touched] -= 1
+            waiting.extend(touched[left[touched] == 1].tolist())
+        return order
+
+    def components(self) -> Integers:
+        """Return the number of the component of each cell."""
+        return components_of_columns(self.matrix)
+
+    def bundles(self) -> list[System]:
+        """Split into components, small ones bundled; components without needs are left out.
+
+        Returns
+        -------
+        list of System
+            The largest first. The split depends on the system alone, so that results do not
+            depend on how many threads work on them.
+        """
+        label = self.components()
+        size = np.bincount(label)
+        needed = np.zeros(len(size), dtype=bool)
+        needed[label[self.needs.cells]] = True
+        order = np.argsort(label, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(size)])
+        ranked = np.argsort(-size, kind="stable")
+        groups: list[list[int]] = []
+        filled = BUNDLE_CELLS
+        for number in ranked[needed[ranked]]:
+            if filled + size[number] > BUNDLE_CELLS:
+                groups.append([])
+                filled = 0
+            groups[-1].append(int(number))
+            filled += int(size[number])
+        return [
+            self.part(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in group])))
+            for group in groups
+        ]
+
+
+def entries_of(matrix: csr_array, rows: Integers) -> Integers:
+    """Return the positions in `matrix.indices` of the entries of several rows, row by row."""
+    start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
+    length = stop - start
+    ends = np.cumsum(length)
+    count = int(ends[-1]) if len(ends) else 0
+    found: Integers = np.arange(count) + np.repeat(start - ends + length, length)
+    return found

@@ -1,0 +1,88 @@
+"""What a search keeps of its proofs, and what is made of it from the question alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from hand_tables import by_code, one_row, two_rows
+from random_tables import random_problem
+from tablecloak.cta.search.bounds import DistanceBound, PartsBound, SquaresBound
+
+SIDE_BY_SIDE = two_rows([50, 60], [70, 80], {"a": (3, 5), "A": (7, 9)})
+
+
+def adjusted(problem, **options) -> tc.Adjustment:
+    return tc.adjust(problem, weights="unit", integer=False, **options)
+
+
+@pytest.mark.parametrize(
+    ("distance", "kind"), [("L1", DistanceBound), ("Linf", DistanceBound), ("L2", SquaresBound)]
+)
+def test_each_distance_keeps_multipliers_of_its_kind(distance, kind):
+    one = adjusted(random_problem(1), distance=distance)
+    assert type(one.bound_certificate) is kind
+    assert one.proved_bound() == pytest.approx(one.bound)
+
+
+@pytest.mark.parametrize("distance", ["L1", "L2"])
+def test_parts_keep_a_proof_each_and_their_bounds_add_up(distance):
+    one = adjusted(SIDE_BY_SIDE, distance=distance)
+    kept = one.bound_certificate
+    assert isinstance(kept, PartsBound)
+    assert len(kept.certificates) == 2
+    collected = kept.collected(one.question, one.changes)
+    assert len(collected.trees) == 2
+    part = by_code(SIDE_BY_SIDE, collected.part)
+    assert part["a"] == part["b"] == part["T"] != part["A"] == part["B"] == part["S"]
+    # Each part moves by its lower level twice.
+    assert one.bound == pytest.approx({"L1": 2 * 3 + 2 * 7, "L2": one.bound}[distance])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kept: replace(kept, numbers=kept.numbers[:1] * 2),
+        lambda kept: replace(kept, numbers=(*kept.numbers[:1], 99)),
+        lambda kept: replace(kept, certificates=kept.certificates[:1]),
+    ],
+)
+def test_parts_that_are_not_those_that_were_proved_are_refused(change):
+    one = adjusted(SIDE_BY_SIDE)
+    wrong = change(one.bound_certificate)
+    with pytest.raises(tc.VerificationError, match="not those that were proved. Check that"):
+        wrong.collected(one.question, one.changes)
+
+
+def test_a_bound_for_given_directions_names_them():
+    one = adjusted(SIDE_BY_SIDE, directions=[1, -1])
+    collected = one.bound_certificate.collected(one.question, one.changes)
+    assert by_code(SIDE_BY_SIDE, collected.direction) == {
+        "a": 1, "b": 0, "T": 0, "A": -1, "B": 0, "S": 0,
+    }  # fmt: skip
+    assert one.bound == pytest.approx(2 * 5 + 2 * 7)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 0.99, 1.01, 2.0, -1.0])
+@pytest.mark.parametrize("distance", ["L1", "L2", "Linf"])
+def test_no_multiple_of_the_multipliers_proves_more_than_the_loss(factor, distance):
+    one = adjusted(random_problem(2), distance=distance, directions="up")
+    kept = one.bound_certificate
+    altered = replace(one, bound_certificate=replace(kept, duals=factor * kept.duals), bound=0.0)
+    assert altered.proved_bound() <= one.loss * (1 + 1e-9)
+
+
+def test_without_multipliers_the_levels_alone_are_proved():
+    one = adjusted(one_row([50, 60], {"a": (3, 5)}), directions="up")
+    none = replace(one.bound_certificate, duals=np.zeros_like(one.bound_certificate.duals))
+    bare = replace(one, bound_certificate=none)
+    assert bare.proved_bound() == pytest.approx(5)
+    assert one.proved_bound() == pytest.approx(10)
+
+
+def test_without_any_certificate_a_table_proves_that_losses_are_not_negative():
+    one = replace(adjusted(one_row([50, 60], {"a": (3, 5)})), bound_certificate=None)
+    assert 0 <= one.proved_bound() <= one.loss

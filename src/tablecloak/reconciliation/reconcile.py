@@ -23,6 +23,7 @@ from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.keys import label_of
 from tablecloak.tables.published import common_decimals
 from tablecloak.tables.ready import ReadyCells, read_cells
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["reconcile"]
 
@@ -260,7 +261,7 @@ def _numbers_of(
             raise InputError(
                 f"The data has no column {given!r}, which `{name}` names.{suggestion(given, known)}"
             )
-        found = pd.to_numeric(frame[given], errors="coerce").to_numpy(np.float64)
+        found = numbers_of(frame[given]).to_numpy()
     else:
         found = np.broadcast_to(np.asarray(given, dtype=np.float64), len(frame)).copy()
     missing = np.flatnonzero(np.isnan(found))

@@ -24,6 +24,7 @@ import pandas as pd
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file, replacing_folder
 from tablecloak.tables.formats.format import reading
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["OURS", "GConfidTables"]
 
@@ -166,7 +167,7 @@ class GConfidTables:
             Names the row of an entry that is none.
         """
         entries = self.frames[table][column]
-        found = pd.to_numeric(entries, errors="coerce").to_numpy(dtype=np.float64)
+        found = numbers_of(entries).to_numpy()
         odd = np.flatnonzero(np.isnan(found))
         if len(odd):
             raise InputError(

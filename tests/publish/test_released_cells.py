@@ -110,3 +110,15 @@ def test_a_file_is_read_like_a_frame(tmp_path):
     assert read_release(PROBLEM, path)[0].tolist() == [True, True, False, False]
     with pytest.raises(tc.InputError, match="does not exist"):
         read_release(PROBLEM, tmp_path / "gone.csv")
+
+
+@pytest.mark.parametrize("end", ["x", None])
+def test_intervals_have_two_numbers_for_each_cell_in_earlier_releases_too(end):
+    ends = frame().assign(
+        lower=[40, 55, 70, 180], upper=pd.Series([60, end, 70, 180], dtype=object)
+    )
+    message = "every cell needs a number as `lower` and as `upper`, but .*b.* lacks one"
+    with pytest.raises(tc.InputError, match=message):
+        tc.audit(PROBLEM, ends)
+    with pytest.raises(tc.InputError, match=message):
+        tc.read_published(ends, PROBLEM)

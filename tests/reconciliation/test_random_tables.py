@@ -100,6 +100,17 @@ def test_the_least_sum_of_changes_keeps_the_decimals_of_the_table(seed):
     assert not np.any(question.relations @ np.rint(found.values * last))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_least_squares_that_end_in_sixteenths_are_written_as_these(seed):
+    """In a square of three by three with totals each change is a multiple of a sixteenth."""
+    random = np.random.default_rng(seed)
+    codes = ["a", "b", "c", "Total"]
+    values = random.integers(0, 90, (4, 4)).astype(float)
+    frame = pd.DataFrame(list(product(codes, repeat=2)), columns=["r", "c"])
+    found = tc.reconcile(frame.assign(value=values.ravel()), ["r", "c"])
+    assert np.array_equal(16 * found.values, np.rint(16 * found.values)), found.values.tolist()
+
+
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     print(Counter(outcome(seed) for seed in range(number)))

@@ -451,9 +451,8 @@ def check_further(data, n, relations):
     asked = np.zeros(len(data["values"]), dtype=bool)
     asked[cells[np.max(need, axis=0) > 0]] = True
     require(np.all(asked[n:]), "a further cell that is not sensitive, or has no level")
-    require(
-        "weights" not in data or np.all(data["weights"][n:] == 0), "a further cell has a weight"
-    )
+    light = "weights" not in data or np.all(data["weights"][n:] == 0)
+    require(light, "a further cell has a weight")
     for place in range(more):
         own = slice(*starts[relations + place : relations + place + 2])
         cells, terms = (data[f"relation_{name}"][own] for name in ("cells", "data"))
@@ -516,6 +515,7 @@ class Relations:
         self.order = np.argsort(self.cells, kind="stable")
         self.column_starts = starts_of(self.cells, len(data["values"]))
         self.column_row, self.column_whole = self.row[self.order], self.whole[self.order]
+        self.lengths, self.column_lengths = np.diff(self.starts), np.diff(self.column_starts)
 
     def sums(self, terms):
         """Return the sum over each relation of terms, one for each coefficient."""
@@ -557,7 +557,7 @@ def check_additive(relations, values, side, tolerance, other=None):
     off = np.abs(relations.sums(relations.given * values[cells]) - side)
     size = relations.sums(np.abs(relations.given * values[cells])) + np.abs(side)
     require(np.all(np.isfinite(size)), "the numbers of the true table are too large")
-    dust, rounding = ADDITIVE_SHARE * size, (np.diff(relations.starts) + 2) * 2.0**-52 * size
+    dust, rounding = ADDITIVE_SHARE * size, (relations.lengths + 2) * 2.0**-52 * size
     whole_values = (values == np.rint(values)) & (np.abs(values) < 2.0**53)
     written = np.where(whole_values, 0, decimals_of(values, 2.0**40, 2))
     places, own = np.zeros(relations.count, dtype=np.int64), decimals_of(side, 2.0**40, 2)
@@ -744,7 +744,7 @@ def check_peeling(relations, hidden, cells):
         touched = relations.column_row[positions(relations.column_starts, found)]
         relations.effort(STEPS_EACH + 50.0 * len(touched))
         np.subtract.at(left, touched, 1)
-        np.subtract.at(which, touched, np.repeat(found, np.diff(relations.column_starts)[found]))
+        np.subtract.at(which, touched, np.repeat(found, relations.column_lengths[found]))
         rows = np.unique(touched[left[touched] == 1])
     known = cells[~unknown[cells]]
     require(not len(known), f"{len(known)} sensitive cells follow from single relations, the first "
@@ -770,12 +770,12 @@ def check_relations(data, relations, level):
     inside = data["suppressed"][relations.cells]
     np.maximum.at(scale, relations.row[inside], np.abs(relations.given[inside]))
     scale, touched_real = np.minimum(scale, 1.0), np.zeros(relations.count, dtype=bool)
-    lengths = np.diff(relations.column_starts)[data["witness_cells"]]
+    lengths = relations.column_lengths[data["witness_cells"]]
     relations.effort(3 * STEPS_EACH * len(least) + 10.0 * np.sum(lengths))
     for witness, (start, stop) in enumerate(itertools.pairwise(data["witness_starts"].tolist())):
         cells, moves = data["witness_cells"][start:stop], data["witness_data"][start:stop]
         at = positions(relations.column_starts, cells)
-        moves = np.repeat(moves, np.diff(relations.column_starts)[cells])
+        moves = np.repeat(moves, relations.column_lengths[cells])
         rows, place = np.unique(relations.column_row[at], return_inverse=True)
         whole = relations.column_whole[at]
         terms = whole * moves
@@ -1247,7 +1247,7 @@ class RoundingPrices(Prices):
                           for part in (terms, np.abs(terms), real))  # fmt: skip
         # A x = A a holds exactly: only changes x - a are priced, and no right-hand side.
         ends = [np.clip(steps, *left) * base - a for steps in (*left, a // base, -(-a // base))]
-        far, counts, found = np.max(np.abs(ends), axis=0), np.diff(relations.column_starts) + 16, []
+        far, counts, found = np.max(np.abs(ends), axis=0), relations.column_lengths + 16, []
         for weight in (data["weights"].astype(LONG), np.zeros(self.n, dtype=LONG)):
             best = np.min([weight * np.abs(z) - r * z for z in ends], axis=0)
             doubt = np.sum((EPSILON * counts * (sizes + weight) + 2.0**-44 * real) * far)
@@ -1326,7 +1326,7 @@ class CutPrices(Prices):
         place = positions(self.relations.starts, rows)
         cells, given = self.relations.cells[place], self.relations.given[place]
         order = np.argsort(cells, kind="stable")
-        gamma = np.repeat(gamma, np.diff(self.relations.starts)[rows])[order]
+        gamma = np.repeat(gamma, self.relations.lengths[rows])[order]
         cells, given = cells[order], given[order]
         found, first = np.unique(cells, return_index=True)
         first = np.append(first, len(cells))
@@ -1444,10 +1444,10 @@ class PatternPrices(CutPrices):
         """Return side, cells and coefficients of a row; the summands of a sum are laid first."""
         found, waiting = {at}, [at]
         while waiting:
-            parts = set(self.summands(waiting.pop())[0].tolist()) - found - self.known.keys()
-            waiting.extend(parts)
-            found |= parts
-        for one in sorted(found - self.known.keys()):
+            parts = self.summands(waiting.pop())[0].tolist()
+            waiting += [one for one in parts if one not in found and one not in self.known]
+            found.update(parts)
+        for one in sorted(one for one in found if one not in self.known):
             self.relations.effort(10 * STEPS_EACH)
             laid = {3: self.bridge, 4: self.rounded}.get(self.data["cut_kind"][one], self.capacity)
             self.known[one] = laid(one)
@@ -1671,7 +1671,7 @@ class AdjustmentPrices(Prices):
         numbers, multiplier = self.data["combined_relations"], self.data["combined_data"]
         whole = all(np.all(one == np.rint(one)) for one in (relations.given, multiplier))
         require(whole, "a sum of relations with terms that are not whole numbers")
-        length = np.diff(relations.starts)[numbers]
+        length = relations.lengths[numbers]
         require(np.sum(length) <= MOST_TERMS, "sums of relations too long to check")
         at = positions(relations.starts, numbers)
         terms = relations.given[at] * np.repeat(multiplier, length)
@@ -1890,7 +1890,7 @@ def coupled(relations, movable, used=True):
         cells = relations.cells[at]
         relations.effort(20 * STEPS_EACH + 100.0 * len(at))
         terms = sign[cells] * relations.whole[at]
-        row, group, term, _ = merged(relations.row[at], root[cells], terms, ~relations.real)
+        row, group, term, _ = merged(relations.row[at], root[cells], terms, used)
         first = np.flatnonzero(np.diff(row, prepend=-1))
         length = np.diff(np.append(first, len(row)))
         pairs = first[length == 2]

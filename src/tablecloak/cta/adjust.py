@@ -19,7 +19,14 @@ from tablecloak.cta.search.answering import answered
 from tablecloak.cta.search.asked import Asked
 from tablecloak.cta.search.infeasibility import NAMING_SECONDS
 from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
-from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError
+from tablecloak.errors import (
+    CHANGED,
+    InputError,
+    ModelError,
+    SolverError,
+    TablecloakError,
+    VerificationError,
+)
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.earlier import Published
 from tablecloak.tables.problem import ProtectionProblem
@@ -337,7 +344,16 @@ def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
     )
     bound = result.proved_bound()
     result = replace(result, bound=bound)
-    result.check(bound)
+    try:
+        result.check(bound)
+    except VerificationError as error:
+        # A solver keeps relations up to its tolerance, and there need not be a table next to
+        # what it found.
+        raise SolverError(
+            f"No adjustment was found, and none was proved to be impossible. What the search found "
+            f"is none: {str(error).removesuffix(CHANGED).strip()} Relax `preserve`, capacities or "
+            f"levels, or measure cells in units in which the coefficients of a relation are alike."
+        ) from None
     return result
 
 

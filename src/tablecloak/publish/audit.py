@@ -18,11 +18,7 @@ from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError
 from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values
-from tablecloak.publish.released_cells import (
-    read_release,
-    rows_in_table_order,
-    with_rows_of_rests,
-)
+from tablecloak.publish.released_cells import ENDS, published_ends, read_release
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.suppression.attack.intruder import Intruder
@@ -51,9 +47,6 @@ Release = (
     | npt.ArrayLike
 )
 """What can be audited."""
-
-ENDS = ("lower", "upper")
-"""Columns of a release of intervals."""
 
 
 @on_chosen_solver
@@ -189,16 +182,7 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
         return None
     if not set(ENDS) <= set(frame.columns) or "status" in frame.columns:
         return None
-    frame = with_rows_of_rests(problem, frame, keys)
-    frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
-    lower, upper = (pd.to_numeric(frame[name], errors="coerce").to_numpy() for name in ENDS)
-    if np.any(np.isnan(lower) | np.isnan(upper)):
-        row = int(np.flatnonzero(np.isnan(lower) | np.isnan(upper))[0])
-        raise InputError(
-            f"{source}: every cell needs a number as `lower` and as `upper`, but "
-            f"{problem.table.label(row)} lacks one. A published value is both."
-        )
-    return lower, upper
+    return published_ends(problem, frame, keys, source)
 
 
 def ends_of(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:

@@ -12,6 +12,7 @@ from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats.csv_file import CSV
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["read_code_values"]
 
@@ -42,7 +43,7 @@ def read_code_values(
         stripped = frame[key].str.strip()
         frame[key] = stripped.map(spelling).fillna(stripped)
     status = np.where(number.isin(HIDDEN), "suppressed", "published")
-    frame = frame.assign(status=status, value=pd.to_numeric(frame["value"], errors="coerce"))
+    frame = frame.assign(status=status, value=numbers_of(frame["value"]))
     cells = pd.MultiIndex.from_frame(problem.table.keys)
     empty = number.isin(EMPTY) & ~pd.MultiIndex.from_frame(frame[keys]).isin(cells)
     return frame[~empty].drop(columns="number").reset_index(drop=True)

@@ -9,6 +9,8 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.publish.released_cells import (
+    ENDS,
+    published_ends,
     read_release,
     rows_in_table_order,
     with_rows_of_rests,
@@ -16,11 +18,9 @@ from tablecloak.publish.released_cells import (
 from tablecloak.tables.earlier import EarlierRelease
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["read_published"]
-
-ENDS = ("lower", "upper")
-"""Columns of a release of intervals."""
 
 
 def read_published(
@@ -57,10 +57,7 @@ def read_published(
     if revised:
         problem = _as_it_was(problem, frame, keys, source)
     if set(ENDS) <= set(frame.columns) and "status" not in frame.columns:
-        rows = rows_in_table_order(problem, with_rows_of_rests(problem, frame, keys), keys, source)
-        ordered = with_rows_of_rests(problem, frame, keys).iloc[rows]
-        lower, upper = (pd.to_numeric(ordered[name]).to_numpy(dtype=float) for name in ENDS)
-        return EarlierRelease(problem, lower, upper)
+        return EarlierRelease(problem, *published_ends(problem, frame, keys, source))
     hidden, values = read_release(problem, frame if revised else release)
     true = problem.table.values
     if hidden is None:
@@ -83,7 +80,7 @@ def _as_it_was(
         return problem
     filled = with_rows_of_rests(problem, frame, keys)
     rows = rows_in_table_order(problem, filled, keys, source)
-    shown = pd.to_numeric(filled[column], errors="coerce").to_numpy(dtype=float)[rows]
+    shown = numbers_of(filled[column]).to_numpy()[rows]
     values = np.where(np.isnan(shown), problem.table.values, shown)
     try:
         table = problem.table.with_values(values)

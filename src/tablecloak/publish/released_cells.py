@@ -20,14 +20,20 @@ from tablecloak.tables.formats import (
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.rests import values_with_rests
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = [
+    "ENDS",
     "names_of_cells",
+    "published_ends",
     "read_release",
     "rows_in_table_order",
     "suppressed_in",
     "with_rows_of_rests",
 ]
+
+ENDS = ("lower", "upper")
+"""Columns of a release of intervals."""
 
 PUBLISHED = {"published", "s", "safe", "v", "z"}
 SUPPRESSED = {"primary", "secondary", "suppressed", "x", "u", "m"}
@@ -110,7 +116,7 @@ def _from_wide(
         return None
     long = frame.astype(str).melt(rows, codes, across[0], "value")
     long = long[~long["value"].isin(["", "nan"])].reset_index(drop=True)
-    values = pd.to_numeric(long["value"], errors="coerce")
+    values = numbers_of(long["value"])
     found = long.assign(value=values)
     if values.isna().any():
         found["status"] = np.where(values.isna(), "suppressed", "published")
@@ -118,7 +124,7 @@ def _from_wide(
 
 
 def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
-    values = pd.to_numeric(frame[column], errors="coerce")
+    values = numbers_of(frame[column])
     odd = frame[values.isna()]
     if len(odd):
         raise InputError(
@@ -156,6 +162,28 @@ def with_rows_of_rests(
     }
     told |= {"status": "suppressed"} if "status" in frame.columns else {}
     return pd.concat([frame, wanted[lacking].assign(**told)], ignore_index=True)
+
+
+def published_ends(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
+) -> tuple[Floats, Floats]:
+    """Return both ends of the interval of each cell, from the columns ``lower`` and ``upper``.
+
+    Raises
+    ------
+    InputError
+        If a cell lacks a row or an end; `source` names the file.
+    """
+    frame = with_rows_of_rests(problem, frame, keys)
+    frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
+    lower, upper = (numbers_of(frame[name]).to_numpy() for name in ENDS)
+    lacking = np.flatnonzero(np.isnan(lower) | np.isnan(upper))
+    if len(lacking):
+        raise InputError(
+            f"{source}: every cell needs a number as `lower` and as `upper`, but "
+            f"{problem.table.label(int(lacking[0]))} lacks one. A published value is both."
+        )
+    return lower, upper
 
 
 def rows_in_table_order(
@@ -227,7 +255,7 @@ def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
 def _check_published(
     problem: ProtectionProblem, column: pd.Series, suppressed: Flags, source: str
 ) -> None:
-    shown = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+    shown = numbers_of(column).to_numpy()
     true = problem.table.values
     # Values may be published with fewer digits than the true table has.
     decimals = published_decimals(true[~suppressed], problem.table.decimals)

@@ -24,6 +24,7 @@ from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.keys import label_of
 from tablecloak.tables.published import common_decimals
 from tablecloak.tables.ready import ReadyCells, read_cells
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["reconcile"]
 
@@ -33,6 +34,9 @@ LATER = 1e-6
 CLOSE, SURE = 1e-6, 0.25
 """Share of the last digit within which a value counts as a multiple of it, but for the errors of a
 solver; and largest share that roundings of large values may explain."""
+
+MORE_DECIMALS = 4
+"""Decimals beyond those of the given values in which a best point may lie, such as sixteenths."""
 
 DUST = 1e-14
 """Roundings of the terms of a relation, as a share of their sum."""
@@ -218,7 +222,7 @@ def _in_order(
 
 
 def _without_dust(question: Question, point: NearestPoint) -> NearestPoint:
-    """Return the point in the decimals of the given values, or at least without binary dust.
+    """Return the point in the decimals of the given values or a few more, or without binary dust.
 
     Cells become multiples of the last digit where they differ from these by a solver's errors or
     the roundings of their relations alone. If all do, the relations have to hold exactly.
@@ -226,16 +230,22 @@ def _without_dust(question: Question, point: NearestPoint) -> NearestPoint:
     decimals = common_decimals(question.values)
     if decimals is None:
         return point
-    step = 10.0**-decimals
-    rounded = np.round(point.x, decimals)
     dust = DUST * (abs(question.relations).T @ question.scale())
-    is_near = np.abs(rounded - point.x) <= np.clip(dust, CLOSE * step, SURE * step)
-    is_near &= (rounded >= question.lower) & (rounded <= question.upper)
-    if np.all(is_near) and _adds_up(question, rounded, decimals):
-        return replace(point, x=rounded, residual=0.0)
+    for places in range(decimals, decimals + MORE_DECIMALS + 1):
+        rounded, is_near = _multiples(question, point.x, places, dust)
+        if np.all(is_near) and _adds_up(question, rounded, places):
+            return replace(point, x=rounded, residual=0.0)
+    rounded, is_near = _multiples(question, point.x, decimals, dust)
     x = np.where(is_near, rounded, point.x)
     residual = question.worst(x)
     return point if residual > max(point.residual, DUST) else replace(point, x=x, residual=residual)
+
+
+def _multiples(question: Question, x: Floats, decimals: int, dust: Floats) -> tuple[Floats, Flags]:
+    """Return the nearest multiples of a last digit, and which cells differ by nothing more."""
+    step, rounded = 10.0**-decimals, np.round(x, decimals)
+    is_near = np.abs(rounded - x) <= np.clip(dust, CLOSE * step, SURE * step)
+    return rounded, is_near & (rounded >= question.lower) & (rounded <= question.upper)
 
 
 def _adds_up(question: Question, x: Floats, decimals: int) -> bool:
@@ -258,7 +268,7 @@ def _numbers_of(
             raise InputError(
                 f"The data has no column {given!r}, which `{name}` names.{suggestion(given, known)}"
             )
-        found = pd.to_numeric(frame[given], errors="coerce").to_numpy(np.float64)
+        found = numbers_of(frame[given]).to_numpy()
     else:
         found = np.broadcast_to(np.asarray(given, dtype=np.float64), len(frame)).copy()
     missing = np.flatnonzero(np.isnan(found))

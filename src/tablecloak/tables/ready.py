@@ -18,6 +18,7 @@ from tablecloak.tables.empty_cells import with_empty_rows
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import check_same_values, label_of, number_rows
 from tablecloak.tables.relations import hierarchical_relations
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["ReadyCells", "read_cells"]
 
@@ -86,7 +87,7 @@ def _check_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
 
 
 def _numbers(frame: pd.DataFrame, column: str) -> Floats:
-    found = pd.to_numeric(frame[column], errors="coerce")
+    found = numbers_of(frame[column])
     odd = np.flatnonzero(found.isna() & frame[column].notna())
     if len(odd):
         raise InputError(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import tablecloak as tc
 from hand_tables import one_row
@@ -108,3 +110,40 @@ def test_whole_changes_are_published_in_the_last_digit():
     assert adjusted_values(problem, question, answer, 2).tolist() == [1.75, 2.0, 3.75]
     fractional = Answer(np.array([50.5, -50.5, 0], dtype=np.longdouble), False, None)
     assert adjusted_values(problem, question, fractional, 2) == pytest.approx([1.755, 1.995, 3.75])
+
+
+@pytest.mark.parametrize(
+    ("relations", "status", "level", "weights", "distance"),
+    [
+        (
+            [[0.001, -1000, -0.001], [0, -10, 100], [1e-4, 1e4, -1e4]],
+            "ssu", 0.1, [1e-6, 1e-3, 0.1], "Linf",
+        ),
+        ([[0, 10, -0.1], [-0.001, -1e4, 100]], "usu", 0.01, [0.1, 1e-4, 1e-4], "L1"),
+    ],
+)  # fmt: skip
+def test_a_point_that_only_a_solver_takes_for_a_table_is_none(
+    relations, status, level, weights, distance
+):
+    """No table keeps these relations and levels; some miss them by less than a tolerance."""
+    levels = np.where(np.array(list(status)) == "u", level, 0.0)
+    table = tc.Table(
+        keys=pd.DataFrame({"cell": list("abc")}),
+        values=np.zeros(3),
+        relations=csr_array(np.array(relations, dtype=float)),
+        right_hand_side=np.zeros(len(relations)),
+        name="value",
+    )
+    problem = tc.ProtectionProblem(
+        table,
+        np.array(list(status)),
+        lower_bound=np.full(3, -np.inf),
+        upper_bound=np.full(3, np.inf),
+        lower_protection=levels,
+        upper_protection=levels,
+        sliding_protection=np.zeros(3),
+        weights=np.ones(3),
+    )
+    with pytest.raises((tc.ModelError, tc.SolverError)) as told:
+        tc.adjust(problem, weights=np.array(weights), distance=distance, integer=False)
+    assert "result was not changed" not in str(told.value)

@@ -24,6 +24,7 @@ from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["beside", "problem_from_frames", "write_frames"]
 
@@ -186,7 +187,7 @@ def numbers(column: pd.Series, path: Path) -> Floats:
     InputError
         Names the row of an entry that is no number.
     """
-    entries = pd.to_numeric(column, errors="coerce")
+    entries = numbers_of(column)
     is_given = column.notna() & (column.astype(str).str.lower() != "nan")
     odd = np.flatnonzero(entries.isna() & is_given)
     if len(odd):

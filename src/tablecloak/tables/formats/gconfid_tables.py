@@ -24,6 +24,7 @@ from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file, replacing_folder
 from tablecloak.tables.formats.format import reading
+from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["OURS", "GConfidTables"]
 
@@ -164,7 +165,7 @@ class GConfidTables:
             Names the row of an entry that is none.
         """
         entries = self.frames[table][column]
-        found = pd.to_numeric(entries, errors="coerce").to_numpy(dtype=np.float64)
+        found = numbers_of(entries).to_numpy()
         odd = np.flatnonzero(np.isnan(found))
         if len(odd):
             raise InputError(

@@ -232,7 +232,7 @@ TABLE: list[tuple[str, Callable[..., Arrays], Change, str]] = [
      {"kind": "slope", "cells": [1, 2], "terms": [1.0, 1.0]}, ""),
     ("a slack so wide that anything is kept", kept,
      {"kind": "mean", "cells": [0], "terms": [1.0], "statistic_slack": np.array([1e9])},
-     "within 1e+09"),
+     "within 1000000000"),
     ("coefficients of 0, of which any sum is kept", kept,
      {"kind": "sum", "cells": [0], "terms": [0.0]}, "with given coefficients (sum)"),
     ("a huge term beside which the sum of all others is nothing", kept,

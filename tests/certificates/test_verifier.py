@@ -773,7 +773,7 @@ def test_campaign_notices_a_verifier_that_compares_too_little(monkeypatch):
 
     def nothing(data, _):
         side = data["right_hand_side"] if len(data["right_hand_side"]) else sides
-        return side, False, 0, False
+        return side, []
 
     monkeypatch.setattr("tablecloak.certificates.verifier.compare", nothing)
     _, faults = attacks.batch(0, 0, 150)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 
-__all__ = ["Moments", "moments"]
+__all__ = ["Moments", "centred", "moments"]
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,21 @@ class Moments:
     distribution_distance: float
 
 
+def centred(values: Floats) -> Floats:
+    """Return distances from the mean, which of large numbers close to one another is rounded.
+
+    Differences from the first number are taken before, so that none of their digits is lost.
+    """
+    far: Floats = values - values[0]
+    distances: Floats = far - far.mean()
+    return distances
+
+
 def moments(original: Floats, adjusted: Floats) -> Moments:
     """Compare two sets of values; NaN where the original values are all equal."""
     if len(original) == 0:
         return Moments(0.0, np.nan, np.nan, np.nan, np.nan)
-    a, x = original - original.mean(), adjusted - adjusted.mean()
+    a, x = centred(original), centred(adjusted)
     var_a, var_x, cov = float(np.mean(a * a)), float(np.mean(x * x)), float(np.mean(a * x))
     shift = float(np.mean(adjusted - original))
     both = np.sort(np.concatenate([original, adjusted]))

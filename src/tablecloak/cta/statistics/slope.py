@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tablecloak.cta.statistics.moments import centred
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import ModelError
@@ -32,16 +33,17 @@ class Slope(Statistic):
         """
         cells = select(problem, self.subset)
         values = problem.table.values
-        centred = np.where(cells, values - values[cells].mean(), 0.0)
-        largest = float(np.abs(centred).max())
+        distances = np.zeros(len(values))
+        distances[cells] = centred(values[cells])
+        largest = float(np.abs(distances).max())
         if largest == 0:
             raise ModelError(
                 "Slope: all values of the subset are equal, so no slope is defined. Choose a "
                 "subset with different values, or leave the slope out."
             )
-        spread = float(np.sum(centred**2)) / largest
+        spread = float(np.sum(distances**2)) / largest
         # Changes in whole numbers cannot meet a row with fractional coefficients exactly. Accept
         # half a unit of one cell, the precision with which values are published.
         whole = 0.5 if integer else 0.0
         slack = max(self.tolerance * spread, whole)
-        return [PreservedRow("slope", centred / largest, slack)]
+        return [PreservedRow("slope", distances / largest, slack)]

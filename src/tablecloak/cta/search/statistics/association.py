@@ -18,6 +18,7 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.smooth import with_conditions
+from tablecloak.cta.statistics.moments import centred
 from tablecloak.cta.statistics.statistic import (
     ROW_SHARE,
     Condition,
@@ -89,7 +90,7 @@ class Association(SmoothCondition):
 
 def _value(kind: str, first: Floats, second: Floats) -> tuple[float, float, Floats, Floats]:
     """Return an association, the unit of its tolerance, and its derivatives by both variables."""
-    u, v, n = first - first.mean(), second - second.mean(), len(first)
+    u, v, n = centred(first), centred(second), len(first)
     both, of_u, of_v = float(u @ v) / n, float(u @ u) / n, float(v @ v) / n
     if kind == "covariance":
         return both, np.sqrt(of_u * of_v), v / n, u / n

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from tablecloak.arrays import Floats
+from tablecloak.cta.statistics.moments import centred
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import InputError, ModelError
@@ -56,18 +57,20 @@ class Covariance(Statistic):
         if self.published is not None:
             known = _of_all_cells(problem, self.published, "published")
         a, b, v = values[cells], true[cells], known[cells]
-        centred = np.where(cells, known - v.mean(), 0.0)
-        largest = float(np.abs(centred).max())
+        distances = np.zeros(len(values))
+        distances[cells] = centred(v)
+        largest = float(np.abs(distances).max())
         if largest == 0:
             raise ModelError(
                 "Covariance: all published values of the other variable are equal, so that every "
                 "table has covariance 0 with it. Leave this statistic out."
             )
-        wanted = float(np.sum((a - a.mean()) * (b - b.mean())))
-        target = (wanted - float(np.sum((a - a.mean()) * (v - v.mean())))) / largest
-        accepted = self.tolerance * len(a) * float(np.std(a) * np.std(b)) / largest
+        wanted = float(np.sum(centred(a) * centred(b)))
+        target = (wanted - float(np.sum(centred(a) * centred(v)))) / largest
+        spreads = np.sqrt(np.mean(centred(a) ** 2) * np.mean(centred(b) ** 2))
+        accepted = self.tolerance * len(a) * float(spreads) / largest
         slack = max(accepted, 0.5 if integer else 0.0)
-        return [PreservedRow("covariance", centred / largest, slack, target)]
+        return [PreservedRow("covariance", distances / largest, slack, target)]
 
 
 def _of_all_cells(problem: ProtectionProblem, given: Any, name: str) -> Floats:

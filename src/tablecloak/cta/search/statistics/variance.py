@@ -13,7 +13,7 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.variance import VarianceTarget, with_variance
-from tablecloak.cta.statistics.moments import Moments, moments
+from tablecloak.cta.statistics.moments import Moments, centred, moments
 from tablecloak.cta.statistics.slope import Slope
 from tablecloak.cta.statistics.statistic import (
     ROW_SHARE,
@@ -57,7 +57,7 @@ class PreservedVariance(SmoothCondition):
         """Return the row that removes an excess next to given changes."""
         true = problem.table.values[self.cells]
         now = true + changes[self.cells]
-        slopes = 2 * (now - now.mean()) / (len(now) * np.var(true))
+        slopes = 2 * centred(now) / (len(now) * np.mean(centred(true) ** 2))
         largest = float(np.abs(slopes).max())
         coefficients = np.zeros(len(changes))
         coefficients[self.cells] = slopes / largest
@@ -118,8 +118,8 @@ class Variance(SearchedStatistic):
         row = Slope(self.subset).rows(problem)[0]
         cells = select(problem, self.subset)
         values = problem.table.values[cells]
-        centred = values - values.mean()
-        target = shift * float(np.sum(centred**2)) / float(np.abs(centred).max())
+        distances = centred(values)
+        target = shift * float(np.sum(distances**2)) / float(np.abs(distances).max())
         return PreservedRow("variance", row.coefficients, 0.0, target)
 
     def keep(

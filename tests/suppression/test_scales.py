@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from hand_tables import one_row
 from margins import with_margins
 
 
@@ -229,3 +230,11 @@ def test_a_level_below_the_precision_of_its_value_is_refused():
     )
     with pytest.raises(tc.ModelError, match="below the precision of their values"):
         tc.suppress(tiny)
+
+
+def test_the_smaller_of_two_levels_is_refused_below_the_precision_of_its_value():
+    # The verifier has to prove both levels, and 0.0007 is a few hundred roundings of 6e8.
+    levels = {"a": (0.0007, 8e7), "b": (1000, 1000)}
+    problem = one_row([600114596.83, 275991326.55], levels, bounds=(-2e9, 2e9))
+    with pytest.raises(tc.ModelError, match=r"below the precision of their values.*code=a"):
+        tc.suppress(problem)

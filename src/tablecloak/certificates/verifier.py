@@ -45,6 +45,7 @@ MOST_WHOLE = 2.0**40  # largest sum of terms of a combined relation: all such su
 MOST_DECIMALS = 12  # most decimals of a coefficient or value that is read as a decimal number
 REAL_SHARE = 1e-9  # accepted error of other coefficients, as a share of each; and of a level
 NEED_SHARE = 1 - 1e-9  # share of a level that must be reached: figures are binary fractions
+LEAST_DIGIT = 1e-3  # largest excess of a level over a multiple of the last digit that is dust
 ROOM_SHARE = 1e-9  # share of a room that may be exceeded: shrunk by 1e-9, d keeps A d = 0
 LAST_PLACES = 4  # precision of a number, in units of its last place
 PRECISION_SHARE = 1e-6  # largest such error of a sensitive cell, as a share of its level
@@ -435,7 +436,7 @@ def compare(data, path):
 
 
 def check_further(data, n, relations):
-    """Require that cells from the n-th on are sums of hidden cells, by one further relation each.
+    """Require that cells from the n-th on are sums of cells, by one further relation each.
 
     They are sensitive, so that witnesses prove them, and weigh nothing: the loss is the file's.
     """
@@ -461,8 +462,8 @@ def check_further(data, n, relations):
         defined = np.sum(last) == 1 and np.all(cells[~last] < n) and np.all(terms[last] == -1)
         defined &= data["right_hand_side"][relations + place] == 0
         require(defined, "a further cell is no sum of cells of the problem file")
-        several = np.sum(data["suppressed"][cells[~last]]) >= 2
-        require(several, "a further cell is no sum of several hidden cells")
+        several = len(cells) > 2 and np.any(data["suppressed"][cells[~last]])
+        require(several, "a further cell is no sum of several cells with a hidden one")
 
 
 def compare_relations(data, rest, n_relations):
@@ -936,7 +937,8 @@ def levels_of(data):
     for name in ("upper_protection", "lower_protection"):
         level = np.where(data["status"] == "u", data[name], 0.0)
         if decimals != NO_DECIMALS:
-            level = np.maximum(np.ceil(in_digits(level, decimals) * NEED_SHARE), level > 0)
+            own = in_digits(level, decimals)
+            level = np.maximum(np.ceil(own - np.minimum(REAL_SHARE * own, LEAST_DIGIT)), level > 0)
         levels.append(level)
     return levels
 
@@ -1104,7 +1106,7 @@ def check_loss(data, relations):
         loss = np.sum(weights[data["suppressed"]], dtype=LONG)
     elif release == "intervals":
         width = data["published_upper"].astype(LONG) - data["published_lower"]
-        loss = np.sum(np.where(data["status"] == "m", 0, weights * width))
+        loss = np.sum(weights * np.where(data["status"] == "m", 0, width))  # those may be infinite
     else:
         z, _ = change(data)
         loss = {"L1": np.sum(weights * np.abs(z)), "L2": np.sum(weights * z**2),

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError
+from tablecloak.suppression.external_bounds import name_each_unprotected
 from tablecloak.suppression.needs import needs_of
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.bridges import BridgeRow
@@ -123,6 +124,7 @@ def search_merged(
     try:
         state = method.search(merged.problem, Requirement.TWO_SIDED, budget)
     except ModelError as error:
+        name_each_unprotected(problem, requirement, budget)
         raise ModelError(str(error), cells=merged.members(error.cells)) from error
     return _as_given(state, merged, requirement)
 

@@ -242,3 +242,18 @@ def test_a_cent_counts_beside_a_sum_of_1e11(distance):
     assert found.loss > 0
     with pytest.raises(ModelError, match=r"\(proved\)"):
         tc.reconcile(frame, ["region"], distance=distance, fixed=[True, True, True])
+
+
+def test_small_values_that_change_by_1e10_may_leave_the_rounding_of_1e10_behind():
+    codes = itertools.product(["Total", "N", "S"], ["Total", "a", "b"])
+    frame = pd.DataFrame(codes, columns=["region", "industry"]).assign(
+        value=[61893758887, 32112, 58177691503, -43, -14, 20, 48895018450, 28835, 61198512529],
+        variance=[1.0, 3, 7, 4, 7, 4, 1, 6, 1],
+    )
+    found = tc.reconcile(
+        frame, ["region", "industry"], distance="Linf", variance="variance", lower=0.0, whole=True
+    )
+    x = found.values.reshape(3, 3)
+    assert np.array_equal(x[0], x[1] + x[2])
+    assert np.array_equal(x[:, 0], x[:, 1] + x[:, 2])
+    assert found.is_optimal

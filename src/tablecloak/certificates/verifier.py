@@ -563,14 +563,16 @@ def check_additive(relations, values, side, tolerance, other=None):
     written = np.where(whole_values, 0, decimals_of(values, 2.0**40, 2))
     places, own = np.zeros(relations.count, dtype=np.int64), decimals_of(side, 2.0**40, 2)
     np.maximum.at(places, row, written[cells])
-    places = np.maximum(places, np.where(own > MOST_DECIMALS, 0, own))
+    rough = own > MOST_DECIMALS  # such a side counts as a decimal number if it is fine enough
+    places = np.maximum(places, np.where(rough, 0, own))
     decimal = ~relations.real & (places <= MOST_DECIMALS)
     places = np.minimum(places, MOST_DECIMALS)
     written, most = np.minimum(written, MOST_DECIMALS), places + relations.decimals
-    own = np.where(own > MOST_DECIMALS, most, own)
+    own = np.where(rough, most, own)
     digits = np.rint(values * TENS[written])[cells] * TENS[places[row] - written[cells]]
     right = np.rint(side * TENS[own]) * TENS[most - own]
-    decimal &= (relations.sums(np.abs(digits) >= 2.0**53) == 0) & (np.abs(right) < 2.0**53)
+    largest = np.where(rough, 2.0**51, 2.0**53)
+    decimal &= (relations.sums(np.abs(digits) >= 2.0**53) == 0) & (np.abs(right) < largest)
     good = (off <= dust) & (~decimal | relations.adds_up(digits, right, decimal))
     good |= (tolerance > 0) & (off <= tolerance + dust)
     require(np.all(good), f"the true table is not additive in {np.sum(~good)} relations")

@@ -128,10 +128,14 @@ def few_digits(number: float, digits: int = 4) -> float:
 
 
 def random_relations(random: Random, n: int) -> list[list[float]]:
-    """Draw one to three relations of a random style between n cells."""
+    """Draw one to three relations of a random style between n cells, some of them repeated."""
     style = str(
-        random.choice(["plain", "tonnes", "shares", "currency", "one large", "any", "mixed"])
+        random.choice(
+            ["plain", "tonnes", "shares", "currency", "one large", "any", "mixed", "two units"]
+        )
     )
+    if style == "two units" and n >= 5:
+        return two_units(float(random.choice([1e-4, 1e-3, 0.01, 100.0, 1e3, 1e4])), n)
     rows = []
     for number in range(int(random.integers(1, min(n - 1, 3) + 1))):
         kind = style
@@ -148,6 +152,19 @@ def random_relations(random: Random, n: int) -> list[list[float]]:
     if random.random() < 0.9:
         for cell in np.flatnonzero(~np.any(rows, axis=0)).tolist():
             rows[int(random.integers(len(rows)))][cell] = _coefficient(random, style, 1)
+    if random.random() < 0.15:
+        factor = float(random.choice([1.0, -1.0, 2.0, 1000.0]))
+        rows.append([factor * coefficient for coefficient in rows[0]])
+    return rows
+
+
+def two_units(factor: float, n: int) -> list[list[float]]:
+    """Two cells and their sum, and the first of these once more in another unit, as many as fit."""
+    rows = [[1.0, 1.0, -1.0] + [0.0] * (n - 3)]
+    for cell in range(min(3, n - 3)):
+        row = [0.0] * n
+        row[cell], row[3 + cell] = factor, -1.0
+        rows.append(row)
     return rows
 
 
@@ -206,11 +223,13 @@ def random_case(random: Random, family: str) -> Case:
     status = np.where(flags, "u", "s")
     if random.random() < 0.25:
         status = np.where(~flags & (random.random(n) < 0.25), "z", status)
-    if family == "suppression" and random.random() < 0.2:
+    if family in ("suppression", "intervals") and random.random() < 0.2:
         status = np.where((status == "s") & (random.random(n) < 0.25), "m", status)
     levels = _levels(random, values, digits)
     upper = np.where(flags, levels, 0.0)
     lower = upper * (1.0 if random.random() < 0.7 else 0.5)
+    if random.random() < 0.2:
+        lower = np.where(flags, _levels(random, values, digits), 0.0)
     if family == "adjustment" and random.random() < 0.15:
         lower = np.zeros(n)
     low, high = _bounds(random, values, upper)
@@ -395,6 +414,20 @@ def impossible(
         findings.fault("false impossibility", f"{str(error)[:250]} But {shown(release)} is one")
     else:
         findings.done[f"{what}: impossible, confirmed"] += 1
+
+
+def check_named(case: Case, error: tc.ModelError, require: str, findings: Findings) -> None:
+    """Require that each cell of which an error says so cannot be protected, all others aside."""
+    if "cannot be protected" not in str(error):
+        return
+    low, high = hidden_rooms(case, [letter != "z" for letter in case.status])
+    for cell in error.cells:
+        findings.done[f"{case.family}: named cells compared"] += 1
+        above, below = (reach(case, low, high, cell, sign) for sign in (1, -1))
+        if case.status[cell] != "u" or not is_short(
+            required(case, cell, require), above, below, ONE
+        ):
+            findings.fault("false impossibility", f"{str(error)[:250]} But cell {cell} can be")
 
 
 def given_up(findings: Findings, error: tc.SolverError, what: str, exists: bool) -> None:
@@ -767,6 +800,7 @@ def attack_suppression(case: Case, path: Path, seconds: float, findings: Finding
     try:
         pattern = tc.suppress(problem, time_limit=seconds, threads=1, **case.options)
     except tc.ModelError as error:
+        check_named(case, error, require, findings)
         if best is not None:
             best_text = [Fraction(int(h)) for h in best]
             impossible(findings, error, best_text, "suppression")
@@ -899,13 +933,17 @@ def narrowest(case: Case, require: str, weights: Numbers) -> tuple[Numbers, Frac
 def attack_intervals(case: Case, path: Path, seconds: float, findings: Findings) -> None:
     """Publish intervals, attack them, and compare them with the narrowest."""
     problem, require = tc.read_jj(path), case.options["require"]
-    weights = [exact(w) for w in case.weights]
+    # What must be hidden shows its external bounds, whatever it weighs.
+    weights = [
+        ZERO if s == "m" else exact(w) for s, w in zip(case.status, case.weights, strict=True)
+    ]
     best = narrowest(case, require, weights)
     try:
         found = tc.publish_intervals(
             problem, weights=None, blur=0.0, time_limit=seconds, seed=0, **case.options
         )
     except tc.ModelError as error:
+        check_named(case, error, require, findings)
         impossible(findings, error, None if best is None else best[0], "intervals")
         return
     low, high = rooms(case)

@@ -25,7 +25,7 @@ attacks: Any = importlib.import_module("attack_optima")
 programs: Any = importlib.import_module("exact_programs")
 
 PROBLEMS, SECONDS = 20, 0.2
-LEAST_COMPARED = 8
+LEAST_COMPARED = 6
 FAR = math.inf
 
 

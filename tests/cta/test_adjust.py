@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 from scipy.stats import ks_2samp
 
 import tablecloak as tc
+from hand_tables import problem_of
 from random_tables import optimum_by_enumeration, random_problem
 
 
@@ -273,3 +274,45 @@ def test_search_beats_what_a_solver_called_optimal_in_raw_units(instances):
     assert adjusted.loss < 17.2392 / 2
     assert 8.0 < adjusted.proved_bound() <= adjusted.loss
     assert adjusted.gap < 0.05
+
+
+def test_a_limit_on_sensitive_cells_holds_for_levels_as_given_where_values_get_more_digits():
+    # b may move by 0.175, which is no multiple of its last digit; and 7 c + 3 d cannot be kept by
+    # whole changes of which d has to move by 1 exactly.
+    problem = problem_of(
+        ["b", "c", "d"],
+        [41000.0, -1508.0, 21601.0],
+        [[0, -7, -3]],
+        {"b": (0.1167, 0.0), "d": (1.0, 0.0)},
+        bounds=(-1e5, 1e5),
+        sides=[-54247.0],
+    )
+    found = tc.adjust(problem, sensitive_limit=1.5, time_limit=10)
+    found.verify()
+    assert found.decimals is None
+    assert -found.changes[0] * (1 + 1e-9) >= 0.1167
+    assert -found.changes[0] <= 1.5 * 0.1167 + 1e-9
+
+
+def test_a_slope_holds_to_more_than_half_a_digit_where_values_get_more_digits():
+    # In whole numbers a slope is kept to half a unit; here no table of whole numbers is found.
+    problem = problem_of(
+        list("abcdefgh"),
+        [-36.0, 1.0, 1.0, 1.0, -38.0, -2.0, 15.0, -51.0],
+        [
+            [0, 0, -1, 1, 0, 0, 0, 0],
+            [0, 0, 0, 0, -1, 1, 1, 1],
+            [-1, 1, 1, 0, 1, 0, 0, 0],
+        ],
+        {"b": (1, 13), "c": (1, 0), "e": (4, 0.687), "g": (3, 1)},
+        bounds=(-200, 200),
+    )
+    values = problem.table.values
+    problem = problem.with_changes(
+        lower_bound=np.minimum(0, 2 * values), upper_bound=np.maximum(0, 2 * values)
+    )
+    found = tc.adjust(problem, preserve=[tc.Regression("all")], time_limit=10)
+    found.verify()
+    centred = values - values.mean()
+    slack = 0.0 if found.decimals is None else 0.5 * np.abs(centred).max()
+    assert abs(centred @ found.changes) <= slack + 1e-9

@@ -223,3 +223,37 @@ def test_reconciling_leaves_of_the_squared_noise_the_share_of_cells_that_are_no_
         noise += ((noisy.value - true.value) ** 2).sum()
         left += ((tc.reconcile(noisy, {"region": REGIONS}).values - true.value) ** 2).sum()
     assert abs(left / noise - 5 / 8) < 0.08
+
+
+@pytest.mark.parametrize("distance", ["L1", "L2", "Linf"])
+def test_a_table_that_adds_up_but_breaks_its_bounds_is_not_taken_for_reconciled(distance):
+    frame = pd.DataFrame(
+        {"region": ["Total", "N", "S"], "value": [-100.0, 50.0, -150.0], "own": [False, True, True]}
+    )
+    with pytest.raises(ModelError, match=r"\(proved\)"):
+        tc.reconcile(frame, ["region"], distance=distance, lower=0.0, fixed="own")
+
+
+@pytest.mark.parametrize("distance", ["L1", "L2", "Linf"])
+def test_a_cent_counts_beside_a_sum_of_1e11(distance):
+    frame = pd.DataFrame({"region": ["Total", "N", "S"], "value": [1e11 + 0.01, 6e10, 4e10]})
+    found = tc.reconcile(frame, ["region"], distance=distance)
+    assert abs(found.values[0] - found.values[1:].sum()) < 1e-4
+    assert found.loss > 0
+    with pytest.raises(ModelError, match=r"\(proved\)"):
+        tc.reconcile(frame, ["region"], distance=distance, fixed=[True, True, True])
+
+
+def test_small_values_that_change_by_1e10_may_leave_the_rounding_of_1e10_behind():
+    codes = itertools.product(["Total", "N", "S"], ["Total", "a", "b"])
+    frame = pd.DataFrame(codes, columns=["region", "industry"]).assign(
+        value=[61893758887, 32112, 58177691503, -43, -14, 20, 48895018450, 28835, 61198512529],
+        variance=[1.0, 3, 7, 4, 7, 4, 1, 6, 1],
+    )
+    found = tc.reconcile(
+        frame, ["region", "industry"], distance="Linf", variance="variance", lower=0.0, whole=True
+    )
+    x = found.values.reshape(3, 3)
+    assert np.array_equal(x[0], x[1] + x[2])
+    assert np.array_equal(x[:, 0], x[:, 1] + x[:, 2])
+    assert found.is_optimal

@@ -35,3 +35,17 @@ def test_the_relations_of_a_table_of_two_dimensions_have_one_row_too_many():
         matrix[r + 1 + column, cells[:-1, column]] = 1
         matrix[r + 1 + column, cells[-1, column]] = -1
     assert len(independent_rows(csr_array(matrix))) == r + c + 1
+
+
+def test_a_sum_of_cells_that_stand_beside_others_in_small_units_is_no_repetition():
+    # Three cells in tonnes, the same in hundreds of grams, and the sum of those in tonnes.
+    matrix = np.zeros((4, 6))
+    matrix[0, :3] = 1, 1, -1
+    for cell in range(3):
+        matrix[1 + cell, [cell, 3 + cell]] = 1e4, -1
+    assert independent_rows(csr_array(matrix)).tolist() == [0, 1, 2, 3]
+
+
+def test_a_cell_with_a_coefficient_far_below_the_others_of_its_row_counts():
+    matrix = csr_array([[1e4, -1e4, 1e-4], [1.0, -1.0, 0.0]])
+    assert independent_rows(matrix).tolist() == [0, 1]

@@ -11,7 +11,11 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
+from hand_tables import one_row
+from hand_tables import problem_of as problem_of_rows
 from margins import with_margins
+from tablecloak.certificates.file import write_certificate
+from tablecloak.certificates.verifier import read, verify
 
 
 def small_cross(seed: int) -> tc.ProtectionProblem:
@@ -229,3 +233,23 @@ def test_a_level_below_the_precision_of_its_value_is_refused():
     )
     with pytest.raises(tc.ModelError, match="below the precision of their values"):
         tc.suppress(tiny)
+
+
+def test_the_smaller_of_two_levels_is_refused_below_the_precision_of_its_value():
+    # The verifier has to prove both levels, and 0.0007 is a few hundred roundings of 6e8.
+    levels = {"a": (0.0007, 8e7), "b": (1000, 1000)}
+    problem = one_row([600114596.83, 275991326.55], levels, bounds=(-2e9, 2e9))
+    with pytest.raises(tc.ModelError, match=r"below the precision of their values.*code=a"):
+        tc.suppress(problem)
+
+
+def test_a_right_hand_side_with_more_digits_than_a_number_holds_is_no_error_of_the_table(tmp_path):
+    # The sum of three decimals of a and whole ones of b has 16 digits, and is stored with 15.7.
+    problem = problem_of_rows(
+        ["a", "b"], [1507151.25, 1.2e10], [[0.001, 3.0]], {"b": (1e9, 1e9)},
+        bounds=(-1e14, 1e14), sides=[36000001507.15125],
+    )  # fmt: skip
+    tc.write_jj(problem, tmp_path / "problem.jj")
+    write_certificate(tc.suppress(problem), tmp_path / "proof.npz")
+    told = verify(read(tmp_path / "proof.npz"), tmp_path / "problem.jj")
+    assert told[0].startswith("PROVED")

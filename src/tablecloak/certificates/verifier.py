@@ -45,6 +45,7 @@ MOST_WHOLE = 2.0**40  # largest sum of terms of a combined relation: all such su
 MOST_DECIMALS = 12  # most decimals of a coefficient or value that is read as a decimal number
 REAL_SHARE = 1e-9  # accepted error of other coefficients, as a share of each; and of a level
 NEED_SHARE = 1 - 1e-9  # share of a level that must be reached: figures are binary fractions
+LEAST_DIGIT = 1e-3  # largest excess of a level over a multiple of the last digit that is dust
 ROOM_SHARE = 1e-9  # share of a room that may be exceeded: shrunk by 1e-9, d keeps A d = 0
 LAST_PLACES = 4  # precision of a number, in units of its last place
 PRECISION_SHARE = 1e-6  # largest such error of a sensitive cell, as a share of its level
@@ -426,14 +427,14 @@ def compare(data, path):
         (narrower, "the external bounds are narrower than in the problem file"),
         (further, f"{further} sums of cells of the problem file are protected as well, at levels of"
                   " the certificate"),
-        (further and "bound" in data["claims"], "the bound is for releases that protect these too"),
+        (more and "bound" in data["claims"], "the bound is for releases that protect such sums too"),
         (coarse, "values of the problem file are written with more digits than a release has"),
         (apart, f"NOTHING is claimed of {apart} sensitive cells that are no small counts"),
     ]  # fmt: skip
 
 
 def check_further(data, n, relations):
-    """Require that cells from the n-th on are sums of hidden cells, by one further relation each.
+    """Require that cells from the n-th on are sums of cells, by one further relation each.
 
     They are sensitive, so that witnesses prove them, weigh nothing: the loss is the file's, and
     have as much room as their cells: nobody knows more of them. Return how many differ.
@@ -458,13 +459,16 @@ def check_further(data, n, relations):
     defined &= not np.any(data["right_hand_side"][relations:])
     require(defined, "a further cell is no sum of cells of the problem file")
     cells, place = cells[~last], place[~last]
-    several = np.all(np.bincount(place, data["suppressed"][cells], more) >= 2)
-    require(several, "a further cell is no sum of several hidden cells")
+    hidden = data["suppressed"][cells]
+    several = (np.bincount(place, minlength=more) > 1) & (np.bincount(place, hidden, more) > 0)
+    require(np.all(several), "a further cell is no sum of several cells with a hidden one")
     for bound in (data["lower_bound"], data["upper_bound"]):
         far, error = np.abs(bound - data["values"]), last_places(bound, data["values"])
         least = np.bincount(place, far[cells], more) - np.bincount(place, error[cells], more)
         require(np.all(far[n:] >= least - error[n:]), "a sum with less room than its cells")
-    return len({part.tobytes() for part in np.split(cells, np.flatnonzero(np.diff(place)) + 1)})
+    # A sum with one hidden cell says no more than that cell: it is not counted.
+    parts = np.split(cells[hidden], np.flatnonzero(np.diff(place[hidden])) + 1)
+    return len({part.tobytes() for part in parts if len(part) > 1})
 
 
 def compare_relations(data, rest, n_relations):
@@ -564,14 +568,16 @@ def check_additive(relations, values, side, tolerance, other=None):
     written = np.where(whole_values, 0, decimals_of(values, 2.0**40, 2))
     places, own = np.zeros(relations.count, dtype=np.int64), decimals_of(side, 2.0**40, 2)
     np.maximum.at(places, row, written[cells])
-    places = np.maximum(places, np.where(own > MOST_DECIMALS, 0, own))
+    rough = own > MOST_DECIMALS  # such a side counts as a decimal number if it is fine enough
+    places = np.maximum(places, np.where(rough, 0, own))
     decimal = ~relations.real & (places <= MOST_DECIMALS)
     places = np.minimum(places, MOST_DECIMALS)
     written, most = np.minimum(written, MOST_DECIMALS), places + relations.decimals
-    own = np.where(own > MOST_DECIMALS, most, own)
+    own = np.where(rough, most, own)
     digits = np.rint(values * TENS[written])[cells] * TENS[places[row] - written[cells]]
     right = np.rint(side * TENS[own]) * TENS[most - own]
-    decimal &= (relations.sums(np.abs(digits) >= 2.0**53) == 0) & (np.abs(right) < 2.0**53)
+    largest = np.where(rough, 2.0**51, 2.0**53)
+    decimal &= (relations.sums(np.abs(digits) >= 2.0**53) == 0) & (np.abs(right) < largest)
     good = (off <= dust) & (~decimal | relations.adds_up(digits, right, decimal))
     good |= (tolerance > 0) & (off <= tolerance + rounding)
     require(np.all(good), f"the true table is not additive in {np.sum(~good)} relations")
@@ -934,7 +940,8 @@ def levels_of(data):
     for name in ("upper_protection", "lower_protection"):
         level = np.where(data["status"] == "u", data[name], 0.0)
         if decimals != NO_DECIMALS:
-            level = np.maximum(np.ceil(in_digits(level, decimals) * NEED_SHARE), level > 0)
+            own = in_digits(level, decimals)
+            level = np.maximum(np.ceil(own - np.minimum(REAL_SHARE * own, LEAST_DIGIT)), level > 0)
         levels.append(level)
     return levels
 
@@ -1112,7 +1119,7 @@ def check_loss(data, relations):
         loss = np.sum(weights[data["suppressed"]], dtype=LONG)
     elif release == "intervals":
         width = data["published_upper"].astype(LONG) - data["published_lower"]
-        loss = np.sum(np.where(data["status"] == "m", 0, weights * width))
+        loss = np.sum(weights * np.where(data["status"] == "m", 0, width))  # those may be infinite
     else:
         z, _ = change(data)
         loss = {"L1": np.sum(weights * np.abs(z)), "L2": np.sum(weights * z**2),

@@ -315,6 +315,9 @@ def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
 def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
     """Find an adjustment within the rooms of a question, and verify it and its bound."""
     answer = answered(question, asked, budget)
+    if asked.decimals is not None and not answer.is_whole and not _holds_in_real_numbers(asked):
+        exact = asked.in_real_numbers()
+        return _searched(exact, exact.question(question.reach * last_unit(asked.decimals)), budget)
     values = adjusted_values(asked.problem, question, answer, asked.decimals)
     preserved: Sequence[PreservedRow] = question.preserved
     proof, reach = answer.certificate, question.reach
@@ -355,6 +358,17 @@ def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
             f"levels, or measure cells in units in which the coefficients of a relation are alike."
         ) from None
     return result
+
+
+def _holds_in_real_numbers(asked: Asked) -> bool:
+    """Whether what is asked in multiples of the last digit is no less than what is asked at all.
+
+    A limit is a multiple of a level, which is rounded up, and a slope is kept to half a digit.
+    """
+    if asked.sensitive_limit is not None and not asked.is_in_last_digits:
+        return False
+    whole, real = (asked.rows(asked.in_digits, whole=whole) for whole in (True, False))
+    return all(one.slack <= other.slack for one, other in zip(whole, real, strict=True))
 
 
 def _better(one: Adjustment, other: Adjustment) -> Adjustment:

@@ -117,7 +117,8 @@ class _ByProgram(Nearness):
         program = self.program(asked)
         found = LinearSolver(program, interior="first").solve(budget.left)
         if not len(found.x):
-            return NearestPoint(question.values, np.zeros(program.n_rows), np.inf)
+            within = question.changed(np.zeros(question.n_cells))
+            return NearestPoint(within, np.zeros(program.n_rows), np.inf)
         n = question.n_cells
         x = question.changed(unit * (found.x[:n] - found.x[n : 2 * n]))
         # Rows beyond the relations compare changes with their limit, in whatever unit.

@@ -26,8 +26,9 @@ __all__ = ["NearestPoint", "least_squares", "least_squares_bound"]
 MOST_STEPS = 200
 """Largest number of Newton steps; few are needed if no bound binds, ten to thirty if many do."""
 
-RESIDUAL = 1e-12
-"""Largest residual of a relation, relative to its terms, at which the search is finished."""
+RESIDUAL = 1e-14
+"""Largest residual of a relation, relative to its terms, at which the search is finished: a cent
+beside a sum of 1e11 is more than that."""
 
 CLOSE = 1e-7
 """Residual below which Newton steps solve their system to full accuracy."""

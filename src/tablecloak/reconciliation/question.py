@@ -55,9 +55,14 @@ class Question:
         found: Floats = self.relations @ x - self.sides
         return found
 
-    def scale(self) -> Floats:
-        """Size of the terms of each relation, at least 1; residuals are relative to it."""
+    def scale(self, x: Floats | None = None) -> Floats:
+        """Size of the terms of each relation, at least 1; residuals are relative to it.
+
+        Of the given values, or of the larger of these and of a table near them: a change of 1e10
+        leaves the rounding of 1e10 behind, however small the given value is.
+        """
         size = np.maximum(np.abs(self.values), 1.0)
+        size = size if x is None else np.maximum(size, np.abs(x))
         found: Floats = abs(self.relations) @ size + np.abs(self.sides)
         return np.maximum(found, 1.0)
 
@@ -98,7 +103,7 @@ class Question:
 
     def worst(self, x: Floats) -> float:
         """Return the largest residual of a relation, relative to its terms."""
-        return float(np.max(np.abs(self.residual(x)) / self.scale(), initial=0.0))
+        return float(np.max(np.abs(self.residual(x)) / self.scale(x), initial=0.0))
 
     def in_whole_numbers(self) -> Question:
         """Return the question with the outermost whole numbers within the bounds as bounds."""

@@ -129,7 +129,7 @@ class ReconciledTable(Result):
         """
         measure = NEARNESS[self.distance]()
         last = self.passes[-1]
-        off = np.abs(last.question.residual(self.values)) / last.question.scale()
+        off = np.abs(last.question.residual(self.values)) / last.question.scale(self.values)
         if np.any(off > (0 if self.is_whole else ACCEPTED)):
             raise VerificationError(
                 f"Relation {int(off.argmax())} of the reconciled table (counted from 0) is off by "

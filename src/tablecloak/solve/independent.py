@@ -25,9 +25,10 @@ not singular."""
 DEPENDENT = 1e-6
 """Pivot below which a row depends on the rows before it; pivots of independent rows exceed 1e-4."""
 
-CONFIRMED = 1e-7
-"""Largest residual of the left-out rows, at random points of length 1 that satisfy the kept rows,
-at which they count as implied."""
+CONFIRMED = 1e-10
+"""Largest residual of a left-out row, as a share of its terms at random points that satisfy the
+kept rows, at which it counts as implied. Where units differ, its terms are small beside the point:
+next to cells of 10,000 grams a sum of cells of 1 in tonnes looks like nothing."""
 
 
 def independent_rows(matrix: csr_array) -> Integers:
@@ -65,9 +66,9 @@ def independent_rows(matrix: csr_array) -> Integers:
         return used
     for _ in range(2):
         points -= basis.T @ factors.solve(basis @ points)
-    points /= np.maximum(np.linalg.norm(points, axis=0), 1e-300)
-    residual = np.abs(matrix[used, :] @ points).max(initial=0.0)
-    return rows[kept] if residual <= CONFIRMED * abs(matrix).max() else used
+    every = csr_array(matrix[used, :])
+    residual, terms = np.abs(every @ points), abs(every) @ np.abs(points)
+    return rows[kept] if np.all(residual <= CONFIRMED * terms) else used
 
 
 def _pivots(part: csr_array) -> tuple[Floats, Integers]:

@@ -525,3 +525,22 @@ def test_moves_are_whole_multiples_or_none():
     assert moved_multiples(true, np.array([1.5, 2.5]), 2).tolist() == [25, 0]
     assert moved_multiples(true, np.array([1.505, 2.5]), 2) is None
     assert moved_multiples(true, true, None) is None
+
+
+def test_a_large_level_is_reached_to_its_last_digit():
+    # A share of 1e-9 of this level would be 77 units of a digit that the table shows.
+    problem = one_row(
+        [154274317585.08, 556257113.76], {"a": (7.71e10, 7.71e10)}, bounds=(-1e13, 1e13)
+    )
+    in_units_of_cents = in_last_digits(problem, 2)
+    assert in_units_of_cents.lower_protection[0] == 7.71e12
+    found = tc.adjust(problem, directions="down")
+    assert found.decimals == 2
+    assert found.changes[0] == -7.71e10
+    assert found.is_optimal
+
+
+def test_dust_of_a_level_is_no_digit_more():
+    problem = one_row([50, 60], {"a": (0.1 * 30, 5.000000004)})
+    assert in_last_digits(problem, 0).lower_protection[0] == 3
+    assert in_last_digits(problem, 0).upper_protection[0] == 5

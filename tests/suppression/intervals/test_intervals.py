@@ -11,8 +11,10 @@ from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
 import naive_attacks as naive
 import tablecloak as tc
+from hand_tables import one_row, problem_of
 from random_tables import random_problem
 from tablecloak.budget import Budget
+from tablecloak.certificates.file import write_certificate
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
 from tablecloak.suppression.system.requirement import Requirement
 
@@ -229,3 +231,35 @@ def test_cells_that_no_interval_protects_are_named():
     )
     with pytest.raises(tc.ModelError, match="external bounds closer together"):
         tc.publish_intervals(unasked)
+
+
+def test_a_cell_that_must_be_hidden_and_may_have_any_value_is_no_loss_of_intervals(tmp_path):
+    problem = one_row([50, 60], {"a": (5, 5)}, bounds=(-np.inf, np.inf))
+    problem = problem.with_changes(
+        status=np.array(["u", "s", "m"]), weights=np.array([1.0, 1.0, 0.0])
+    )
+    found = tc.publish_intervals(problem, weights=None, blur=0)
+    write_certificate(found, tmp_path / "proof.npz")
+    assert (found.lower[2], found.upper[2]) == (-np.inf, np.inf)
+    assert found.is_optimal
+
+
+def test_of_cells_that_move_together_only_those_are_named_that_no_interval_protects():
+    # b is frozen, so that a and the total move alike; a thousandth of k, that is by 10 at most:
+    # enough for a, not for the total.
+    problem = problem_of(
+        ["a", "b", "Total", "k"],
+        [50, 60, 110, 110_000],
+        [[1, 1, -1, 0], [0, 0, 1000, -1]],
+        {"a": (4, 4), "Total": (15, 15)},
+        frozen=["b"],
+        bounds=(0, 200_000),
+    )
+    lower, upper = problem.lower_bound.copy(), problem.upper_bound.copy()
+    lower[3], upper[3] = 100_000, 120_000
+    problem = problem.with_changes(lower_bound=lower, upper_bound=upper)
+    for protect in (tc.publish_intervals, tc.suppress):
+        for require in ("width", "two-sided"):
+            with pytest.raises(tc.ModelError, match=r"\b1 sensitive cells cannot.*Total") as told:
+                protect(problem, require=require)
+            assert told.value.cells == (2,)

@@ -62,6 +62,9 @@ HALF_A_UNIT = 0.5
 LEVEL_SHARE = 1e-9
 """Share of its own level by which a cell may miss it, so that 0.1 counts as a tenth."""
 
+LEAST_DIGIT = 1e-3
+"""Most of a last digit by which a level may exceed a multiple of it, and count as that multiple."""
+
 ULPS = 4
 """Units in the last binary place by which a value may lie beyond a bound of its own."""
 
@@ -207,8 +210,8 @@ def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProbl
         name=table.name,
         integer=True,
     )
-    levels = {
-        name: np.ceil(in_units(getattr(problem, name), decimals) * (1 - LEVEL_SHARE))
+    levels: dict[str, Any] = {
+        name: _raised(in_units(getattr(problem, name), decimals))
         for name in ("lower_protection", "upper_protection", "sliding_protection")
     }
     return ProtectionProblem(
@@ -221,6 +224,15 @@ def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProbl
         capacity_up=_floor(in_units(problem.capacity_up, decimals)),
         **levels,
     )
+
+
+def _raised(levels: Floats) -> Floats:
+    """Round levels up; what exceeds a whole number by dust counts as that number.
+
+    A share of a large level would be many last digits, of which none may be missed.
+    """
+    raised: Floats = np.ceil(levels - np.minimum(LEVEL_SHARE * levels, LEAST_DIGIT))
+    return raised
 
 
 def _floor(values: Floats) -> Floats:

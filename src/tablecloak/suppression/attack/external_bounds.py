@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from tablecloak.arrays import Floats
@@ -17,7 +19,11 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["with_finite_bounds", "with_intervals"]
+__all__ = ["name_each_unprotected", "with_finite_bounds", "with_intervals"]
+
+
+NAMING_SECONDS = 10.0
+"""Least time in seconds for finding out which cells of a group cannot be protected."""
 
 SPACIOUS = 100.0
 """Multiple of the levels, and of the moves of witnesses, that a search may use where a room is
@@ -66,6 +72,32 @@ def with_finite_bounds(
         lower_bound=np.where(np.isinf(lower), values - far, lower),
         upper_bound=np.where(np.isinf(upper), values + far, upper),
     )
+
+
+def name_each_unprotected(
+    problem: ProtectionProblem, requirement: Requirement, budget: Budget
+) -> None:
+    """Raise the error that names the cells of a problem that no pattern protects.
+
+    A search with equal cells as one knows that a group cannot be protected, which needs the largest
+    level of its cells; the cells of lower levels may be protected.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Of which a search with merged cells has failed.
+    requirement : Requirement
+    budget : Budget
+
+    Raises
+    ------
+    ModelError
+        If that is proved of some cells.
+    """
+    # The search that failed has stopped its own budget.
+    own = Budget.of(max(budget.left, NAMING_SECONDS), threads=budget.threads)
+    with contextlib.suppress(SolverError):
+        _wide_open(problem, requirement, own)
 
 
 def _wide_open(problem: ProtectionProblem, requirement: Requirement, budget: Budget) -> WitnessPool:

@@ -32,11 +32,15 @@ from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, generator
 from tablecloak.certificates.claim import Claim
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, ModelError
 from tablecloak.results import Result
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.attack import Attack
-from tablecloak.suppression.attack.external_bounds import with_finite_bounds, with_intervals
+from tablecloak.suppression.attack.external_bounds import (
+    name_each_unprotected,
+    with_finite_bounds,
+    with_intervals,
+)
 from tablecloak.suppression.intervals.ends import NOISE, SPARE, blurred, outwards
 from tablecloak.suppression.intervals.search import IntervalSearch, envelope, system_of, wide_open
 from tablecloak.suppression.proof.joining import certificate_of
@@ -156,7 +160,8 @@ class IntervalPattern(Result):
     def loss(self) -> float:
         """Sum of widths, each times the weight of its cell; forced cells do not count."""
         counted = ~self.problem.forced
-        return float((self.problem.weights * (self.upper - self.lower))[counted].sum())
+        width = (self.upper - self.lower)[counted]
+        return float((self.problem.weights[counted] * width).sum())
 
     @property
     def searched_loss(self) -> float:
@@ -253,7 +258,11 @@ def publish_intervals(
     merged = merged_for(finite, requirement)
     search = IntervalSearch(merged, merged.added_up(_costs(finite)), budget)
     with budget.interruptible():
-        search.run()
+        try:
+            search.run()
+        except ModelError:
+            name_each_unprotected(finite, requirement, budget)
+            raise
     system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
     pool = spread_pool(search.pool, merged, system)
     up, down = envelope(pool)

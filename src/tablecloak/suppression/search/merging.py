@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError
+from tablecloak.suppression.attack.external_bounds import name_each_unprotected
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.bridges import BridgeRow
 from tablecloak.suppression.rows.candidate import Candidate
@@ -119,6 +120,7 @@ def search_merged(
     try:
         state = method.search(merged.problem, Requirement.TWO_SIDED, budget)
     except ModelError as error:
+        name_each_unprotected(problem, requirement, budget)
         raise ModelError(str(error), cells=merged.members(error.cells)) from error
     return _as_given(state, merged, requirement)
 

@@ -127,10 +127,14 @@ def _are_whole(numbers: Floats) -> Flags:
 
 
 def _check_precision(problem: ProtectionProblem, needs: Needs) -> None:
-    """Refuse a level that is smaller than the rounding error of its own value."""
-    level = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    """Refuse a level that is smaller than the rounding error of its own value.
+
+    The least of what a cell needs decides, since each need has a witness of its own.
+    """
+    asked = np.array([needs.upper, needs.lower, needs.width])
+    least = np.where(asked > 0, asked, np.inf).min(axis=0)
     precision = own_precision(problem.table.values[needs.cells])
-    blurred = needs.cells[(level > 0) & (precision > LEAST_PRECISION * level)]
+    blurred = needs.cells[precision > LEAST_PRECISION * least]
     if len(blurred):
         raise ModelError(
             f"{len(blurred)} sensitive cells have protection levels below the precision of their "

@@ -265,6 +265,20 @@ def test_an_adjustment_keeps_the_slope_of_large_numbers_that_lie_close_together(
     assert "the slope of 5 cells is kept, within" in text
 
 
+# -- honest certificates -------------------------------------------------------------------------
+
+
+def test_a_forced_cell_without_weight_may_have_an_endless_interval(verdict):
+    """Infinity times 0 is no number, and a forced cell costs nothing whatever its width is."""
+    relations = [[1, 1, -1, 0, 0, 0], [0, 0, 0, 1, 1, -1]]
+    problem = problem_of([50, 40, 90, 70, 30, 100], relations, "ussmss", 10.0, lower_bound=-np.inf,
+                         upper_bound=np.inf, weights=[1, 1, 1, 0, 1, 1])  # fmt: skip
+    release = tc.publish_intervals(problem, time_limit=3, weights=None)
+    assert np.isfinite(release.loss)
+    code, text = verdict(problem, arrays_of(release.certificates, problem))
+    assert code == 0, text
+
+
 # -- numbers in a verdict ------------------------------------------------------------------------
 
 

@@ -1111,7 +1111,7 @@ def check_loss(data, relations):
         loss = np.sum(weights[data["suppressed"]], dtype=LONG)
     elif release == "intervals":
         width = data["published_upper"].astype(LONG) - data["published_lower"]
-        loss = np.sum(np.where(data["status"] == "m", 0, weights * width))
+        loss = np.sum(weights * np.where(data["status"] == "m", 0, width))
     else:
         z, _ = change(data)
         loss = {"L1": np.sum(weights * np.abs(z)), "L2": np.sum(weights * z**2),

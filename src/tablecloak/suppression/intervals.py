@@ -159,7 +159,7 @@ class IntervalPattern(Result):
     def loss(self) -> float:
         """Sum of widths, each times the weight of its cell; forced cells do not count."""
         counted = ~self.problem.forced
-        return float((self.problem.weights * (self.upper - self.lower))[counted].sum())
+        return float((self.problem.weights[counted] * (self.upper - self.lower)[counted]).sum())
 
     @property
     def searched_loss(self) -> float:

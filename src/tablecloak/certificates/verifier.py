@@ -982,8 +982,8 @@ def check_statistics(data, relations):
         if kind in ("mean", "variance"):
             require(np.all(terms == 1) and target == 0, f"{name} is no {kind}")
         if kind == "slope":
-            far, blur = np.abs(spread).max(), (len(true) + 8) * 2.0**-52 * np.abs(true).max()
-            near = np.abs(terms - spread / far) <= min(blur / far, REAL_SHARE)
+            far, blur = np.abs(spread).max(), (len(true) + 8) * 2.0**-52
+            near = np.abs(terms - spread / far) <= min(blur, REAL_SHARE)
             require(np.all(near) and target == 0 and np.any(terms != 0), f"{name} is no slope")
         require(kind in ("mean", "slope", "covariance", "variance", "sum"), f"{name} is unknown")
         if kind == "variance":

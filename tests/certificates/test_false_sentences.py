@@ -253,6 +253,16 @@ def test_the_slope_of_large_numbers_is_not_that_of_rounded_distances(verdict):
             assert code == 1
 
 
+def test_the_slope_of_large_numbers_has_no_coefficient_at_their_mean(verdict):
+    """The first cell moves by 5, and the slope by 2.5; a coefficient of 9e-10 made up for that."""
+    values = 1e12 + np.array([-1.0, 0.0, 1.0])
+    problem = problem_of([*values, 5], [[0, 0, 0, 1]], "ssss", lower_bound=-1e17, upper_bound=1e17)
+    moved = [values[0] + 5, values[1] + 6e9, values[2], 5]
+    arrays = adjusted(problem, moved, np.ones(4), 6e9 + 5, claims="additivity statistics loss")
+    code, text = verdict(problem, arrays | statistic("slope", range(3), [-1.0, 5 / 6e9, 1.0]))
+    assert (code, text) == (1, "REFUSED: statistic 0 is no slope\n")
+
+
 @pytest.mark.parametrize("base", [1e12, 2.0**53 - 2000])
 def test_an_adjustment_keeps_the_slope_of_large_numbers_that_lie_close_together(base, verdict):
     values = [*(base + np.array([0, 10, 25, 40, 7])), 50, 40, 90]
@@ -263,6 +273,20 @@ def test_an_adjustment_keeps_the_slope_of_large_numbers_that_lie_close_together(
     code, text = verdict(problem, arrays_of(release.certificates, problem))
     assert code == 0, text
     assert "the slope of 5 cells is kept, within" in text
+
+
+# -- honest certificates -------------------------------------------------------------------------
+
+
+def test_a_forced_cell_without_weight_may_have_an_endless_interval(verdict):
+    """Infinity times 0 is no number, and a forced cell costs nothing whatever its width is."""
+    relations = [[1, 1, -1, 0, 0, 0], [0, 0, 0, 1, 1, -1]]
+    problem = problem_of([50, 40, 90, 70, 30, 100], relations, "ussmss", 10.0, lower_bound=-np.inf,
+                         upper_bound=np.inf, weights=[1, 1, 1, 0, 1, 1])  # fmt: skip
+    release = tc.publish_intervals(problem, time_limit=3, weights=None)
+    assert np.isfinite(release.loss)
+    code, text = verdict(problem, arrays_of(release.certificates, problem))
+    assert code == 0, text
 
 
 # -- numbers in a verdict ------------------------------------------------------------------------

@@ -990,8 +990,8 @@ def check_statistics(data, relations):
         if kind in ("mean", "variance"):
             require(np.all(terms == 1) and target == 0, f"{name} is no {kind}")
         if kind == "slope":
-            far, blur = np.abs(spread).max(), (len(true) + 8) * 2.0**-52 * np.abs(true).max()
-            near = np.abs(terms - spread / far) <= min(blur / far, REAL_SHARE)
+            far, blur = np.abs(spread).max(), (len(true) + 8) * 2.0**-52
+            near = np.abs(terms - spread / far) <= min(blur, REAL_SHARE)
             require(np.all(near) and target == 0 and np.any(terms != 0), f"{name} is no slope")
         require(kind in ("mean", "slope", "covariance", "variance", "sum"), f"{name} is unknown")
         if kind == "variance":
@@ -1119,7 +1119,7 @@ def check_loss(data, relations):
         loss = np.sum(weights[data["suppressed"]], dtype=LONG)
     elif release == "intervals":
         width = data["published_upper"].astype(LONG) - data["published_lower"]
-        loss = np.sum(weights * np.where(data["status"] == "m", 0, width))  # those may be infinite
+        loss = np.sum(weights * np.where(data["status"] == "m", 0, width))
     else:
         z, _ = change(data)
         loss = {"L1": np.sum(weights * np.abs(z)), "L2": np.sum(weights * z**2),

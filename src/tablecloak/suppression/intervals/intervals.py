@@ -160,8 +160,7 @@ class IntervalPattern(Result):
     def loss(self) -> float:
         """Sum of widths, each times the weight of its cell; forced cells do not count."""
         counted = ~self.problem.forced
-        width = (self.upper - self.lower)[counted]
-        return float((self.problem.weights[counted] * width).sum())
+        return float((self.problem.weights[counted] * (self.upper - self.lower)[counted]).sum())
 
     @property
     def searched_loss(self) -> float:

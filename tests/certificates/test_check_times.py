@@ -1,4 +1,7 @@
-"""A check takes as long as what it checks: no step looks at all cells, relations or rows anew."""
+"""A check takes as long as what it checks, and its steps are counted.
+
+No step looks at all cells, relations or rows anew.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import pytest
 from tablecloak.certificates import verifier
 
 Arrays = dict[str, Any]
+Check = tuple[verifier.Relations, Callable[[], None]]
+"""Relations, which count the steps, and what is done with them."""
 
 LINKS, IDLE = 1_000, 1_000_000
 NONE = np.zeros(0, np.int64)
@@ -36,19 +41,23 @@ def chain(idle: int, links: int = LINKS) -> Arrays:
     }  # fmt: skip
 
 
-def peeling(idle: int, links: int) -> Callable[[], None]:
+def peeling(idle: int, links: int) -> Check:
     data = chain(idle, links)
     relations = verifier.Relations(data)
-    return lambda: verifier.check_peeling(relations, data["suppressed"], NONE)
+    return relations, lambda: verifier.check_peeling(relations, data["suppressed"], NONE)
 
 
-def merging(idle: int, links: int) -> Callable[[], None]:
+def merging(idle: int, links: int) -> Check:
     data = chain(idle, links)
     relations = verifier.Relations(data)
-    return lambda: np.all(verifier.coupled(relations, data["suppressed"])[0][:links] == -1)
+
+    def merge() -> None:
+        assert np.all(verifier.coupled(relations, data["suppressed"])[0][:links] == -1)
+
+    return relations, merge
 
 
-def witnesses(idle: int, number: int) -> Callable[[], None]:
+def witnesses(idle: int, number: int) -> Check:
     data = chain(idle)
     last, nobody = len(data["values"]) - 1, np.full(number, -1)
     data |= {
@@ -57,10 +66,10 @@ def witnesses(idle: int, number: int) -> Callable[[], None]:
         "claim_index": NONE, "claim_upper": NONE, "claim_lower": NONE,
     }  # fmt: skip
     relations = verifier.Relations(data)
-    return lambda: verifier.check_relations(data, relations, np.ones(number))
+    return relations, lambda: verifier.check_relations(data, relations, np.ones(number))
 
 
-def cuts(idle: int, number: int) -> Callable[[], None]:
+def cuts(idle: int, number: int) -> Check:
     data, count = chain(idle), np.arange(number + 1)
     n = len(data["values"])
     level = (np.arange(n) == 1).astype(float)
@@ -80,12 +89,36 @@ def cuts(idle: int, number: int) -> Callable[[], None]:
             prices.row(at)
 
     prices = verifier.PatternPrices(data, relations)
-    return lay
+    return relations, lay
 
 
-def seconds(run: Callable[[], None]) -> float:
+def discrepancies(idle: int, number: int) -> Check:
+    """Relations with fourteen sensitive cells each, whose levels add up in 2^14 ways."""
+    del idle
+    n = 15 * number
+    status = np.array((["u"] * 14 + ["s"]) * number)
+    level, none, endless = (status == "u").astype(float), np.zeros(n, np.int64), np.full(n, np.inf)
+    data = {
+        "values": np.zeros(n), "status": status, "lower_bound": -endless, "upper_bound": endless,
+        "upper_protection": level, "lower_protection": level, "decimals": np.array(0),
+        "capacity_up": endless, "capacity_down": endless, "sensitive_limit": np.array(np.inf),
+        "weights": np.ones(n), "measure": np.array("L1"), "loss": np.array(14.0 * number),
+        "part": none, "direction": none, "relation_starts": np.arange(number + 1) * 15,
+        "relation_cells": np.arange(n), "relation_data": np.ones(n),
+    }  # fmt: skip
+    relations = verifier.Relations(data)
+    prices = verifier.AdjustmentPrices(data, relations)
+
+    def add_up() -> None:
+        prices.deltas.clear()
+        assert [prices.delta(row) for row in range(number)] == [0.0] * number
+
+    return relations, add_up
+
+
+def seconds(check: Check) -> float:
     """Least time of two runs."""
-    found = []
+    (_, run), found = check, []
     for _ in range(2):
         start = time.process_time()
         run()
@@ -103,3 +136,15 @@ def test_a_step_of_a_check_takes_no_longer_beside_what_it_does_not_touch(check):
 
 def test_four_times_as_many_rows_of_a_bound_take_four_times_as_long():
     assert seconds(cuts(1, 16_000)) < 7 * seconds(cuts(1, 4_000))
+
+
+@pytest.mark.parametrize("check", [peeling, merging, witnesses, cuts, discrepancies])
+def test_whatever_a_check_does_over_and_over_draws_on_its_steps(check):
+    relations, run = check(1, 100)
+    before = relations.effort.left
+    run()
+    drawn = before - relations.effort.left
+    assert drawn >= 100 * verifier.STEPS_EACH
+    relations.effort.left = drawn / 2
+    with pytest.raises(verifier.RefusedError, match="the check takes more than --minutes=1"):
+        run()

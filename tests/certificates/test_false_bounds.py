@@ -74,6 +74,27 @@ def test_one_huge_cell_without_relations_proves_no_adjustment_optimal(verdict):
     assert (code, text[:8]) == (1, "REFUSED:")
 
 
+@pytest.mark.parametrize(
+    ("with_costs", "without"),
+    [((np.nan, 0.0), (0.0, 0.0)), ((5.0, np.nan), (0.0, 0.0)), ((np.inf, 0.0), (0.0, 0.0)),
+     ((5.0, 0.0), (np.inf, 0.0)), ((5.0, np.inf), (0.0, 0.0)), ((5.0, 0.0), (np.nan, 0.0))],
+)  # fmt: skip
+def test_a_price_is_a_number_or_that_of_a_leaf_proved_empty(with_costs, without):
+    with pytest.raises(verifier.RefusedError, match="a price that is no number"):
+        verifier.settled(with_costs, without)
+    assert verifier.settled((5.0, 1.0), (0.0, 0.5)) == 4
+    assert verifier.settled((-np.inf, 0.0), (-np.inf, 0.0)) == -np.inf
+    assert verifier.settled((5.0, 1.0), (0.6, 0.5)) == np.inf
+
+
+@pytest.mark.parametrize("operation", [np.multiply, np.divide, np.subtract])
+def test_numbers_that_cannot_be_computed_with_refuse_a_check(operation):
+    """1e308 times 10, 1 divided by 0, and infinity less infinity."""
+    one, other = {np.multiply: (1e308, 10.0), np.divide: (1.0, 0.0)}.get(operation, (np.inf,) * 2)
+    with pytest.raises(verifier.RefusedError, match="cannot be computed with"):
+        verifier.with_errors(operation)(np.float64(one), np.float64(other))
+
+
 # -- indices of cells that cannot move -----------------------------------------------------------
 
 
@@ -112,6 +133,25 @@ def test_a_rounding_is_compared_with_tables_that_add_up_like_the_true_one(verdic
             code, _ = verdict(problem, arrays | leaf(bound, (0, 0, -1, multiplier)))
             believed += code == 0
     assert believed == 0
+
+
+def test_a_tolerance_for_the_true_table_is_none_for_the_side_of_its_file(tmp_path, capsys):
+    """Sides of 91 and 89 are both within 1 of 90, and 2 from each other."""
+    problem = problem_of([50, 40, 90], [[1, 1, -1]], "sss")
+    arrays = header(problem, "suppression", "loss") | loss("weights", np.ones(3), 0.0)
+    arrays |= {"requirement": np.array("two-sided"), "suppressed": np.zeros(3, bool),
+               "tolerance": np.array(1.0), "right_hand_side": np.array([1.0])}  # fmt: skip
+    np.savez_compressed(tmp_path / "proof.npz", **arrays)
+    told = []
+    for side in ("1", "0.5", "-1"):
+        text = "0\n3\n" + "".join(
+            f"{cell} {value} 1 s 0 10000 0 0 0\n" for cell, value in enumerate((50, 40, 90))
+        )
+        (tmp_path / "p.jj").write_text(f"{text}1\n{side} 3 : 0 (1) 1 (1) 2 (-1)\n")
+        verifier.main([str(tmp_path / "proof.npz"), str(tmp_path / "p.jj")])
+        told.append(capsys.readouterr().out.splitlines()[0])
+    assert [line[:7] for line in told] == ["PROVED:", "PROVED:", "REFUSED"]
+    assert told[-1] == "REFUSED: right-hand sides differ"
 
 
 # -- last digits ---------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_rules_look_at_contributors_and_figures_at_weights():
     plain = safe.Project().crosstab(data.area, data.sector, margins=True)
     sums = data.pivot_table("weight", "area", "sector", aggfunc="sum", margins=True)
     kept = weighted.notna()
-    assert (weighted[kept] == sums[kept])[kept].fillna(True).all().all()
+    assert (weighted == sums).to_numpy()[kept.to_numpy()].all()
     assert ((weighted.outcome.cells == "ok") == (plain.outcome.cells == "ok")).all().all()
     assert weighted.loc["D", "y"] != weighted.loc["D", "y"]
 

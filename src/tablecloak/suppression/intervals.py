@@ -59,6 +59,10 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
+MOST_BLUR = 1000
+"""Largest blur; beyond it nothing is left of a cell that could be read."""
+
+
 @dataclass(frozen=True, eq=False)
 class IntervalBound:
     """The proof of a search that no protected intervals lose less than a bound.
@@ -246,8 +250,8 @@ def publish_intervals(
     (484.0, 484.0)
     """
     budget = Budget.begun(time_limit, progress=progress)
-    if not blur >= 0:
-        raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
+    if not 0 <= blur <= MOST_BLUR:
+        raise InputError(f"`blur` must be from 0 to {MOST_BLUR}. Got {blur!r}.")
     random = generator(seed)
     requirement = Requirement.parse(require)
     if weights is not None:
